@@ -1,0 +1,79 @@
+# Needs Python 3.11 or newer and make; everything else is installed into .venv from the hashed locks.
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+WORKERS ?= 4
+LOCKED := .venv/locked
+RUNTIME := .venv/runtime-ready
+DEV := .venv/dev-ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock"
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+
+up: $(RUNTIME) ## Show the demo, then run the hub in the foreground
+	$(BIN)/tally demo
+	@exec $(BIN)/tally up
+
+test: check test-all wheel-test ## Everything CI runs: check, all tests, and the wheel in an empty environment
+
+check: $(DEV) ## Lint, format, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+test-all: $(DEV) ## Every test
+	$(PYTEST)
+
+test-fast: $(DEV) ## What needs neither a server, a browser nor patience
+	$(PYTEST) -m "not postgres and not browser and not npm and not slow"
+
+test-sqlite: $(DEV) ## Everything on the embedded store
+	$(PYTEST) -m "not postgres and not browser and not npm"
+
+test-postgres: $(DEV) ## The tests that need PostgreSQL
+	$(PYTEST) -m postgres
+
+test-browser: $(DEV) ## The tests that drive the page in Chromium
+	$(PYTEST) -m browser
+
+test-npm: $(DEV) ## The tests that start programs from npm
+	$(PYTEST) -m npm
+
+wheel-test: $(DEV) ## Build the wheel and use it from an empty environment outside the checkout
+	.ci/wheel-test $(BIN)/python
+
+bench: $(RUNTIME) ## Measure the budgets on this machine
+	$(BIN)/tally bench
+
+docs: $(DEV) ## Check the documents: links, conformance tables, glossary
+	$(BIN)/pytest tests/frame/test_documents.py tests/frame/test_conformance.py
+
+lock: $(DEV) ## Compile the locks again from pyproject.toml
+	$(COMPILE) --upgrade pyproject.toml -o requirements.lock
+	$(COMPILE) --upgrade --group build -o requirements-build.lock
+	$(COMPILE) --upgrade pyproject.toml --group dev -c requirements.lock -c requirements-build.lock -o requirements-dev.lock
+
+clean: ## Remove everything that was built or installed here
+	rm -rf .venv dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-results
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is made anew whenever a lock changes, so that nothing a lock no longer names can linger in it.
+$(LOCKED): requirements.lock requirements-build.lock
+	.ci/make-venv .venv
+	$(PIP) install --require-hashes -r requirements.lock -r requirements-build.lock
+	@touch $@
+
+$(RUNTIME): $(LOCKED) pyproject.toml
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(LOCKED) requirements-dev.lock | $(RUNTIME)
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,22 @@
+"""The checkout as the frame tests see it: where its files are and which of them are ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "tallystick"
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def documents() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def shown(path: Path) -> str:
+    """The path as a failure should print it."""
+    return path.relative_to(ROOT).as_posix()

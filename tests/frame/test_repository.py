@@ -1,0 +1,97 @@
+"""The shape of the repository itself: what its modules are called, what its locks say, what its wheel carries."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import tallystick
+from tests.frame.checkout import LOCKS, PACKAGE, ROOT, modules, shown
+
+LONGEST_MODULE = 400
+NAMES_THAT_SAY_NOTHING = {"base", "common", "core", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}
+PLACE = re.compile(r"://|^--?(?:f|i|find-links|index-url|extra-index-url)\b|^-e\b|\s@\s|(?:^|\s)~?/\w", re.MULTILINE)
+PINNED = re.compile(r"^[a-z0-9][a-z0-9-]*(?:\[[a-z,]+\])?==\S+(?: ; [^\\]+?)? \\$")
+HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}(?: \\)?$")
+
+
+def test_the_locks_name_no_place_that_packages_come_from() -> None:
+    assert [f"{lock.name}: {found[0]}" for lock in LOCKS for found in PLACE.finditer(lock.read_text("utf-8"))] == []
+
+
+def test_every_locked_package_is_pinned_and_hashed() -> None:
+    odd = [
+        f"{lock.name}: {line}"
+        for lock in LOCKS
+        for line in lock.read_text("utf-8").splitlines()
+        if line and not line.startswith("#") and not PINNED.match(line) and not HASH.match(line)
+    ]
+
+    assert [lock.name for lock in LOCKS] == ["requirements-build.lock", "requirements-dev.lock", "requirements.lock"]
+    assert odd == []
+
+
+def test_the_locks_agree_on_every_version() -> None:
+    pins = [set(re.findall(r"^([a-z0-9-]+==\S+)", lock.read_text("utf-8"), re.MULTILINE)) for lock in LOCKS]
+    build, dev, runtime = pins
+
+    assert runtime - dev == set()
+    assert build - dev == set()
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [shown(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+
+    assert silent == []
+
+
+def test_no_module_is_too_long_to_read() -> None:
+    sizes = {shown(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
+
+    assert {name: size for name, size in sizes.items() if size > LONGEST_MODULE} == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    vague = [
+        shown(path)
+        for path in modules()
+        if NAMES_THAT_SAY_NOTHING & set(path.relative_to(PACKAGE).with_suffix("").parts)
+    ]
+
+    assert vague == []
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    assert sorted({shown(path.parent) for path in modules() if not (path.parent / "__init__.py").is_file()}) == []
+
+
+def test_the_changelog_has_an_entry_for_the_current_version() -> None:
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+
+    assert tallystick.__version__ in headings
+
+
+def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tallystick/")}
+    ours = {
+        path.relative_to(PACKAGE.parent).as_posix()
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    assert {name for name in ours if name.endswith(".sql")}
+    assert packed == ours
