@@ -26,7 +26,7 @@ check: $(DEV) ## Lint, format, types, import direction
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 test-all: $(DEV) ## Every test
 	$(PYTEST)
