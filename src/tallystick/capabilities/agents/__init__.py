@@ -1,0 +1,8 @@
+"""Agents: who is in a room, in which order they take turns, and when each was last seen.
+
+The `agents` table is folded from `actor.*` events; `presence` (last seen, process facts) is live state without events.
+"""
+
+from tallystick.capabilities.agents.operations import CAPABILITY
+
+__all__ = ["CAPABILITY"]

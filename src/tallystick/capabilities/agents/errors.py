@@ -1,0 +1,17 @@
+"""Refusals about membership."""
+
+from __future__ import annotations
+
+from tallystick.kernel.errors import NotFound
+
+
+class UnknownMember(NotFound):
+    """That agent is not an active member of this room."""
+
+    hint = "Join the room first (`tally join`, MCP: join_path), or name one of the members that room state lists."
+
+
+class AgentNotFound(NotFound):
+    """There is no such agent in this room."""
+
+    hint = "List them with `tally agents list`."

@@ -1,0 +1,69 @@
+"""An agent as a member of a room, and whether it is present."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.kernel.caller import Process, ProcessState, SessionKind
+from tallystick.kernel.clock import Instant
+
+
+class Role(StrEnum):
+    FOREMAN = "foreman"
+    PEER = "peer"
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    agent_id: str
+    name: str
+    role: Role
+    harness: str
+    scope_key: str
+    ordinal: int
+    joined_at: Instant
+    last_seen_at: Instant
+    session: SessionKind
+    process: Process | None
+    process_state: ProcessState
+
+    @classmethod
+    def of_row(
+        cls,
+        *,
+        probe: Callable[[Process | None], ProcessState],
+        role: str,
+        last_seen_at: Instant | None,
+        session_kind: str | None,
+        host_id: str | None,
+        pid: int | None,
+        process_started_at: str | None,
+        agent_id: str,
+        name: str,
+        harness: str,
+        scope_key: str,
+        ordinal: int,
+        joined_at: Instant,
+    ) -> Member:
+        process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
+        return cls(
+            agent_id=agent_id,
+            name=name,
+            role=Role(role),
+            harness=harness,
+            scope_key=scope_key,
+            ordinal=ordinal,
+            joined_at=joined_at,
+            # An imported ledger brings members without presence: they were last seen when they joined.
+            last_seen_at=joined_at if last_seen_at is None else last_seen_at,
+            session=SessionKind(session_kind or SessionKind.NAMED),
+            process=process,
+            process_state=probe(process),
+        )

@@ -1,0 +1,39 @@
+"""`actor.*` events, folded into the members of a room."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.agents.queries import SQL
+from tallystick.kernel.envelope import Event
+from tallystick.ledger.tx import Projection, Tx
+
+
+def added(tx: Tx, event: Event) -> None:
+    tx.run(
+        SQL["add"],
+        room_id=event.room_id,
+        agent_id=cast("str", event.data["actor_id"]),
+        name=cast("str", event.data["name"]),
+        role=cast("str", event.data["role"]),
+        harness=cast("str", event.data["harness"]),
+        scope_key=event.scope_key,
+        ordinal=cast("int", event.data["ordinal"]),
+        joined_at=event.ts,
+    )
+
+
+def removed(tx: Tx, event: Event) -> None:
+    tx.run(SQL["remove"], room_id=event.room_id, agent_id=cast("str", event.data["actor_id"]))
+
+
+def reordered(tx: Tx, event: Event) -> None:
+    for ordinal, agent_id in enumerate(cast("list[str]", event.data["sequence"])):
+        tx.run(SQL["place"], room_id=event.room_id, agent_id=agent_id, ordinal=ordinal)
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "actor.add": added,
+    "actor.remove": removed,
+    "group.reorder": reordered,
+}

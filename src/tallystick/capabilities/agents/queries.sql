@@ -1,0 +1,34 @@
+-- members -- in turn order
+SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at
+FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
+WHERE a.room_id = :room_id ORDER BY a.ordinal, a.agent_id
+
+-- member --
+SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at
+FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
+WHERE a.room_id = :room_id AND a.agent_id = :agent_id
+
+-- touch -- the call proves the agent is here, and says through which process
+INSERT INTO presence (room_id, agent_id, last_seen_at, session_kind, host_id, pid, process_started_at)
+VALUES (:room_id, :agent_id, :now, :session_kind, :host_id, :pid, :process_started_at)
+ON CONFLICT (room_id, agent_id) DO UPDATE SET
+    last_seen_at = excluded.last_seen_at, session_kind = excluded.session_kind, host_id = excluded.host_id,
+    pid = excluded.pid, process_started_at = excluded.process_started_at
+
+-- seen -- the call proves the agent is here; the process facts stay
+UPDATE presence SET last_seen_at = :now WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- add --
+INSERT INTO agents (room_id, agent_id, name, role, harness, scope_key, ordinal, joined_at)
+VALUES (:room_id, :agent_id, :name, :role, :harness, :scope_key, :ordinal, :joined_at)
+
+-- remove --
+DELETE FROM agents WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- forget --
+DELETE FROM presence WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- place --
+UPDATE agents SET ordinal = :ordinal WHERE room_id = :room_id AND agent_id = :agent_id

@@ -1,0 +1,60 @@
+"""Pure decisions about membership and presence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.capabilities.agents.errors import UnknownMember
+from tallystick.capabilities.agents.model import Member, Role, Status
+from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Draft
+
+TOUCH_INTERVAL_MS = 5_000
+"""Presence is written at most this often per member."""
+
+
+def status(member: Member, *, now: Instant, presence_ttl_ms: int) -> Status:
+    """Active: seen within the time limit, and not proven dead."""
+    recent = member.last_seen_at + presence_ttl_ms > now
+    return Status.ACTIVE if recent and member.process_state is not ProcessState.GONE else Status.INACTIVE
+
+
+def active(members: Sequence[Member], *, now: Instant, presence_ttl_ms: int) -> list[Member]:
+    return [member for member in members if status(member, now=now, presence_ttl_ms=presence_ttl_ms) is Status.ACTIVE]
+
+
+def find(members: Sequence[Member], agent_id: str) -> Member | None:
+    return next((member for member in members if member.agent_id == agent_id), None)
+
+
+def membership(members: Sequence[Member], me: Caller) -> Member:
+    """The caller as a member, or a refusal."""
+    member = find(members, me.agent_id)
+    if member is None:
+        raise UnknownMember(f"'{me.agent_id}' is not a member of this room.", agent_id=me.agent_id)
+    return member
+
+
+def joining(members: Sequence[Member], me: Caller, scope_key: str) -> Draft:
+    """The event that appends a new member to the end of the sequence."""
+    data: dict[str, object] = {
+        "actor_id": me.agent_id,
+        "name": me.display_name or me.agent_id,
+        "role": Role.PEER.value,
+        "harness": me.harness,
+        "ordinal": 1 + max((member.ordinal for member in members), default=-1),
+    }
+    if me.overridden:
+        data["agent_id_override"] = True
+    return Draft(kind="actor.add", data=data, scope_key=scope_key)
+
+
+def outranked(member: Member, me: Caller) -> bool:
+    """Whether the stored process facts belong to a weightier session than this call's, and so stay as they are."""
+    return member.process is not None and (me.process is None or member.session.rank > me.session.rank)
+
+
+def needs_touch(member: Member, me: Caller, *, now: Instant) -> bool:
+    moved = member.process != me.process and not outranked(member, me)
+    return moved or not 0 <= now - member.last_seen_at < TOUCH_INTERVAL_MS

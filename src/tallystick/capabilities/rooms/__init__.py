@@ -1,0 +1,8 @@
+"""Rooms: one namespace, one ledger, one stick per workspace. Finding the room of a path, joining, policy, notes.
+
+Whose turn it is belongs to `turns`; rooms ask for a glimpse of it through the `Sticks` protocol in `model`.
+"""
+
+from tallystick.capabilities.rooms.operations import CAPABILITY
+
+__all__ = ["CAPABILITY"]

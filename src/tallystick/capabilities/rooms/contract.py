@@ -1,0 +1,215 @@
+"""Inputs and results of `rooms.*` and `notes.*`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.rooms.model import MINUTE, Policy, Room, RoomState
+from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.ledger.contract import RoomId
+
+NOTE_LIMIT = 16_384
+DAY = 24 * 60 * MINUTE
+
+ContextPath = Annotated[
+    str, Field(max_length=4096, description="An absolute path in the workspace; a file stands for its folder.")
+]
+
+
+class PolicyView(Answer):
+    """The effective policy of a room, in milliseconds."""
+
+    owner_lease_ttl_ms: int
+    heartbeat_interval_ms: int
+    claim_ttl_ms: int
+    wait_for_turn_max_wait_ms: int
+    wait_for_turn_poll_ms: int
+    presence_ttl_ms: int
+
+    @classmethod
+    def of(cls, policy: Policy) -> PolicyView:
+        return cls(**policy.data())
+
+
+class ListRooms(Ask):
+    context_path: Annotated[
+        str | None, Field(max_length=4096, description="Rooms from this path up to its workspace root; else all.")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=1000, description="At most this many.")] = 100
+
+
+class RoomSummary(Answer):
+    room_id: str
+    title: str
+    canonical_path: str
+    room_state: RoomState
+    owner: str | None
+    reserved_for: str | None
+    turn_id: int
+    members: list[str]
+    created_at: Moment
+    closed_at: Moment | None
+
+
+class Rooms(Answer):
+    rooms: list[RoomSummary]
+
+
+class JoinRoom(Ask):
+    context_path: Annotated[
+        str | None, Field(max_length=4096, description="An absolute path in the workspace to work in.")
+    ] = None
+    room_id: Annotated[str | None, Field(max_length=200, description="Join this room instead of a path's.")] = None
+    force_new: Annotated[bool, Field(description="Open a nested room right here even if an ancestor has one.")] = False
+    agent_id_override: Annotated[
+        str | None, Field(max_length=128, description="Tests and debugging only: act under this id from now on.")
+    ] = None
+
+
+class Joined(Answer):
+    agent_id: str
+    room_id: str
+    canonical_path: str
+    requested_path: str | None
+    workspace_root: str | None
+    joined_existing_room: bool
+    warning: str | None
+    policy: PolicyView
+    room_state: RoomState
+    owner: str | None
+    members: list[MemberView]
+    cursor: str
+    """Where the room's events end now; wait from here."""
+    handoff_template: dict[str, object]
+
+
+class CreateRoom(Ask):
+    title: Annotated[str, Field(min_length=1, max_length=200, description="What the room is for.")]
+    context_path: Annotated[
+        str | None, Field(max_length=4096, description="Bind the room to exactly this path; none when left out.")
+    ] = None
+
+
+class Created(Answer):
+    room_id: str
+    title: str
+    canonical_path: str
+    scope_key: str
+
+
+class ShowRoom(Ask):
+    room_id: RoomId
+
+
+class ScopeView(Answer):
+    scope_key: str
+    root: str
+    here: bool
+    """Whether the root is on this machine."""
+
+
+class RoomView(Answer):
+    room_id: str
+    title: str
+    canonical_path: str
+    room_state: RoomState
+    created_at: Moment
+    created_by: str
+    closed_at: Moment | None
+    policy: PolicyView
+    scopes: list[ScopeView]
+    members: list[MemberView]
+    head: int
+    """The newest event's seq."""
+
+    @staticmethod
+    def facts(room: Room) -> dict[str, object]:
+        return {
+            "room_id": room.room_id,
+            "title": room.title,
+            "canonical_path": room.canonical_path,
+            "created_at": room.created_at,
+            "closed_at": room.closed_at,
+        }
+
+
+class LeaveRoom(Ask):
+    room_id: RoomId
+
+
+class Left(Answer):
+    room_id: str
+    agent_id: str
+    left: bool
+    """False when you were not a member anyway."""
+
+
+_Ttl = Annotated[int | None, Field(ge=100, le=30 * DAY)]
+
+
+class SetPolicy(Ask):
+    room_id: RoomId
+    owner_lease_ttl_ms: _Ttl = None
+    heartbeat_interval_ms: Annotated[int | None, Field(ge=50, le=DAY)] = None
+    claim_ttl_ms: _Ttl = None
+    wait_for_turn_max_wait_ms: Annotated[int | None, Field(ge=0, le=110_000)] = None
+    wait_for_turn_poll_ms: Annotated[int | None, Field(ge=10, le=1_000)] = None
+    presence_ttl_ms: Annotated[int | None, Field(ge=10_000, le=30 * DAY)] = None
+
+
+class PolicySet(Answer):
+    room_id: str
+    changed: bool
+    policy: PolicyView
+
+
+class ReorderMembers(Ask):
+    room_id: RoomId
+    sequence: Annotated[list[str], Field(min_length=1, max_length=1000, description="Every member, in turn order.")]
+
+
+class Reordered(Answer):
+    room_id: str
+    changed: bool
+    sequence: list[str]
+
+
+class AttachScope(Ask):
+    room_id: RoomId
+    context_path: ContextPath
+
+
+class Attached(Answer):
+    room_id: str
+    scope_key: str
+    root: str
+    changed: bool
+
+
+class AddNote(Ask):
+    room_id: RoomId
+    body: Annotated[str, Field(min_length=1, max_length=NOTE_LIMIT, description="What the others should know.")]
+    turn_id: Annotated[int | None, Field(ge=0, description="The turn it is about; the present one if left out.")] = None
+
+
+class Note(Answer):
+    ref: str
+    seq: int
+    by: str
+    ts: str
+    body: str
+    turn_id: int | None
+
+
+class ListNotes(Ask):
+    room_id: RoomId
+    after_seq: Annotated[int, Field(ge=0, description="Notes after this seq.")] = 0
+    limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
+
+
+class Notes(Answer):
+    notes: list[Note]
+    cursor: int

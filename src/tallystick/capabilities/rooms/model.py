@@ -1,0 +1,110 @@
+"""A room, its policy, and the little it must know about the stick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from tallystick.capabilities.agents.model import Member
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.clock import Instant
+from tallystick.ledger.tx import Tx
+
+MINUTE = 60_000
+
+
+class RoomState(StrEnum):
+    IDLE = "idle"
+    OWNED = "owned"
+    RESERVED = "reserved"
+    STALE_OWNER = "stale_owner"
+    OWNER_GONE = "owner_gone"
+    RECIPIENT_GONE = "recipient_gone"
+    DORMANT = "dormant"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How long things may take in a room."""
+
+    owner_lease_ttl_ms: int = 45 * MINUTE
+    heartbeat_interval_ms: int = 5 * MINUTE
+    claim_ttl_ms: int = 20 * MINUTE
+    wait_for_turn_max_wait_ms: int = 30_000
+    wait_for_turn_poll_ms: int = 250
+    presence_ttl_ms: int = 240 * MINUTE
+
+    @classmethod
+    def read(cls, text: str) -> Policy:
+        return cls(**msgspec.json.decode(text, type=dict[str, int]))
+
+    def data(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    room_id: str
+    title: str
+    canonical_path: str
+    policy: Policy
+    created_at: Instant
+    created_by: str
+    closed_at: Instant | None
+
+    @classmethod
+    def of_row(
+        cls,
+        *,
+        room_id: str,
+        title: str,
+        canonical_path: str,
+        policy: str,
+        created_at: Instant,
+        created_by: str,
+        closed_at: Instant | None,
+    ) -> Room:
+        return cls(
+            room_id=room_id,
+            title=title,
+            canonical_path=canonical_path,
+            policy=Policy.read(policy),
+            created_at=created_at,
+            created_by=created_by,
+            closed_at=closed_at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A root on one machine that belongs to a room."""
+
+    room_id: str
+    scope_key: str
+    machine_id: str
+    root: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glimpse:
+    """The stick as a room listing shows it."""
+
+    state: RoomState
+    owner: str | None
+    reserved_for: str | None
+    turn_id: int
+
+
+class Sticks(Protocol):
+    """What rooms need to know of the stick; answered by `turns`."""
+
+    def glimpse(self, tx: Tx, room: Room, members: Sequence[Member]) -> Glimpse: ...
+
+    def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
+        """Refuse when the caller holds the stick: nobody leaves with it."""
+        ...

@@ -1,0 +1,254 @@
+"""`rooms.*`: find, join, shape and leave the room of a workspace. Closing is the stick's last event: see `turns`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePath
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.rooms import notes, queries, rules
+from tallystick.capabilities.rooms.contract import (
+    Attached,
+    AttachScope,
+    Created,
+    CreateRoom,
+    Joined,
+    JoinRoom,
+    LeaveRoom,
+    Left,
+    ListRooms,
+    PolicySet,
+    PolicyView,
+    Reordered,
+    ReorderMembers,
+    Rooms,
+    RoomSummary,
+    RoomView,
+    ScopeView,
+    SetPolicy,
+    ShowRoom,
+)
+from tallystick.capabilities.rooms.errors import PathTaken
+from tallystick.capabilities.rooms.model import Policy, Room, Sticks
+from tallystick.capabilities.rooms.projections import PROJECTIONS
+from tallystick.capabilities.rooms.workspace import Workspace, resolve
+from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import operation
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+
+def _workspace(ask: ListRooms | JoinRoom | CreateRoom | AttachScope) -> Workspace | None:
+    return resolve(ask.context_path) if ask.context_path is not None else None
+
+
+def _member_views(tx: Tx, room: Room, members: list[Member]) -> list[MemberView]:
+    ttl = room.policy.presence_ttl_ms
+    return [MemberView.of(member, now=tx.now, presence_ttl_ms=ttl) for member in members]
+
+
+@operation("rooms.list", prepare=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {}))
+def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) -> Rooms:
+    """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first.
+
+    Reading creates nothing and joins nothing.
+    """
+    if workspace:
+        found = [queries.room(tx, scope.room_id) for scope in queries.at_roots(tx, workspace.chain)][: ask.limit]
+    else:
+        found = queries.every_room(tx, ask.limit)
+    return Rooms(rooms=[_summary(tx, room) for room in found])
+
+
+def _summary(tx: Tx, room: Room) -> RoomSummary:
+    members = agents.members(tx, room.room_id)
+    stick = tx.use(Sticks).glimpse(tx, room, members)
+    return RoomSummary(
+        room_id=room.room_id,
+        title=room.title,
+        canonical_path=room.canonical_path,
+        room_state=stick.state,
+        owner=stick.owner,
+        reserved_for=stick.reserved_for,
+        turn_id=stick.turn_id,
+        members=[member.agent_id for member in members],
+        created_at=room.created_at,
+        closed_at=room.closed_at,
+    )
+
+
+@operation("rooms.join", writes=True, prepare=_workspace, short="join", examples=({"context_path": "/repo/src"},))
+def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Joined:
+    """Join the room of a workspace, creating it when there is none; you go to the end of the turn order.
+
+    The path resolves to the deepest existing room between it and its workspace root. Joining twice changes nothing.
+    """
+    if (workspace is None) == (ask.room_id is None):
+        raise InvalidField("Give either context_path or room_id.", field="context_path")
+    if ask.agent_id_override is not None:
+        name = check_agent_id(ask.agent_id_override)
+        me = replace(me, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
+    landing = _land(tx, workspace, force_new=ask.force_new) if workspace else rules.Landing(room_id=ask.room_id)
+    room_id = landing.room_id or _create(tx, me, title=PurePath(landing.root).name or landing.root, root=landing.root)
+    tx.lock(room_id)
+    room = queries.open_room(tx, room_id)
+    members = agents.members(tx, room_id)
+    known = agent_rules.find(members, me.agent_id)
+    if known is None:
+        tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, landing.scope_key)])
+        agents.arrive(tx, room_id, me)
+    elif agent_rules.needs_touch(known, me, now=tx.now):
+        agents.touch(tx, room_id, known, me)
+    members = agents.members(tx, room_id)
+    stick = tx.use(Sticks).glimpse(tx, room, members)
+    return Joined(
+        agent_id=me.agent_id,
+        room_id=room_id,
+        canonical_path=room.canonical_path,
+        requested_path=workspace.requested if workspace else None,
+        workspace_root=workspace.root if workspace else None,
+        joined_existing_room=landing.room_id is not None,
+        warning=landing.warning,
+        policy=PolicyView.of(room.policy),
+        room_state=stick.state,
+        owner=stick.owner,
+        members=_member_views(tx, room, members),
+        cursor=str(tx.lock(room_id).seq),
+        handoff_template=dict(rules.HANDOFF_TEMPLATE),
+    )
+
+
+def _land(tx: Tx, workspace: Workspace, *, force_new: bool) -> rules.Landing:
+    queries.lock_root(tx, workspace.root)
+    return rules.land(workspace, queries.at_roots(tx, workspace.chain), tx.world.machine_id, force_new=force_new)
+
+
+def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:
+    room_id = tx.new_id()
+    tx.open_ledger(room_id)
+    drafts = [rules.creation(title=title, root=root, policy=Policy())]
+    if root:
+        drafts.append(rules.attachment(tx.world.machine_id, root))
+    tx.append(room_id, me.agent_id, drafts)
+    return room_id
+
+
+@operation("rooms.create", writes=True, prepare=_workspace, examples=({"title": "release 2.0"},))
+def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> Created:
+    """Create a room without joining it: one for a path that has none yet, or one that belongs to no path at all."""
+    root = workspace.canonical if workspace else ""
+    if workspace:
+        queries.lock_root(tx, workspace.root)
+        if queries.at_roots(tx, [root]):
+            raise PathTaken(f"{root} already has an open room.", canonical_path=root)
+    room_id = _create(tx, me, title=ask.title, root=root)
+    key = rules.scope_key(tx.world.machine_id, root) if root else ""
+    return Created(room_id=room_id, title=ask.title, canonical_path=root, scope_key=key)
+
+
+@operation("rooms.show", examples=({"room_id": "ROOM"},))
+def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
+    """Show a room: its paths, policy, members and where its ledger ends."""
+    room = queries.room(tx, ask.room_id)
+    members = agents.members(tx, room.room_id)
+    here = tx.world.machine_id
+    return RoomView(
+        room_id=room.room_id,
+        title=room.title,
+        canonical_path=room.canonical_path,
+        room_state=tx.use(Sticks).glimpse(tx, room, members).state,
+        created_at=room.created_at,
+        created_by=room.created_by,
+        closed_at=room.closed_at,
+        policy=PolicyView.of(room.policy),
+        scopes=[
+            ScopeView(scope_key=scope.scope_key, root=scope.root, here=scope.machine_id == here)
+            for scope in queries.scopes(tx, room.room_id)
+        ],
+        members=_member_views(tx, room, members),
+        head=tx.head(room.room_id).seq,
+    )
+
+
+@operation("rooms.leave", writes=True, short="leave", examples=({"room_id": "ROOM"},))
+def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
+    """Leave a room: you drop out of the turn order. Whoever holds the stick must hand it over first."""
+    room = queries.open_room(tx, ask.room_id)
+    member = agents.member(tx, room.room_id, me.agent_id)
+    if member:
+        tx.use(Sticks).let_go(tx, room, me)
+        draft = Draft(kind="actor.remove", data={"actor_id": me.agent_id}, scope_key=member.scope_key)
+        tx.append(room.room_id, me.agent_id, [draft])
+        agents.forget(tx, room.room_id, me.agent_id)
+    return Left(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
+
+
+@operation("rooms.set_policy", writes=True, examples=({"room_id": "ROOM", "claim_ttl_ms": 300_000},))
+def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
+    """Change a room's timeouts; what you leave out stays. Leases already given keep their end until renewed."""
+    room = queries.open_room(tx, ask.room_id)
+    member = agent_rules.membership(agents.members(tx, room.room_id), me)
+    changes = ask.model_dump(exclude={"room_id"}, exclude_none=True)
+    draft = rules.policy_change(room.policy, changes)
+    if draft:
+        tx.append(room.room_id, me.agent_id, [replace(draft, scope_key=member.scope_key)])
+    policy = queries.room(tx, room.room_id).policy
+    return PolicySet(room_id=room.room_id, changed=draft is not None, policy=PolicyView.of(policy))
+
+
+@operation("rooms.reorder", writes=True, examples=({"room_id": "ROOM", "sequence": ["codex:9b22d0aa", "claude:1c4e"]},))
+def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
+    """Set the turn order; name every member exactly once. A turn already reserved stays reserved."""
+    room = queries.open_room(tx, ask.room_id)
+    members = agents.members(tx, room.room_id)
+    member = agent_rules.membership(members, me)
+    draft = rules.reordering(members, ask.sequence)
+    if draft:
+        tx.append(room.room_id, me.agent_id, [replace(draft, scope_key=member.scope_key)])
+    return Reordered(room_id=room.room_id, changed=draft is not None, sequence=ask.sequence)
+
+
+@operation(
+    "rooms.attach_scope",
+    writes=True,
+    prepare=_workspace,
+    examples=({"room_id": "ROOM", "context_path": "/other/checkout"},),
+)
+def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | None) -> Attached:
+    """Make another root (a second checkout, the same project on another machine) lead to this room."""
+    room = queries.open_room(tx, ask.room_id)
+    agent_rules.membership(agents.members(tx, room.room_id), me)
+    root = workspace.canonical if workspace else ""
+    queries.lock_root(tx, root)
+    (present,) = queries.at_roots(tx, [root]) or [None]
+    if present and present.room_id != room.room_id:
+        raise PathTaken(f"{root} belongs to another open room.", room_id=present.room_id)
+    if not present:
+        tx.append(room.room_id, me.agent_id, [rules.attachment(tx.world.machine_id, root)])
+    key = rules.scope_key(tx.world.machine_id, root)
+    return Attached(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
+
+
+CAPABILITY = Capability(
+    name="rooms",
+    package="tallystick.capabilities.rooms",
+    operations=(
+        list_rooms,
+        join,
+        create,
+        show,
+        leave,
+        set_policy,
+        reorder,
+        attach_scope,
+        notes.add_note,
+        notes.list_notes,
+    ),
+    projections=PROJECTIONS,
+    tables=("scopes", "rooms"),
+)

@@ -1,0 +1,48 @@
+"""`group.*` events, folded into rooms and their scopes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.rooms.queries import SQL
+from tallystick.kernel.envelope import Event, to_json
+from tallystick.ledger.tx import Projection, Tx
+
+
+def created(tx: Tx, event: Event) -> None:
+    tx.run(
+        SQL["create"],
+        room_id=event.room_id,
+        title=cast("str", event.data["title"]),
+        canonical_path=cast("str", event.data["canonical_path"]),
+        policy=to_json(cast("dict[str, int]", event.data["policy"])),
+        created_at=event.ts,
+        created_by=event.by,
+    )
+
+
+def attached(tx: Tx, event: Event) -> None:
+    tx.run(
+        SQL["attach"],
+        room_id=event.room_id,
+        scope_key=event.scope_key,
+        machine_id=cast("str", event.data["machine_id"]),
+        root=cast("str", event.data["root"]),
+    )
+
+
+def policy_set(tx: Tx, event: Event) -> None:
+    tx.run(SQL["set_policy"], room_id=event.room_id, policy=to_json(cast("dict[str, int]", event.data["policy"])))
+
+
+def closed(tx: Tx, event: Event) -> None:
+    tx.run(SQL["close"], room_id=event.room_id, closed_at=event.ts)
+    tx.run(SQL["close_scopes"], room_id=event.room_id, closed_at=event.ts)
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "group.create": created,
+    "group.attach": attached,
+    "group.set_policy": policy_set,
+    "x.tally.stick.close": closed,
+}

@@ -1,0 +1,46 @@
+"""Rooms and their scopes, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tallystick.capabilities.rooms.errors import RoomClosed
+from tallystick.capabilities.rooms.model import Room, Scope
+from tallystick.ledger.errors import RoomNotFound
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.capabilities.rooms")
+
+
+def room(tx: Tx, room_id: str) -> Room:
+    found = tx.one(SQL["room"], Room.of_row, room_id=room_id)
+    if found is None:
+        raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
+    return found
+
+
+def open_room(tx: Tx, room_id: str) -> Room:
+    """The room, unless it was closed."""
+    found = room(tx, room_id)
+    if found.closed_at is not None:
+        raise RoomClosed(room_id=room_id)
+    return found
+
+
+def every_room(tx: Tx, limit: int) -> list[Room]:
+    return tx.all(SQL["every_room"], Room.of_row, limit=limit)
+
+
+def scopes(tx: Tx, room_id: str) -> list[Scope]:
+    return tx.all(SQL["scopes"], Scope, room_id=room_id)
+
+
+def at_roots(tx: Tx, roots: Iterable[str]) -> list[Scope]:
+    """The open rooms' scopes at these roots on this machine, in the order given."""
+    found = (tx.one(SQL["at_root"], Scope, machine_id=tx.world.machine_id, root=root) for root in roots)
+    return [scope for scope in found if scope]
+
+
+def lock_root(tx: Tx, root: str) -> None:
+    tx.one(SQL["lock_root"], dict, root=f"{tx.world.machine_id}:{root}")

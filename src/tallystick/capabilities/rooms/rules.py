@@ -1,0 +1,71 @@
+"""Pure decisions about rooms: which one a path belongs to, and which changes are allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
+from tallystick.capabilities.rooms.model import Policy, Scope
+from tallystick.capabilities.rooms.workspace import Workspace
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.ids import digest
+
+HANDOFF_TEMPLATE: Mapping[str, object] = {
+    "status": "What I did:\nWhat I learned:\nOpen risks:",
+    "next_action": "What the next agent should do first.",
+    "artifacts": [{"path": "src/example.py", "lines": [10, 42], "role": "review", "note": "why to look here"}],
+    "open_questions": ["What is still undecided?"],
+    "do_not": ["What must the next agent leave alone?"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """Where a join ends up: an existing room, or a root to create one at."""
+
+    room_id: str | None
+    root: str = ""
+    scope_key: str = ""
+    warning: str | None = None
+
+
+def land(workspace: Workspace, above: Sequence[Scope], machine_id: str, *, force_new: bool) -> Landing:
+    """Join the deepest room on the way up to the workspace root, unless a nested one is asked for."""
+    deepest = above[0] if above else None
+    if deepest and (not force_new or deepest.root == workspace.canonical):
+        return Landing(room_id=deepest.room_id, root=deepest.root, scope_key=deepest.scope_key)
+    root = workspace.canonical if force_new else workspace.root
+    warning = f"A room exists above, at {deepest.root}; its turns and this room's are separate." if deepest else None
+    return Landing(room_id=None, root=root, scope_key=scope_key(machine_id, root), warning=warning)
+
+
+def scope_key(machine_id: str, root: str) -> str:
+    return f"s_{digest(machine_id, root, length=16)}"
+
+
+def creation(*, title: str, root: str, policy: Policy) -> Draft:
+    data: dict[str, object] = {"title": title, "canonical_path": root, "policy": policy.data()}
+    return Draft(kind="group.create", data=data)
+
+
+def attachment(machine_id: str, root: str) -> Draft:
+    data: dict[str, object] = {"machine_id": machine_id, "root": root}
+    return Draft(kind="group.attach", data=data, scope_key=scope_key(machine_id, root))
+
+
+def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
+    """The event that sets a new policy, or None when nothing changes."""
+    wanted = replace(policy, **changes)
+    if wanted.heartbeat_interval_ms >= wanted.owner_lease_ttl_ms:
+        raise InvalidPolicy("heartbeat_interval_ms must be below owner_lease_ttl_ms.", field="heartbeat_interval_ms")
+    return None if wanted == policy else Draft(kind="group.set_policy", data={"policy": wanted.data()})
+
+
+def reordering(members: Sequence[Member], sequence: Sequence[str]) -> Draft | None:
+    """The event that sets a new turn order, or None when it is the present one."""
+    present = [member.agent_id for member in members]
+    if sorted(sequence) != sorted(present):
+        raise InvalidSequence(members=present)
+    return None if list(sequence) == present else Draft(kind="group.reorder", data={"sequence": list(sequence)})

@@ -1,0 +1,215 @@
+"""Inputs and results of `turns.*` and `rooms.close`: the Talking Stick tools' own fields."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.rooms.contract import PolicyView
+from tallystick.capabilities.rooms.model import RoomState
+from tallystick.capabilities.turns.errors import InvalidHandoff
+from tallystick.capabilities.turns.model import Opening, Why
+from tallystick.kernel.errors import InvalidInput
+from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.ledger.contract import RoomId, WaitMs
+
+TEXT_LIMIT = 16_384
+
+Reason = Annotated[str, Field(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
+LeaseId = Annotated[str, Field(max_length=200, description="The lease_id that your_turn gave you.")]
+TurnId = Annotated[int, Field(ge=0, description="The turn_id you believe is current.")]
+
+
+class ArtifactRole(StrEnum):
+    EXAMINE = "examine"
+    REVIEW = "review"
+    EDIT = "edit"
+    CONTEXT = "context"
+    OUTPUT = "output"
+
+
+class Artifact(Ask):
+    path: Annotated[str, Field(min_length=1, max_length=4096, description="Absolute or relative to the workspace.")]
+    lines: Annotated[
+        list[int] | None, Field(min_length=2, max_length=2, description="First and last line, both included.")
+    ] = None
+    role: Annotated[ArtifactRole, Field(strict=False, description="What to do with it.")]
+    note: Annotated[str | None, Field(max_length=TEXT_LIMIT)] = None
+
+
+class Handoff(Ask):
+    """What the next agent needs to go on without rediscovering it."""
+
+    status: Annotated[str, Field(max_length=TEXT_LIMIT, description="What I did, what I learned, what is unfinished.")]
+    next_action: Annotated[str, Field(max_length=TEXT_LIMIT, description="What the recipient should do.")]
+    artifacts: Annotated[list[Artifact] | None, Field(max_length=100, description="Where to look.")] = None
+    open_questions: Annotated[list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None, Field(max_length=50)] = None
+    do_not: Annotated[
+        list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None,
+        Field(max_length=50, description="Off-limits for the next agent."),
+    ] = None
+
+
+class WaitTurn(Ask):
+    room_id: RoomId
+    cursor: Annotated[
+        str | None, Field(max_length=20, pattern=r"^\d+$", description="Return early on events after this cursor.")
+    ] = None
+    max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
+
+
+class YourTurn(Answer):
+    status: Literal["your_turn"] = "your_turn"
+    room_id: str
+    turn_id: int
+    lease_id: str
+    handoff: dict[str, object] | None
+    from_agent_id: str | None
+    reason: Why
+
+
+class NotYet(Answer):
+    status: Literal["not_yet"] = "not_yet"
+    cursor: str
+    room_state: RoomState
+
+
+class TakeoverAvailable(Answer):
+    status: Literal["takeover_available"] = "takeover_available"
+    room_id: str
+    turn_id: int
+    room_state: RoomState
+    reason: Opening
+    current_owner: str | None = None
+    reserved_for: str | None = None
+
+
+class Closed(Answer):
+    status: Literal["closed"] = "closed"
+    room_id: str
+
+
+class OwnerAsk(Ask):
+    """What every owner mutation carries."""
+
+    room_id: RoomId
+    lease_id: LeaseId
+    expected_turn_id: TurnId
+
+
+class Heartbeat(OwnerAsk):
+    pass
+
+
+class Beat(Answer):
+    status: Literal["ok"] = "ok"
+    room_id: str
+    turn_id: int
+    lease_id: str
+    lease_expires_at: Moment
+
+
+class Release(OwnerAsk):
+    refusals: ClassVar[dict[str, type[InvalidInput]]] = {"handoff": InvalidHandoff}
+
+    handoff: Handoff
+
+
+class Released(Answer):
+    status: Literal["released"] = "released"
+    room_id: str
+    reserved_for: str | None
+    event_seq: int
+
+
+class Pass(Release):
+    to_agent_id: Annotated[str, Field(max_length=200, description="An active member of the room.")]
+
+
+class Passed(Answer):
+    status: Literal["passed"] = "passed"
+    room_id: str
+    reserved_for: str
+    event_seq: int
+
+
+class Takeover(Ask):
+    room_id: RoomId
+    expected_turn_id: TurnId
+    reason: Reason
+
+
+class TookOver(Answer):
+    status: Literal["your_turn"] = "your_turn"
+    room_id: str
+    turn_id: int
+    lease_id: str
+    revoked_agent_id: str | None
+    reason: str
+
+
+class ShowState(Ask):
+    room_id: RoomId
+
+
+class TurnState(Answer):
+    """A room's stick as everybody may see it; `lease_id` is shown to its holder only."""
+
+    room_id: str
+    canonical_path: str
+    members: list[MemberView]
+    sequence_index: int
+    owner: str | None
+    reserved_for: str | None
+    pending_handoff_event_seq: int | None
+    turn_id: int
+    lease_id: str | None
+    lease_expires_at: Moment | None
+    claim_expires_at: Moment | None
+    state: RoomState
+    updated_at: Moment
+    takeover: Opening | None
+    takeover_candidates: list[str]
+    policy: PolicyView
+    cursor: str
+
+
+class RoomEvents(Ask):
+    room_id: RoomId
+    after_event_seq: Annotated[int, Field(ge=0, description="Events after this one.")] = 0
+    limit: Annotated[int, Field(ge=1, le=500, description="At most this many.")] = 100
+    newest: Annotated[bool, Field(description="The latest `limit` instead of the first.")] = False
+
+
+class StickEvent(Answer):
+    event_seq: int
+    event_id: str
+    room_id: str
+    turn_id: int
+    event_type: Literal["claim", "release", "pass", "takeover", "close"]
+    from_agent_id: str | None
+    to_agent_id: str | None
+    handoff: dict[str, object] | None
+    reason: str | None
+    created_at: Moment
+
+
+class StickEvents(Answer):
+    events: list[StickEvent]
+    cursor: int
+
+
+class CloseRoom(Ask):
+    room_id: RoomId
+    lease_id: Annotated[str | None, Field(max_length=200, description="Needed while somebody holds the stick.")] = None
+    expected_turn_id: Annotated[int | None, Field(ge=0, description="Refuse if the room has moved on.")] = None
+    reason: Annotated[str | None, Field(max_length=2000, description="Why; it is kept in the history.")] = None
+
+
+class RoomClosedNow(Answer):
+    status: Literal["closed"] = "closed"
+    room_id: str
+    event_seq: int

@@ -1,0 +1,63 @@
+"""The stick's past, in the Talking Stick row shape: what a new owner reads after a takeover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.turns.contract import RoomEvents, StickEvent, StickEvents
+from tallystick.capabilities.turns.model import Kind
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import operation
+from tallystick.ledger import reading
+from tallystick.ledger.tx import Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    by: str
+    data: dict[str, object]
+
+
+def handoff(tx: Tx, room_id: str, seq: int | None) -> Received | None:
+    """The handoff written at `seq`, word for word."""
+    if not seq:
+        return None
+    event = reading.event_at(tx, room_id, seq)
+    return Received(by=event.by, data=cast("dict[str, object]", event.data["handoff"]))
+
+
+def _row(event: Event) -> StickEvent:
+    data = event.data
+    return StickEvent.model_construct(
+        event_seq=event.seq,
+        event_id=event.id,
+        room_id=event.room_id,
+        turn_id=cast("int", data["turn_id"]),
+        event_type=Kind(event.kind).short,
+        from_agent_id=data.get("from_agent_id"),
+        to_agent_id=data.get("to_agent_id"),
+        handoff=data.get("handoff"),
+        reason=data.get("reason"),
+        created_at=event.ts,
+    )
+
+
+@operation("turns.history", examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
+def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
+    """Read the stick's history: claims, releases, passes and takeovers, with every handoff word for word.
+
+    After a takeover this is where the context is. Page on with the returned cursor as `after_event_seq`.
+    """
+    rooms.room(tx, ask.room_id)
+    kinds = [kind.value for kind in Kind]
+    if ask.newest:
+        head = tx.head(ask.room_id).seq
+        events = reading.before(tx, ask.room_id, head + 1, kinds=kinds, limit=ask.limit)
+        events = [event for event in events if event.seq > ask.after_event_seq]
+    else:
+        events = reading.since(tx, ask.room_id, ask.after_event_seq, kinds=kinds, limit=ask.limit)
+    cursor = events[-1].seq if events else ask.after_event_seq
+    return StickEvents(events=[_row(event) for event in events], cursor=cursor)

@@ -1,0 +1,116 @@
+"""The stick: what the ledger says of it, the live lease beside it, and what can be seen of the processes involved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.rooms.model import Policy, Room
+from tallystick.kernel.caller import Process, ProcessState
+from tallystick.kernel.clock import Instant
+
+
+class Kind(StrEnum):
+    """The stick's events on the ledger."""
+
+    CLAIM = "x.tally.stick.claim"
+    RELEASE = "x.tally.stick.release"
+    PASS = "x.tally.stick.pass"
+    TAKEOVER = "x.tally.stick.takeover"
+    CLOSE = "x.tally.stick.close"
+
+    @property
+    def short(self) -> str:
+        return self.rpartition(".")[2]
+
+
+class Why(StrEnum):
+    """Why it is somebody's turn."""
+
+    DIRECT_PASS = "direct_pass"
+    SEQUENCE = "sequence"
+    OPEN_CLAIM = "open_claim"
+    ALREADY_OWNER = "already_owner"
+
+
+class Opening(StrEnum):
+    """Why the stick may be taken over."""
+
+    CLAIM_TIMEOUT = "claim_timeout"
+    OWNER_TIMEOUT = "owner_timeout"
+    OWNER_GONE = "owner_gone"
+    RECIPIENT_GONE = "recipient_gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stick:
+    """Ownership of a room, folded from its events. `turn_id` counts grants; 0 means never held."""
+
+    turn_id: int = 0
+    owner: str | None = None
+    reserved_for: str | None = None
+    pending_seq: int | None = None
+    """The release or pass whose handoff the next claimant gets."""
+    received_seq: int | None = None
+    """The handoff that the present owner got."""
+    sequence_at: str | None = None
+    """Whom the sequence pointed at last."""
+    updated_at: Instant = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The fencing token and the deadlines of the present turn or reservation. Not in the ledger."""
+
+    turn_id: int
+    lease_id: str | None = None
+    lease_expires_at: Instant | None = None
+    claim_expires_at: Instant | None = None
+    renewed_at: Instant = 0
+    process: Process | None = None
+    """The process that was granted the turn; a new process under the same name is not that one."""
+
+    @classmethod
+    def of_row(
+        cls,
+        *,
+        turn_id: int,
+        lease_id: str | None,
+        lease_expires_at: Instant | None,
+        claim_expires_at: Instant | None,
+        renewed_at: Instant,
+        host_id: str | None,
+        pid: int | None,
+        process_started_at: str | None,
+    ) -> Lease:
+        process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
+        return cls(
+            turn_id=turn_id,
+            lease_id=lease_id,
+            lease_expires_at=lease_expires_at,
+            claim_expires_at=claim_expires_at,
+            renewed_at=renewed_at,
+            process=process,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Everything a turn decision looks at."""
+
+    room: Room
+    members: Sequence[Member]
+    stick: Stick
+    lease: Lease
+    owner_process: ProcessState
+    """Of the process that was granted the turn."""
+    handed_by: str | None
+    """Who wrote the pending handoff: the immediately prior owner."""
+    handed_directly: bool
+    """The pending handoff was a pass, not a release."""
+
+    @property
+    def policy(self) -> Policy:
+        return self.room.policy

@@ -1,0 +1,264 @@
+"""`turns.*`: claim, keep, hand over and recover the stick."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.rooms.contract import PolicyView
+from tallystick.capabilities.turns import history, queries, rules
+from tallystick.capabilities.turns.contract import (
+    Beat,
+    Closed,
+    CloseRoom,
+    Heartbeat,
+    NotYet,
+    Pass,
+    Passed,
+    Release,
+    Released,
+    RoomClosedNow,
+    ShowState,
+    Takeover,
+    TakeoverAvailable,
+    TookOver,
+    TurnState,
+    WaitTurn,
+    YourTurn,
+)
+from tallystick.capabilities.turns.errors import ObserverCannotHold
+from tallystick.capabilities.turns.glimpse import OFFERS
+from tallystick.capabilities.turns.model import Kind, Lease, Table, Why
+from tallystick.capabilities.turns.projections import PROJECTIONS
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import Pending, operation
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
+
+
+@operation("turns.wait", waits=True, short="wait", examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
+def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvailable | Closed | Pending[Turn]:
+    """Wait for your turn; claims the stick when it is free or kept for you, and brings the last handoff.
+
+    On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
+    holder gets its own lease again. With `cursor` it also returns when something new happened in the room.
+    """
+    table = queries.table(tx, ask.room_id)
+    if table.room.closed_at is not None:
+        return Closed(room_id=ask.room_id)
+    agent_rules.membership(table.members, me)
+    head = tx.head(ask.room_id).seq
+    not_yet = NotYet(cursor=str(head), room_state=rules.state(table, now=tx.now))
+    holding = rules.holds(table, me)
+    if holding and table.lease.lease_id:
+        return _granted(tx, table, table.lease.lease_id, Why.ALREADY_OWNER)
+    reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
+    if reason:
+        if not me.session.may_hold:
+            raise ObserverCannotHold
+        return _claim(tx, table, me, reason) if tx.writable else Pending(not_yet, act=True)
+    if opening := rules.may_take_over(table, me, now=tx.now):
+        return TakeoverAvailable(
+            room_id=ask.room_id,
+            turn_id=table.stick.turn_id,
+            room_state=not_yet.room_state,
+            reason=opening,
+            current_owner=table.stick.owner,
+            reserved_for=table.stick.reserved_for,
+        )
+    if ask.cursor is not None and head > int(ask.cursor):
+        return not_yet
+    wait_ms = table.policy.wait_for_turn_max_wait_ms if ask.max_wait_ms is None else ask.max_wait_ms
+    return Pending(not_yet, wait_ms=wait_ms, every_ms=table.policy.wait_for_turn_poll_ms)
+
+
+def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
+    room_id = table.room.room_id
+    if reason is not Why.ALREADY_OWNER:
+        data: dict[str, object] = {
+            "turn_id": table.stick.turn_id + 1,
+            "from_agent_id": table.handed_by,
+            "to_agent_id": me.agent_id,
+            "reason": reason.value,
+            "handoff_seq": table.stick.pending_seq,
+        }
+        member = agent_rules.membership(table.members, me)
+        tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
+    lease_id = _lease(tx, table, me)
+    return _granted(tx, queries.table(tx, room_id), lease_id, reason)
+
+
+def _lease(tx: Tx, table: Table, me: Caller) -> str:
+    """A fresh fencing token for the present owner."""
+    room_id, lease_id = table.room.room_id, tx.new_id()
+    turn_id = queries.stick(tx, room_id).turn_id
+    until = tx.now + table.policy.owner_lease_ttl_ms
+    queries.put_lease(
+        tx, room_id, Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
+    )
+    return lease_id
+
+
+def _granted(tx: Tx, table: Table, lease_id: str, reason: Why) -> YourTurn:
+    received = history.handoff(tx, table.room.room_id, table.stick.received_seq)
+    return YourTurn(
+        room_id=table.room.room_id,
+        turn_id=table.stick.turn_id,
+        lease_id=lease_id,
+        handoff=received.data if received else None,
+        from_agent_id=received.by if received else None,
+        reason=reason,
+    )
+
+
+@operation("turns.heartbeat", writes=True, examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},))
+def heartbeat(tx: Tx, me: Caller, ask: Heartbeat) -> Beat:
+    """Keep your turn: renews the lease while you work. A refusal means you no longer hold the stick: stop."""
+    table = queries.table(tx, ask.room_id)
+    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    until = tx.now + table.policy.owner_lease_ttl_ms
+    queries.renew(tx, ask.room_id, until)
+    return Beat(room_id=ask.room_id, turn_id=table.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=until)
+
+
+_HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review src/parser.py"}
+
+
+@operation(
+    "turns.release",
+    writes=True,
+    short="release",
+    examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "handoff": _HANDOFF},),
+)
+def release(tx: Tx, me: Caller, ask: Release) -> Released:
+    """Give the stick back with a handoff; the next active member in sequence gets it first."""
+    table = queries.table(tx, ask.room_id)
+    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    chosen = rules.successor(table, me, now=tx.now)
+    to = chosen.agent_id if chosen else None
+    seq = _hand_over(tx, table, me, ask, kind=Kind.RELEASE, to=to)
+    return Released(room_id=ask.room_id, reserved_for=to, event_seq=seq)
+
+
+@operation(
+    "turns.pass",
+    writes=True,
+    short="pass",
+    examples=(
+        {"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "to_agent_id": "codex:9b22", "handoff": _HANDOFF},
+    ),
+)
+def pass_(tx: Tx, me: Caller, ask: Pass) -> Passed:
+    """Give the stick to one particular active member, with a handoff; the sequence goes on from there."""
+    table = queries.table(tx, ask.room_id)
+    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    target = rules.check_recipient(table, me, ask.to_agent_id, now=tx.now)
+    seq = _hand_over(tx, table, me, ask, kind=Kind.PASS, to=target.agent_id)
+    return Passed(room_id=ask.room_id, reserved_for=target.agent_id, event_seq=seq)
+
+
+def _hand_over(tx: Tx, table: Table, me: Caller, ask: Release, *, kind: Kind, to: str | None) -> int:
+    data: dict[str, object] = {
+        "turn_id": table.stick.turn_id,
+        "from_agent_id": me.agent_id,
+        "to_agent_id": to if kind is Kind.PASS else None,
+        "reserved_for": to,
+        "handoff": rules.check_handoff(ask.handoff),
+    }
+    member = agent_rules.membership(table.members, me)
+    (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=kind, data=data, scope_key=member.scope_key)])
+    claim_until = tx.now + table.policy.claim_ttl_ms if to else None
+    queries.put_lease(tx, ask.room_id, Lease(turn_id=table.stick.turn_id, claim_expires_at=claim_until))
+    return event.seq
+
+
+@operation(
+    "turns.takeover",
+    writes=True,
+    short="takeover",
+    examples=({"room_id": "ROOM", "expected_turn_id": 7, "reason": "owner lease expired"},),
+)
+def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
+    """Take the stick from a holder or recipient who failed; its old lease is fenced off at once.
+
+    Only when `wait` or `state` says takeover is available, and with a reason. No handoff comes with it: read the recent
+    events to see what was going on.
+    """
+    table = queries.table(tx, ask.room_id)
+    opening = rules.check_takeover(table, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    if not me.session.may_hold:
+        raise ObserverCannotHold
+    revoked = table.stick.owner or table.stick.reserved_for
+    data: dict[str, object] = {
+        "turn_id": table.stick.turn_id + 1,
+        "from_agent_id": revoked,
+        "to_agent_id": me.agent_id,
+        "reason": ask.reason,
+        "opening": opening.value,
+        "liveness": rules.liveness(table, revoked),
+    }
+    member = agent_rules.membership(table.members, me)
+    tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.TAKEOVER, data=data, scope_key=member.scope_key)])
+    lease_id = _lease(tx, table, me)
+    return TookOver(
+        room_id=ask.room_id,
+        turn_id=table.stick.turn_id + 1,
+        lease_id=lease_id,
+        revoked_agent_id=revoked,
+        reason=ask.reason,
+    )
+
+
+@operation("turns.state", short="state", examples=({"room_id": "ROOM"},))
+def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
+    """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
+    table = queries.table(tx, ask.room_id)
+    stick, lease, policy = table.stick, table.lease, table.policy
+    opening = rules.opening(table, now=tx.now)
+    order = [member.agent_id for member in table.members]
+    return TurnState(
+        room_id=ask.room_id,
+        canonical_path=table.room.canonical_path,
+        members=[MemberView.of(member, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms) for member in table.members],
+        sequence_index=order.index(stick.sequence_at) if stick.sequence_at in order else 0,
+        owner=stick.owner,
+        reserved_for=stick.reserved_for,
+        pending_handoff_event_seq=stick.pending_seq,
+        turn_id=stick.turn_id,
+        lease_id=lease.lease_id if rules.holds(table, me) else None,
+        lease_expires_at=lease.lease_expires_at,
+        claim_expires_at=lease.claim_expires_at if stick.reserved_for else None,
+        state=rules.state(table, now=tx.now),
+        updated_at=max(stick.updated_at, lease.renewed_at),
+        takeover=opening,
+        takeover_candidates=[m.agent_id for m in rules.takers(table, now=tx.now)] if opening else [],
+        policy=PolicyView.of(policy),
+        cursor=str(tx.head(ask.room_id).seq),
+    )
+
+
+@operation("rooms.close", writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},))
+def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
+    """Close a room for good: no further turns. Its history stays readable, and its path is free for a new room.
+
+    While somebody holds the stick only the holder may close; otherwise any member.
+    """
+    table = queries.table(tx, ask.room_id)
+    member = rules.check_close(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    data: dict[str, object] = {"turn_id": table.stick.turn_id, "from_agent_id": me.agent_id, "reason": ask.reason}
+    (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.CLOSE, data=data, scope_key=member.scope_key)])
+    return RoomClosedNow(room_id=ask.room_id, event_seq=event.seq)
+
+
+CAPABILITY = Capability(
+    name="turns",
+    package="tallystick.capabilities.turns",
+    operations=(wait, heartbeat, release, pass_, takeover, show_state, history.stick_events, close),
+    projections=PROJECTIONS,
+    tables=("sticks",),
+    offers=OFFERS,
+)

@@ -1,0 +1,39 @@
+-- stick --
+SELECT turn_id, owner, reserved_for, pending_seq, received_seq, sequence_at, updated_at
+FROM sticks WHERE room_id = :room_id
+
+-- lease --
+SELECT turn_id, lease_id, lease_expires_at, claim_expires_at, renewed_at, host_id, pid, process_started_at
+FROM leases WHERE room_id = :room_id
+
+-- create --
+INSERT INTO sticks (room_id, turn_id, updated_at) VALUES (:room_id, 0, :ts)
+
+-- grant -- somebody owns the stick now
+UPDATE sticks SET turn_id = :turn_id, owner = :owner, reserved_for = NULL, pending_seq = NULL,
+    received_seq = :received_seq, updated_at = :ts
+WHERE room_id = :room_id
+
+-- hand_over -- nobody owns it; perhaps it is kept for someone
+UPDATE sticks SET owner = NULL, reserved_for = :reserved_for, pending_seq = :pending_seq, received_seq = NULL,
+    sequence_at = COALESCE(:reserved_for, sequence_at), updated_at = :ts
+WHERE room_id = :room_id
+
+-- unreserve -- the one it was kept for has left
+UPDATE sticks SET reserved_for = NULL, updated_at = :ts WHERE room_id = :room_id AND reserved_for = :agent_id
+
+-- close --
+UPDATE sticks SET owner = NULL, reserved_for = NULL, updated_at = :ts WHERE room_id = :room_id
+
+-- put_lease --
+INSERT INTO leases (room_id, turn_id, lease_id, lease_expires_at, claim_expires_at, renewed_at,
+    host_id, pid, process_started_at)
+VALUES (:room_id, :turn_id, :lease_id, :lease_expires_at, :claim_expires_at, :renewed_at,
+    :host_id, :pid, :process_started_at)
+ON CONFLICT (room_id) DO UPDATE SET
+    turn_id = excluded.turn_id, lease_id = excluded.lease_id, lease_expires_at = excluded.lease_expires_at,
+    claim_expires_at = excluded.claim_expires_at, renewed_at = excluded.renewed_at, host_id = excluded.host_id,
+    pid = excluded.pid, process_started_at = excluded.process_started_at
+
+-- renew --
+UPDATE leases SET lease_expires_at = :lease_expires_at, renewed_at = :renewed_at WHERE room_id = :room_id

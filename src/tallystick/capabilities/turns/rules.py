@@ -1,0 +1,226 @@
+"""Pure decisions about turns: state, eligibility, fencing. The time and what is known of processes come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.errors import UnknownMember
+from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.rooms.errors import RoomClosed
+from tallystick.capabilities.rooms.model import RoomState
+from tallystick.capabilities.turns.contract import Handoff
+from tallystick.capabilities.turns.errors import (
+    InvalidHandoff,
+    NotOwner,
+    StaleLease,
+    TakeoverIneligible,
+    TakeoverNotAvailable,
+    TurnMismatch,
+)
+from tallystick.capabilities.turns.model import Opening, Table, Why
+from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.errors import InvalidField
+
+
+def _passed(deadline: Instant | None, now: Instant) -> bool:
+    """A missing deadline (a store restored from its ledger) counts as passed: recovery must be possible."""
+    return deadline is None or deadline <= now
+
+
+def _active(table: Table, now: Instant) -> list[Member]:
+    return agent_rules.active(table.members, now=now, presence_ttl_ms=table.policy.presence_ttl_ms)
+
+
+def _gone(table: Table, agent_id: str) -> bool:
+    member = agent_rules.find(table.members, agent_id)
+    return member is not None and member.process_state is ProcessState.GONE
+
+
+def opening(table: Table, *, now: Instant) -> Opening | None:
+    """Why the stick may be taken over; None while nobody failed. Proof of death beats any timeout."""
+    stick = table.stick
+    if stick.owner:
+        if table.owner_process is ProcessState.GONE:
+            return Opening.OWNER_GONE
+        return Opening.OWNER_TIMEOUT if _passed(table.lease.lease_expires_at, now) else None
+    if stick.reserved_for:
+        if _gone(table, stick.reserved_for):
+            return Opening.RECIPIENT_GONE
+        return Opening.CLAIM_TIMEOUT if _passed(table.lease.claim_expires_at, now) else None
+    return None
+
+
+def state(table: Table, *, now: Instant) -> RoomState:
+    """The room's state, the most actionable first."""
+    if table.room.closed_at is not None:
+        return RoomState.CLOSED
+    match opening(table, now=now):
+        case Opening.OWNER_GONE:
+            return RoomState.OWNER_GONE
+        case Opening.OWNER_TIMEOUT:
+            return RoomState.STALE_OWNER
+        case Opening.RECIPIENT_GONE:
+            return RoomState.RECIPIENT_GONE
+        case _:
+            pass
+    if table.stick.owner:
+        return RoomState.OWNED
+    if not _active(table, now):
+        return RoomState.DORMANT
+    return RoomState.RESERVED if table.stick.reserved_for else RoomState.IDLE
+
+
+def next_after(members: Sequence[Member], agent_id: str, candidates: Sequence[Member]) -> Member | None:
+    """The first candidate after `agent_id` in turn order, going round; never `agent_id` itself."""
+    order = [member.agent_id for member in members]
+    start = order.index(agent_id) + 1 if agent_id in order else 0
+    wanted = {member.agent_id for member in candidates} - {agent_id}
+    ring = [*members[start:], *members[:start]]
+    return next((member for member in ring if member.agent_id in wanted), None)
+
+
+def successor(table: Table, me: Caller, *, now: Instant) -> Member | None:
+    """Who gets first right of refusal when the caller releases."""
+    return next_after(table.members, me.agent_id, _active(table, now))
+
+
+def takers(table: Table, *, now: Instant) -> list[Member]:
+    """The active members who may take over, were the stick open to it.
+
+    After a claim timeout the one who just gave the stick away is not among them while anybody else could.
+    """
+    stick = table.stick
+    out = {stick.owner, stick.reserved_for}
+    # A dead process is out; a new process under the same name may take its own turn over, explicitly.
+    if table.owner_process is ProcessState.GONE:
+        out.discard(stick.owner)
+    others = [member for member in _active(table, now) if member.agent_id not in out]
+    if opening(table, now=now) is Opening.CLAIM_TIMEOUT:
+        return [member for member in others if member.agent_id != table.handed_by] or others
+    return others
+
+
+def claim_reason(table: Table, me: Caller) -> Why | None:
+    """Why the caller may claim the stick at once, or None."""
+    stick = table.stick
+    if stick.owner:
+        return None
+    if stick.reserved_for is None:
+        return Why.SEQUENCE if stick.pending_seq else Why.OPEN_CLAIM
+    if stick.reserved_for != me.agent_id or _gone(table, me.agent_id):
+        return None
+    return Why.DIRECT_PASS if table.handed_directly else Why.SEQUENCE
+
+
+def holds(table: Table, me: Caller) -> bool:
+    """Whether the caller is the present owner, and not merely another process of that name after its death."""
+    return table.stick.owner == me.agent_id and table.owner_process is not ProcessState.GONE
+
+
+def may_take_over(table: Table, me: Caller, *, now: Instant) -> Opening | None:
+    """The opening that this caller may use."""
+    if me.agent_id not in {member.agent_id for member in takers(table, now=now)}:
+        return None
+    return opening(table, now=now)
+
+
+def _fencing(table: Table, now: Instant) -> dict[str, object]:
+    return {
+        "current_owner": table.stick.owner,
+        "current_turn_id": table.stick.turn_id,
+        "room_state": state(table, now=now).value,
+    }
+
+
+def check_handoff(handoff: Handoff) -> dict[str, object]:
+    """The handoff as it goes into the ledger, word for word; refused when it would tell the next agent nothing."""
+    for name in ("status", "next_action"):
+        if not getattr(handoff, name).strip():
+            raise InvalidHandoff(f"handoff.{name} must be non-empty.", field=name)
+    for artifact in handoff.artifacts or []:
+        if artifact.lines and not 1 <= artifact.lines[0] <= artifact.lines[1]:
+            raise InvalidHandoff(f"{artifact.path}: lines must be [first, last], counted from 1.", field="artifacts")
+    return handoff.model_dump(mode="json", exclude_unset=True)
+
+
+def check_recipient(table: Table, me: Caller, to_agent_id: str, *, now: Instant) -> Member:
+    """An active member other than the caller."""
+    if to_agent_id == me.agent_id:
+        raise InvalidField("You cannot pass the stick to yourself.", field="to_agent_id")
+    target = agent_rules.find(_active(table, now), to_agent_id)
+    if target is None:
+        raise UnknownMember(f"'{to_agent_id}' is not an active member of this room.", to_agent_id=to_agent_id)
+    return target
+
+
+def check_open(table: Table) -> None:
+    if table.room.closed_at is not None:
+        raise RoomClosed(room_id=table.room.room_id)
+
+
+def check_turn(table: Table, expected_turn_id: int, *, now: Instant) -> None:
+    if expected_turn_id != table.stick.turn_id:
+        raise TurnMismatch(
+            f"You expected turn {expected_turn_id}; the room is at turn {table.stick.turn_id}.",
+            details=_fencing(table, now),
+        )
+
+
+def check_owner(table: Table, me: Caller, *, lease_id: str, expected_turn_id: int, now: Instant) -> Member:
+    """Fencing for every owner mutation: the turn first, then the token, then membership."""
+    check_open(table)
+    check_turn(table, expected_turn_id, now=now)
+    if not holds(table, me) or lease_id != table.lease.lease_id:
+        raise StaleLease(details=_fencing(table, now))
+    return agent_rules.membership(table.members, me)
+
+
+def check_takeover(table: Table, me: Caller, *, expected_turn_id: int, now: Instant) -> Opening:
+    """The opening through which the caller takes over; turn, then membership, then eligibility."""
+    check_open(table)
+    check_turn(table, expected_turn_id, now=now)
+    agent_rules.membership(table.members, me)
+    reason = opening(table, now=now)
+    if reason is None:
+        raise TakeoverNotAvailable(details=_fencing(table, now))
+    candidates = takers(table, now=now)
+    if me.agent_id not in {member.agent_id for member in candidates}:
+        names = [member.agent_id for member in candidates]
+        raise TakeoverIneligible(_ineligible(table, me), candidates=names, details=_fencing(table, now))
+    return reason
+
+
+def _ineligible(table: Table, me: Caller) -> str:
+    if table.stick.owner == me.agent_id:
+        return "You own the stick: heartbeat, release or pass instead of taking it over."
+    if table.stick.reserved_for == me.agent_id:
+        return "The stick is reserved for you: claim it by waiting for your turn instead of taking it over."
+    return "You gave the stick away last, and another active member can take it over."
+
+
+def liveness(table: Table, agent_id: str | None) -> dict[str, object]:
+    """What was seen of the one who is being revoked, for the history."""
+    member = agent_rules.find(table.members, agent_id or "")
+    process = table.owner_process if table.stick.owner else (member.process_state if member else ProcessState.UNKNOWN)
+    deadline = table.lease.lease_expires_at if table.stick.owner else table.lease.claim_expires_at
+    return {
+        "process": process.value,
+        "last_seen_at": to_wire(member.last_seen_at) if member else None,
+        "deadline": to_wire(deadline) if deadline is not None else None,
+    }
+
+
+def check_close(
+    table: Table, me: Caller, *, lease_id: str | None, expected_turn_id: int | None, now: Instant
+) -> Member:
+    """A held stick's room is closed by its holder; any member may close a room that nobody holds."""
+    check_open(table)
+    if expected_turn_id is not None:
+        check_turn(table, expected_turn_id, now=now)
+    if table.stick.owner:
+        if table.stick.owner != me.agent_id:
+            raise NotOwner(f"'{table.stick.owner}' holds the stick.", details=_fencing(table, now))
+        return check_owner(table, me, lease_id=lease_id or "", expected_turn_id=table.stick.turn_id, now=now)
+    return agent_rules.membership(table.members, me)

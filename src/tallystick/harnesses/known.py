@@ -1,0 +1,139 @@
+"""The harnesses we know, and how to recognise one by its environment, by a process of its and by its MCP client.
+
+Names are compared whole. Harnesses run their tools under their own binary with another first argument (a sandbox, a
+search), and such a process is not an instance of anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harness:
+    slug: str
+    markers: tuple[str, ...]
+    """Variables that it sets for what it runs. Settings a person may export do not belong here."""
+    sessions: tuple[str, ...]
+    """Variables that hold its session id, best first."""
+    command: str
+    """The name of its binary, and of the script that starts it."""
+    scripts: tuple[str, ...]
+    """How the path of a script or binary ends or goes that does not bear that name."""
+    clients: tuple[str, ...]
+    """The names its MCP client gives itself."""
+
+    def session_id(self, environ: Mapping[str, str]) -> str | None:
+        return next((environ[name] for name in self.sessions if environ.get(name)), None)
+
+
+# Where markers of several are set and no process decides, the first row wins: Codex is the one that hides its processes
+# from its own shell, in a pid namespace of the sandbox.
+HARNESSES = (
+    Harness(
+        slug="codex",
+        markers=("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+        sessions=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+        command="codex",
+        scripts=("/@openai/codex/bin/codex.js",),
+        clients=("codex-mcp-client", "codex"),
+    ),
+    Harness(
+        slug="claude-code",
+        markers=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT"),
+        sessions=("CLAUDE_CODE_SESSION_ID",),
+        command="claude",
+        scripts=(
+            "/@anthropic-ai/claude-code/cli.js",
+            "/@anthropic-ai/claude-code/cli-wrapper.cjs",
+            "/claude/versions/",
+        ),
+        clients=("claude-code",),
+    ),
+    Harness(
+        slug="gemini",
+        markers=("GEMINI_CLI", "GEMINI_SESSION_ID"),
+        sessions=("GEMINI_SESSION_ID",),
+        command="gemini",
+        scripts=("/@google/gemini-cli/bundle/gemini.js", "/@google/gemini-cli/dist/index.js"),
+        clients=("gemini-cli-mcp-client", "gemini-cli"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """A process that is, or starts, a harness."""
+
+    harness: Harness
+    args: tuple[str, ...]
+    by_shell: bool
+    """A shell script of the harness's name: never the harness itself, always something that starts it."""
+
+    def launches(self, other: Invocation) -> bool:
+        """Whether this is the launcher of its child `other`, not an instance that started another instance.
+
+        A shell may replace itself by its last command, so a nested instance can be a direct child. What gives a
+        launcher away is that it hands its arguments on.
+        """
+        return self.harness is other.harness and (self.by_shell or self.args == other.args)
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "ash"})
+_RUNTIME = re.compile(r"node|nodejs|bun|deno|python[\d.]*")
+_CODE = frozenset({"-c", "-e", "-p", "-m", "--eval", "--print"})
+_TAKE_A_VALUE = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "-X", "-W"})
+
+
+def invocation(name: str, argv: Sequence[str]) -> Invocation | None:
+    """Read a process's name and arguments as the call of a known harness."""
+    program, *rest = argv or (name,)
+    command = _command(program)
+    by_shell = command in _SHELLS
+    if by_shell or _RUNTIME.fullmatch(command):
+        at = _script_at(rest, by_shell=by_shell)
+        if at is None:
+            return None
+        program, rest = rest[at], rest[at + 1 :]
+    harness = next((each for each in HARNESSES if _is_of(each, program)), None)
+    # A program that writes a title over its arguments leaves blanks behind.
+    return Invocation(harness=harness, args=tuple(filter(None, rest)), by_shell=by_shell) if harness else None
+
+
+def marked(environ: Mapping[str, str]) -> Harness | None:
+    """The harness whose markers this environment carries."""
+    return next((each for each in HARNESSES if any(environ.get(name) for name in each.markers)), None)
+
+
+def by_client(client_name: str) -> Harness | None:
+    return next((each for each in HARNESSES if client_name.lower() in each.clients), None)
+
+
+def _is_of(harness: Harness, program: str) -> bool:
+    path = program.replace("\\", "/")
+    return _command(program) == harness.command or any(
+        each in path if each.endswith("/") else path.endswith(each) for each in harness.scripts
+    )
+
+
+def _command(program: str) -> str:
+    name = PurePosixPath(program.replace("\\", "/")).name.lower()
+    return name.removeprefix("-").removesuffix(".exe").removesuffix(".js")
+
+
+def _script_at(args: Sequence[str], *, by_shell: bool) -> int | None:
+    """Where among an interpreter's arguments its script stands."""
+    skip = False
+    for at, arg in enumerate(args):
+        if skip or arg in {"run", "--"}:
+            skip = False
+        elif not arg.startswith("-"):
+            return at
+        elif arg in _CODE or (by_shell and "c" in arg and not arg.startswith("--")):
+            return None
+        else:
+            skip = arg in _TAKE_A_VALUE
+    return None

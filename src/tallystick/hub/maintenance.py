@@ -1,0 +1,55 @@
+"""Care of the store as a whole: rebuild and its dry run, export, import, backup."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tallystick.hub import registry
+from tallystick.hub.hub import Hub
+from tallystick.ledger import rebuild as folding
+from tallystick.ledger import transfer
+from tallystick.storage.sqlite import SqliteStore
+
+
+def rebuild(hub: Hub) -> int:
+    """Replace every projection by what the ledger says; returns the number of events folded."""
+    with hub.writing() as tx:
+        return folding.rebuild(tx, registry.tables())
+
+
+def check(hub: Hub) -> list[str]:
+    """The projection tables that differ from a fresh fold of the ledger; changes nothing."""
+    with hub.reading() as live, scratch(hub) as folded:
+        with folded.writing() as tx:
+            transfer.import_(tx, transfer.export(live))
+        with folded.reading() as tx:
+            return folding.differences(live, tx, registry.tables())
+
+
+@contextmanager
+def scratch(hub: Hub) -> Generator[Hub]:
+    """An empty hub in a temporary folder that folds events exactly as `hub` does."""
+    with tempfile.TemporaryDirectory(prefix="tallystick-") as folder:
+        store = SqliteStore(Path(folder) / "tally.sqlite")
+        try:
+            store.migrate(registry.schema())
+            yield Hub(store, clock=hub.world.clock, machine_id=hub.world.machine_id)
+        finally:
+            store.close()
+
+
+def export(hub: Hub) -> Iterator[bytes]:
+    with hub.reading() as tx:
+        yield from transfer.export(tx)
+
+
+def import_(hub: Hub, lines: Iterable[bytes]) -> transfer.End:
+    with hub.writing() as tx:
+        return transfer.import_(tx, lines)
+
+
+def backup(hub: Hub, target: Path) -> None:
+    hub.store.backup(target)

@@ -1,0 +1,59 @@
+"""Every capability, in one list. Adding one is one line here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from tallystick.capabilities import agents, rooms, turns
+from tallystick.hub import operations as hub_operations
+from tallystick.kernel.errors import UnknownOperation
+from tallystick.kernel.operation import Operation
+from tallystick.ledger import operations as ledger_operations
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Projection
+from tallystick.storage import migrations
+from tallystick.storage.migrations import Migration
+
+CAPABILITIES: Sequence[Capability] = (
+    ledger_operations.CAPABILITY,
+    agents.CAPABILITY,
+    rooms.CAPABILITY,
+    turns.CAPABILITY,
+)
+
+OPERATIONS: Mapping[str, Operation] = {
+    operation.name: operation
+    for source in (*(capability.operations for capability in CAPABILITIES), hub_operations.OPERATIONS)
+    for operation in source
+}
+
+
+def find(name: str) -> Operation:
+    found = OPERATIONS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, OPERATIONS, n=1)
+        meant = f" Did you mean '{near[0]}'?" if near else ""
+        raise UnknownOperation(f"There is no operation '{name[:80]}'.{meant}", operation=name)
+    return found
+
+
+def projections() -> Mapping[str, Sequence[Projection]]:
+    folds: dict[str, list[Projection]] = {}
+    for capability in CAPABILITIES:
+        for kind, fold in capability.projections.items():
+            folds.setdefault(kind, []).append(fold)
+    return folds
+
+
+def offers() -> Mapping[type, object]:
+    return {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+
+
+def schema() -> Sequence[Migration]:
+    return [migration for capability in CAPABILITIES for migration in migrations.load(capability.package)]
+
+
+def tables() -> Sequence[str]:
+    """Every projection table; a later capability's come first, since they may refer to an earlier one's."""
+    return [table for capability in reversed(CAPABILITIES) for table in capability.tables]

@@ -1,0 +1,36 @@
+"""Where the hub keeps its data and what it may do, from the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    data_dir: Path
+    database_url: str | None = None
+    full_sync: bool = False
+    allow_network_fs: bool = False
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Settings:
+        return cls(
+            data_dir=data_dir(environ, platform=platform),
+            database_url=environ.get("TALLYSTICK_DATABASE_URL") or None,
+            full_sync=environ.get("TALLYSTICK_SYNC", "").lower() == "full",
+            allow_network_fs=environ.get("TALLYSTICK_ALLOW_NETWORK_FS") == "1",
+        )
+
+
+def data_dir(environ: Mapping[str, str], *, platform: str) -> Path:
+    """`$TALLYSTICK_DATA_DIR`, else the platform's place for a user's data; Linux and macOS share one."""
+    if explicit := environ.get("TALLYSTICK_DATA_DIR"):
+        return Path(explicit).expanduser()
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
+    if platform == "win32":
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "tallystick"
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "tallystick"

@@ -1,0 +1,68 @@
+"""Who is calling: an identity and the process facts behind it, as a surface resolved them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.kernel.errors import InvalidField, ReservedName
+
+_AGENT_ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f@][^\s\x00-\x1f\x7f-\x9f]{0,127}")
+
+
+def check_agent_id(text: str) -> str:
+    """A name an agent may give itself; other principals' names are refused."""
+    if not _AGENT_ID.fullmatch(text) or not text.isprintable():
+        raise InvalidField("An agent id is 1 to 128 printable characters without spaces.", field="agent_id")
+    if text in {"user", "system"} or text.startswith(("svc:", "human:")):
+        raise ReservedName(f"'{text}' is reserved.", agent_id=text)
+    return text
+
+
+class SessionKind(StrEnum):
+    """What sort of session stands behind an agent id. Later members outrank earlier ones."""
+
+    HUMAN_CLI = "human_cli"
+    """A person's one-shot command: it may read and write, and holds nothing."""
+    NAMED = "named"
+    """An agent that named itself, with no process to watch: recovery by timeout only."""
+    MCP_HARNESS = "mcp_harness"
+    """A harness instance, reached over MCP, its shell or its hooks."""
+    HUMAN_GUARDIAN = "human_guardian"
+    """A person's attached `tally hold`."""
+
+    @property
+    def rank(self) -> int:
+        return list(SessionKind).index(self)
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether a stick may be held by such a session at all."""
+        return self is not SessionKind.HUMAN_CLI
+
+
+class ProcessState(StrEnum):
+    ALIVE = "alive"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One exact process: `host_id` covers machine, boot and pid namespace, `started_at` is the kernel's start mark."""
+
+    host_id: str
+    pid: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    agent_id: str
+    session: SessionKind
+    process: Process | None = None
+    harness: str = ""
+    display_name: str = ""
+    overridden: bool = False
+    """The caller chose this id itself (`agent_id_override`); the event stream says so."""

@@ -1,0 +1,37 @@
+"""Time as the hub keeps it: whole milliseconds since the epoch inside, ISO-8601 UTC with milliseconds on the wire."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from tallystick.kernel.errors import InvalidField
+
+Instant: TypeAlias = int
+Clock: TypeAlias = Callable[[], Instant]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FRACTION = re.compile(r"\.(\d+)")
+
+
+def system_clock() -> Instant:
+    return time.time_ns() // 1_000_000
+
+
+def to_wire(instant: Instant) -> str:
+    seconds, millis = divmod(instant, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{millis:03d}Z"
+
+
+def from_wire(text: str) -> Instant:
+    """Read an ISO-8601 time; one without an offset is UTC."""
+    plain = _FRACTION.sub(lambda found: "." + found[1][:6].ljust(6, "0"), text.strip().replace("Z", "+00:00"))
+    try:
+        moment = datetime.fromisoformat(plain)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (moment - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError) as wrong:
+        raise InvalidField(f"'{text[:60]}' is not an ISO-8601 time such as 2026-01-31T12:00:00.000Z.") from wrong

@@ -1,0 +1,137 @@
+"""Everything Tallystick can answer instead of a result.
+
+TallyError
+├── Refused            the caller can act on it
+│   ├── InvalidInput   the request itself is wrong
+│   ├── NotFound       it names something that is not there
+│   ├── NotAllowed     this caller may not do that
+│   └── Conflict       not in the present state
+├── Unavailable        nothing was wrong with the request; try again
+└── Fault              a bug of ours, or a damaged store
+
+A class's code is its name in snake case, its docstring is the default message, and every class has a hint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+
+class TallyError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "tally_error"
+    hint: ClassVar[str] = ""
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        hint: str | None = None,
+        details: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> None:
+        self.message = message or " ".join((type(self).__doc__ or "").split())
+        self.advice = hint or self.hint
+        self.details: Mapping[str, object] = {**(details or {}), **more}
+        super().__init__(self.message)
+
+    def payload(self) -> dict[str, object]:
+        """The refusal as every surface shows it."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.advice,
+            "retryable": self.retryable,
+            "details": dict(self.details),
+        }
+
+    def __init_subclass__(cls) -> None:
+        if "code" not in cls.__dict__:
+            cls.code = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _revive, (type(self), self.message, self.advice, dict(self.details))
+
+
+def _revive(kind: type[TallyError], message: str, hint: str, details: dict[str, object]) -> TallyError:
+    return kind(message, hint=hint, details=details)
+
+
+def every_error(kind: type[TallyError] = TallyError) -> Iterator[type[TallyError]]:
+    """All leaf errors below `kind`, for the reference and for the tests that push each through each surface."""
+    below = kind.__subclasses__()
+    if not below:
+        yield kind
+    for child in below:
+        yield from every_error(child)
+
+
+class Refused(TallyError):
+    """The request was refused."""
+
+
+class InvalidInput(Refused):
+    """The request is not valid."""
+
+
+class NotFound(Refused):
+    """There is no such thing."""
+
+
+class NotAllowed(Refused):
+    """This caller may not do that."""
+
+
+class Conflict(Refused):
+    """That is not possible in the present state."""
+
+
+class Unavailable(TallyError):
+    """Tallystick cannot answer right now."""
+
+    retryable = True
+
+
+class Fault(TallyError):
+    """Tallystick hit a bug of its own or a damaged store."""
+
+
+class InvalidField(InvalidInput):
+    """A field of the request has a wrong value."""
+
+    code: ClassVar[str] = "invalid_input"
+    hint = "Correct the field named in the message and send the request again."
+
+
+class UnknownField(InvalidInput):
+    """The request has a field that this operation does not know."""
+
+    hint = "Use the name that the message suggests, or leave the field out."
+
+
+class TooLarge(InvalidInput):
+    """The request is larger than allowed."""
+
+    hint = "Shorten it below the limit named in the message; put long content into a file and point at it."
+
+
+class ReservedName(InvalidInput):
+    """That name belongs to another kind of principal: `user`, `system`, `svc:…` and `human:…` are reserved."""
+
+    hint = "Choose a name of your own, such as builder-1."
+
+
+class UnknownOperation(NotFound):
+    """There is no operation of that name."""
+
+    hint = "List the operations with `tally call --list` or hub.capabilities."
+
+
+class InternalFault(Fault):
+    """An unexpected error happened inside Tallystick; nothing was written."""
+
+    hint = "Run `tally doctor`; if it finds nothing, report this with the traceback from the log."

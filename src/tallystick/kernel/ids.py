@@ -1,0 +1,20 @@
+"""New identifiers. An id is opaque to everyone; that UUIDv7 sorts by time only keeps indexes compact."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TypeAlias
+
+NewId: TypeAlias = Callable[[], str]
+
+
+def new_id() -> str:
+    import uuid_utils  # Late: who only needs `digest` to know itself should start without it.
+
+    return str(uuid_utils.uuid7())
+
+
+def digest(*parts: str, length: int = 8) -> str:
+    """A short stable digest of some facts, for ids that must come out the same on every surface."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:length]

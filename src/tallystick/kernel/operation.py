@@ -1,0 +1,125 @@
+"""How an operation is declared. Every surface, the reference and the parity test are derived from these declarations.
+
+An operation is `(tx, me, ask) -> answer`: one transaction, one caller, one typed input. It never opens a transaction,
+reads a clock or knows which surface called it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
+
+from tallystick.kernel.clock import to_wire
+
+_NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
+
+
+class Ask(BaseModel):
+    """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Answer(BaseModel):
+    """The result of an operation."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+Moment: TypeAlias = Annotated[
+    int, PlainSerializer(to_wire, return_type=str), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""An instant inside, an ISO-8601 time in the answer."""
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Generic[A]):
+    """Nothing to answer yet: look again at every wake, at least each `every_ms`, and in the end give `otherwise`.
+
+    With `act` the operation found something to do and asks to be run again at once in a write transaction.
+    """
+
+    otherwise: A
+    wait_ms: int = 0
+    every_ms: int = 250
+    act: bool = False
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    run: Callable[..., object]
+    writes: bool = False
+    waits: bool = False
+    """Returns `Pending` while there is nothing to answer; its input has a `room_id` to watch."""
+    prepare: Callable[..., object] | None = None
+    """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
+    short: str = ""
+    """The everyday CLI command, where there is one."""
+    examples: tuple[Mapping[str, object], ...] = field(default=())
+
+    @property
+    def noun(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def verb(self) -> str:
+        return self.name.partition(".")[2]
+
+    @cached_property
+    def doc(self) -> str:
+        return inspect.cleandoc(self.run.__doc__ or "")
+
+    @cached_property
+    def summary(self) -> str:
+        return self.doc.split("\n\n")[0].replace("\n", " ")
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.run)
+
+    @cached_property
+    def ask(self) -> type[Ask]:
+        return cast("type[Ask]", self._hints["ask"])
+
+    @cached_property
+    def answer(self) -> object:
+        """The answer's type: a model or a union of models; `Pending` is not part of it."""
+        hint = self._hints["return"]
+        kept = [part for part in get_args(hint) or (hint,) if getattr(part, "__origin__", part) is not Pending]
+        union = kept[0]
+        for part in kept[1:]:
+            union |= part
+        return union
+
+
+Run = TypeVar("Run", bound=Callable[..., object])
+
+
+def operation(
+    name: str,
+    *,
+    writes: bool = False,
+    waits: bool = False,
+    prepare: Callable[..., object] | None = None,
+    short: str = "",
+    examples: tuple[Mapping[str, object], ...] = (),
+) -> Callable[[Run], Operation]:
+    """Declare an operation under the one name it has on every surface."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name} is not noun.verb")
+
+    def declare(run: Run) -> Operation:
+        if not run.__doc__:
+            raise ValueError(f"{name} needs a docstring: it is what users and agents read")
+        return Operation(name, run, writes=writes, waits=waits, prepare=prepare, short=short, examples=examples)
+
+    return declare

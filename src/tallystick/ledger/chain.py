@@ -1,0 +1,46 @@
+"""Verification: that a room's events are all there, in order, and unchanged since they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tallystick.kernel.envelope import GENESIS, Event
+from tallystick.ledger.tx import SQL, Head, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    room_id: str
+    events: int
+    hash: str
+    bad_seq: int | None = None
+    problem: str = ""
+
+
+def flaw(event: Event, seq: int, prev_hash: str) -> str:
+    """What is wrong with an event that should stand at `seq` after `prev_hash`; empty when nothing is."""
+    if event.seq != seq:
+        return f"expected seq {seq}, found {event.seq}: an event is missing or was moved"
+    if event.prev_hash != prev_hash:
+        return "prev_hash is not the hash of the event before"
+    if event.hash != event.seal():
+        return "the event was changed after it was written"
+    return ""
+
+
+def check(room_id: str, events: Iterable[Event], head: Head | None) -> Verdict:
+    seq, last = 0, GENESIS
+    for event in events:
+        if problem := flaw(event, seq + 1, last):
+            return Verdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
+        seq, last = event.seq, event.hash
+    if head is not None and (head.seq, head.hash) != (seq, last):
+        problem = f"the ledger ends at seq {seq}, but seq {head.seq} was acknowledged"
+        return Verdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
+    return Verdict(room_id=room_id, events=seq, hash=last)
+
+
+def verify(tx: Tx, room_id: str) -> Verdict:
+    head = tx.head(room_id)
+    return check(room_id, tx.stream(SQL["whole"], Event, room_id=room_id), head)

@@ -1,0 +1,92 @@
+"""Inputs and results of `events.*`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Answer, Ask
+
+LIST_LIMIT = 1000
+BODY_LIMIT = 256 * 1024
+WAIT_LIMIT_MS = 110_000
+
+RoomId = Annotated[str, Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200)]
+WaitMs = Annotated[int, Field(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
+
+
+class Envelope(Answer):
+    """One event, in the CCCS v1 envelope."""
+
+    v: int
+    id: str
+    ts: str
+    seq: int
+    kind: str
+    group_id: str
+    scope_key: str
+    by: str
+    data: dict[str, object]
+
+    @classmethod
+    def of(cls, event: Event) -> Envelope:
+        return cls.model_construct(None, **event.wire())
+
+
+class Cursor(Ask):
+    room_id: RoomId
+    since_seq: Annotated[int | None, Field(ge=0, description="Events after this seq (0: from the start).")] = None
+    since_event_id: Annotated[str | None, Field(description="Events after this event.", max_length=200)] = None
+    since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
+    kinds: Annotated[list[str], Field(description="Only these kinds.", max_length=50)] = []
+    limit: Annotated[int, Field(ge=1, le=LIST_LIMIT, description="At most this many.")] = 100
+
+
+class ListEvents(Cursor):
+    newest: Annotated[bool, Field(description="The last `limit` events instead of the first.")] = False
+
+
+class FollowEvents(Cursor):
+    max_wait_ms: WaitMs = 30_000
+
+
+class Events(Answer):
+    events: list[Envelope]
+    cursor: int
+    """Pass it as `since_seq` to go on."""
+    head: int
+    """The room's newest seq."""
+
+
+class AppendEvent(Ask):
+    room_id: RoomId
+    kind: Annotated[
+        str, Field(max_length=200, pattern=r"^[a-z][a-z0-9_.-]*$", description="x.<vendor>.* or vendor.<name>.*")
+    ]
+    data: Annotated[dict[str, object], Field(description="The event's body.")]
+    scope_key: Annotated[str, Field(max_length=200, description="The scope it belongs to, if any.")] = ""
+
+
+class Appended(Answer):
+    event: Envelope
+
+
+class VerifyEvents(Ask):
+    room_id: Annotated[str | None, Field(description="One room; all rooms when left out.", max_length=200)] = None
+
+
+class RoomVerdict(Answer):
+    room_id: str
+    ok: bool
+    events: int
+    hash: str
+    bad_seq: int | None = None
+    problem: str = ""
+
+
+class Verified(Answer):
+    ok: bool
+    events: int
+    rooms: list[RoomVerdict]

@@ -1,0 +1,47 @@
+"""Refusals about rooms' ledgers and their events."""
+
+from __future__ import annotations
+
+from tallystick.kernel.errors import Conflict, Fault, InvalidInput, NotFound
+
+
+class RoomNotFound(NotFound):
+    """There is no room with that id."""
+
+    hint = "List the rooms you can reach with `tally rooms` (MCP: list_rooms), or join one by its path."
+
+
+class EventNotFound(NotFound):
+    """There is no event with that id in this room."""
+
+    hint = "Read the room's events from seq 0, or use since_seq, which never goes stale."
+
+
+class ReservedKind(InvalidInput):
+    """Only extension kinds, `x.<vendor>.*` and `vendor.<name>.*`, may be appended by hand."""
+
+    hint = "Choose a kind such as x.acme.build_finished; the standard kinds are written by their own operations."
+
+
+class AmbiguousCursor(InvalidInput):
+    """Give one cursor: since_seq, since_event_id or since_ts."""
+
+    hint = "Keep since_seq and drop the others."
+
+
+class LedgerDamaged(Fault):
+    """The ledger does not verify: an event was changed, removed or reordered outside Tallystick."""
+
+    hint = "Run `tally verify` for the first bad event, then restore a backup taken before it."
+
+
+class NotEmpty(Conflict):
+    """Import needs an empty store, and this one already has rooms."""
+
+    hint = "Point TALLYSTICK_DATA_DIR (or TALLYSTICK_DATABASE_URL) at a new, empty store and import there."
+
+
+class BadImport(InvalidInput):
+    """The file to import is not a whole Tallystick export."""
+
+    hint = "Export again with `tally export`; nothing was imported."

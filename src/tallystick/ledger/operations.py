@@ -1,0 +1,114 @@
+"""`events.*`: read, follow, extend and verify the ledger."""
+
+from __future__ import annotations
+
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.clock import from_wire
+from tallystick.kernel.envelope import Draft, to_json
+from tallystick.kernel.errors import TooLarge
+from tallystick.kernel.operation import Pending, operation
+from tallystick.ledger import chain, reading
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.contract import (
+    BODY_LIMIT,
+    Appended,
+    AppendEvent,
+    Cursor,
+    Envelope,
+    Events,
+    FollowEvents,
+    ListEvents,
+    RoomVerdict,
+    Verified,
+    VerifyEvents,
+)
+from tallystick.ledger.errors import AmbiguousCursor, ReservedKind
+from tallystick.ledger.tx import Tx
+
+
+def _start(tx: Tx, ask: Cursor) -> int:
+    given = [cursor for cursor in (ask.since_seq, ask.since_event_id, ask.since_ts) if cursor is not None]
+    if len(given) > 1:
+        raise AmbiguousCursor
+    if ask.since_event_id is not None:
+        return reading.seq_of_event(tx, ask.room_id, ask.since_event_id)
+    if ask.since_ts is not None:
+        return reading.seq_at_time(tx, ask.room_id, from_wire(ask.since_ts))
+    return ask.since_seq or 0
+
+
+def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False) -> Events:
+    head = tx.head(ask.room_id)
+    if newest:
+        past = reading.before(tx, ask.room_id, head.seq + 1, kinds=ask.kinds, limit=ask.limit)
+        found = [event for event in past if event.seq > start]
+    else:
+        found = reading.since(tx, ask.room_id, start, kinds=ask.kinds, limit=ask.limit)
+    # A page that is not full has seen everything up to the head, also what the filter left out.
+    cursor = found[-1].seq if len(found) == ask.limit else max(head.seq, start)
+    return Events(events=[Envelope.of(event) for event in found], cursor=cursor, head=head.seq)
+
+
+@operation("events.list", short="events", examples=({"room_id": "ROOM", "since_seq": 0, "limit": 50},))
+def list_events(tx: Tx, me: Caller, ask: ListEvents) -> Events:
+    """Read a room's events in the order they were committed, from any cursor.
+
+    Page on with the returned cursor as `since_seq`. `kinds` filters, `newest` gives the latest instead of the first.
+    """
+    return _events(tx, ask, _start(tx, ask), newest=ask.newest)
+
+
+@operation("events.follow", waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
+def follow_events(tx: Tx, me: Caller, ask: FollowEvents) -> Events | Pending[Events]:
+    """Wait for events after a cursor; returns as soon as there are any, or empty when the time is up.
+
+    Call again with the returned cursor: nothing is lost between two calls.
+    """
+    found = _events(tx, ask, _start(tx, ask))
+    return found if found.events else Pending(found, wait_ms=ask.max_wait_ms)
+
+
+@operation(
+    "events.append",
+    writes=True,
+    examples=({"room_id": "ROOM", "kind": "x.acme.build", "data": {"result": "green"}},),
+)
+def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
+    """Append an extension event of your own kind (`x.<vendor>.*` or `vendor.<name>.*`) to a room's ledger."""
+    vendor = ask.kind.split(".")
+    if vendor[0] not in {"x", "vendor"} or len(vendor) < 3 or not all(vendor) or vendor[:2] == ["x", "tally"]:
+        raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
+    if len(to_json(ask.data).encode()) > BODY_LIMIT:
+        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+    draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key)
+    (event,) = tx.append(ask.room_id, me.agent_id, [draft])
+    return Appended(event=Envelope.of(event))
+
+
+@operation("events.verify", short="verify", examples=({},))
+def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
+    """Recompute the hash chain: proves that no event was changed, removed or reordered since it was written."""
+    rooms = [ask.room_id] if ask.room_id else reading.every_room(tx)
+    verdicts = [chain.verify(tx, room_id) for room_id in rooms]
+    return Verified(
+        ok=all(verdict.bad_seq is None for verdict in verdicts),
+        events=sum(verdict.events for verdict in verdicts),
+        rooms=[
+            RoomVerdict(
+                room_id=verdict.room_id,
+                ok=verdict.bad_seq is None,
+                events=verdict.events,
+                hash=verdict.hash,
+                bad_seq=verdict.bad_seq,
+                problem=verdict.problem,
+            )
+            for verdict in verdicts
+        ],
+    )
+
+
+CAPABILITY = Capability(
+    name="events",
+    package="tallystick.ledger",
+    operations=(list_events, follow_events, append_event, verify_events),
+)

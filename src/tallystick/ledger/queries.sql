@@ -1,0 +1,52 @@
+-- open -- a new room's ledger starts empty
+INSERT INTO heads (room_id, seq, hash, ts) VALUES (:room_id, 0, :hash, 0)
+
+-- lock -- the newest event's place; on PostgreSQL this is the row lock that orders a room's writers
+SELECT seq, hash, ts FROM heads WHERE room_id = :room_id
+
+-- head --
+SELECT seq, hash, ts FROM heads WHERE room_id = :room_id
+
+-- rooms --
+SELECT room_id FROM heads ORDER BY room_id
+
+-- lock_all -- for rebuild: no room may move meanwhile
+SELECT room_id FROM heads ORDER BY room_id
+
+-- append --
+INSERT INTO events (room_id, seq, id, ts, kind, scope_key, author, body, prev_hash, hash, v)
+VALUES (:room_id, :seq, :id, :ts, :kind, :scope_key, :by, :body, :prev_hash, :hash, :v)
+
+-- advance --
+UPDATE heads SET seq = :seq, hash = :hash, ts = :ts WHERE room_id = :room_id
+
+-- since --
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND seq > :seq ORDER BY seq LIMIT :limit
+
+-- since_of_kind --
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND kind = :kind AND seq > :seq ORDER BY seq LIMIT :limit
+
+-- before -- newest first
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND seq < :seq ORDER BY seq DESC LIMIT :limit
+
+-- before_of_kind -- newest first
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND kind = :kind AND seq < :seq ORDER BY seq DESC LIMIT :limit
+
+-- at --
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND seq = :seq
+
+-- by_id --
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE id = :id
+
+-- last_until -- the place just before the first event that is younger than a moment
+SELECT seq FROM events WHERE room_id = :room_id AND ts <= :ts ORDER BY ts DESC, seq DESC LIMIT 1
+
+-- whole -- a room from the start, for verify, export and rebuild
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id ORDER BY seq

@@ -1,0 +1,154 @@
+"""One transaction as operations see it: typed queries, the time, new ids, the room lock and appending events.
+
+Not a unit of work with dirty tracking: state changes by appending events, and the projections registered for a kind
+turn each event into rows inside the same transaction. Only leases and presence are written without an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+
+from tallystick.kernel.caller import Process, ProcessState
+from tallystick.kernel.clock import Clock, Instant
+from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
+from tallystick.kernel.errors import InternalFault
+from tallystick.kernel.ids import NewId
+from tallystick.ledger.errors import RoomNotFound
+from tallystick.storage.queries import Queries, Query
+
+if TYPE_CHECKING:
+    from tallystick.storage.port import Read, Value, Write
+
+T = TypeVar("T")
+SQL = Queries("tallystick.ledger")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The newest event's place in its room."""
+
+    seq: int
+    hash: str
+    ts: Instant
+
+
+class Tx:
+    def __init__(self, rows: Read, world: World, *, writable: bool) -> None:
+        self.world = world
+        self.now: Instant = world.clock()
+        self.writable = writable
+        self._rows = rows
+        self._heads: dict[str, Head] = {}
+
+    def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
+        return self._rows.one(query, into, **values)
+
+    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
+        return self._rows.all(query, into, **values)
+
+    def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
+        return self._rows.stream(query, into, **values)
+
+    def run(self, query: Query, /, **values: Value) -> int:
+        return self._write.run(query, **values)
+
+    def new_id(self) -> str:
+        return self.world.new_id()
+
+    def process_state(self, process: Process | None) -> ProcessState:
+        return self.world.process_state(process) if process else ProcessState.UNKNOWN
+
+    def use(self, port: type[T]) -> T:
+        """What another capability offers under a Protocol; the hub binds them."""
+        return cast("T", self.world.offers[port])
+
+    def head(self, room_id: str) -> Head:
+        """Where the room's ledger ends; refuses an unknown room."""
+        return self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
+
+    def lock(self, room_id: str) -> Head:
+        """Become the room's only writer until this transaction ends."""
+        if room_id not in self._heads:
+            self._heads[room_id] = self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id))
+        return self._heads[room_id]
+
+    def open_ledger(self, room_id: str) -> None:
+        self.run(SQL["open"], room_id=room_id, hash=GENESIS)
+        self._heads[room_id] = Head(seq=0, hash=GENESIS, ts=0)
+
+    def append(self, room_id: str, by: str, drafts: Iterable[Draft]) -> list[Event]:
+        """Write events at the room's end, in order, and fold each into its projections."""
+        if room_id not in self._heads:
+            raise InternalFault("A room must be locked before it is appended to.")
+        return [self._append(room_id, by, draft) for draft in drafts]
+
+    def _append(self, room_id: str, by: str, draft: Draft) -> Event:
+        head = self._heads[room_id]
+        event = Event.sealed(
+            room_id=room_id,
+            seq=head.seq + 1,
+            id=self.new_id(),
+            # A clock that was set back must not put an event before its predecessor.
+            ts=max(self.now, head.ts),
+            kind=draft.kind,
+            scope_key=draft.scope_key,
+            by=by,
+            body=to_json(draft.data),
+            prev_hash=head.hash,
+        )
+        self.place(event)
+        return event
+
+    def place(self, event: Event) -> None:
+        """Store a sealed event as its room's newest: one just decided, or one being imported."""
+        room_id, seq, seal, ts = event.room_id, event.seq, event.hash, event.ts
+        self.run(
+            SQL["append"],
+            room_id=room_id,
+            seq=seq,
+            id=event.id,
+            ts=ts,
+            kind=event.kind,
+            scope_key=event.scope_key,
+            by=event.by,
+            body=event.body,
+            prev_hash=event.prev_hash,
+            hash=seal,
+            v=event.v,
+        )
+        self.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
+        self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts)
+        self.project(event)
+        self._write.wake(room_id)
+
+    def project(self, event: Event) -> None:
+        for fold in self.world.projections.get(event.kind, ()):
+            fold(self, event)
+
+    @property
+    def _write(self) -> Write:
+        if not self.writable:
+            raise InternalFault("This operation is declared as a read and tried to write.")
+        return cast("Write", self._rows)
+
+    def _known(self, room_id: str, head: Head | None) -> Head:
+        if head is None:
+            raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
+        return head
+
+
+Projection: TypeAlias = "Callable[[Tx, Event], None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What is the same for every transaction of one hub; tests bind their own clock or process probe here."""
+
+    clock: Clock
+    new_id: NewId
+    process_state: Callable[[Process], ProcessState]
+    machine_id: str
+    projections: Mapping[str, Sequence[Projection]]
+    offers: Mapping[type, object]

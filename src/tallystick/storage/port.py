@@ -1,0 +1,77 @@
+"""The storage port: what every engine offers and all that the layers above may use.
+
+A store hands out read and write transactions and watches for wakes. Queries are named blocks of SQL (see `queries`),
+called with keyword parameters; rows come back through a constructor, so no tuple and no driver type leaves this layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+from tallystick.storage.migrations import Migration
+from tallystick.storage.queries import Query
+
+Value: TypeAlias = "str | int | float | bytes | None"
+T = TypeVar("T")
+
+
+class Read(Protocol):
+    """A consistent view of the store."""
+
+    def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
+        """The first row as `into(**columns)`, or None."""
+        ...
+
+    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]: ...
+
+    def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
+        """Rows as they are read, for results that do not fit in memory."""
+        ...
+
+
+class Write(Read, Protocol):
+    """A transaction that may change rows: commits when its `with` block ends, rolls back when that block raises."""
+
+    def run(self, query: Query, /, **values: Value) -> int:
+        """Run a statement and return how many rows it changed."""
+        ...
+
+    def wake(self, room_id: str) -> None:
+        """Wake those who watch this room, once this transaction has committed."""
+        ...
+
+
+class Watch(Protocol):
+    """An armed watch on one room. Arm, read, then wait: a wake between the read and the wait is not lost."""
+
+    def wait(self, timeout: float) -> bool:
+        """Block until a wake (True) or the timeout in seconds. A spurious True is allowed, a lost wake is not."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    engine: str
+    """`sqlite` or `postgres`."""
+
+    def read(self) -> AbstractContextManager[Read]: ...
+
+    def write(self) -> AbstractContextManager[Write]: ...
+
+    def watch(self, room_id: str) -> Watch: ...
+
+    def migrate(self, migrations: Sequence[Migration]) -> None:
+        """Apply what is missing, in order and atomically; refuse a store that a newer program has migrated."""
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """Facts for `tally doctor`: engine and library versions, location, settings in force."""
+        ...
+
+    def backup(self, target: Path) -> None: ...
+
+    def close(self) -> None: ...

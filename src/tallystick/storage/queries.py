@@ -1,0 +1,62 @@
+"""Named SQL: a `.sql` file of blocks headed `-- name --`, with `:name` parameters, in the subset both engines share.
+
+A `<file>.postgres.sql` beside it replaces single blocks for PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+_HEAD = re.compile(r"^--\s*(\w+)\s*--.*$", re.MULTILINE)
+_TOKEN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|::|:([a-z_]\w*)|%", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """One named statement. Compared by identity, so adapters can cache what they learn about it."""
+
+    name: str
+    sqlite: str
+    portable_postgres: str
+
+    @cached_property
+    def postgres(self) -> str:
+        """The statement with `%(name)s` parameters, as psycopg wants it."""
+
+        def translate(found: re.Match[str]) -> str:
+            if found[1]:
+                return f"%({found[1]})s"
+            return found[0].replace("%", "%%")
+
+        return _TOKEN.sub(translate, self.portable_postgres)
+
+
+def _blocks(text: str) -> dict[str, str]:
+    pieces = _HEAD.split(text)
+    return {name: body.strip().rstrip(";") for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+class Queries(Mapping[str, Query]):
+    """The queries of one package, by name."""
+
+    def __init__(self, package: str, file: str = "queries.sql") -> None:
+        folder = files(package)
+        common = _blocks((folder / file).read_text("utf-8"))
+        special = folder / file.replace(".sql", ".postgres.sql")
+        override = _blocks(special.read_text("utf-8")) if special.is_file() else {}
+        if unknown := override.keys() - common.keys():
+            raise LookupError(f"{package}: {sorted(unknown)} override no query")
+        self._queries = {name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()}
+
+    def __getitem__(self, name: str) -> Query:
+        return self._queries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
