@@ -1,0 +1,26 @@
+"""Plays the MCP server or the command: says as JSON, in one line, who it takes its caller for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+
+from tallystick.harnesses import identity
+
+
+def main(surface: str, client_name: str = "", explicit: str = "", tty: str = "") -> None:
+    caller = identity.resolve(
+        os.environ,
+        pid=os.getpid(),
+        user="ada",
+        tty=tty or None,
+        surface="mcp" if surface == "mcp" else "cli",
+        client_name=client_name or None,
+        explicit=explicit or None,
+    )
+    sys.stdout.write(json.dumps(asdict(caller)) + "\n")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,274 @@
+"""One harness instance is one agent on every surface; different instances, nested ones too, are different agents."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.ids import digest
+from tests.harnesses.trees import (
+    ASK,
+    MARKERS,
+    SLUGS,
+    Child,
+    binary,
+    detached,
+    in_shell,
+    instance,
+    mcp_server,
+    plan,
+    replacing_shell,
+    running,
+    script,
+    shell_plan,
+)
+
+every_harness = pytest.mark.parametrize("name", sorted(SLUGS))
+
+
+@every_harness
+def test_the_mcp_server_and_a_command_in_the_shell_are_one_agent(tmp_path: Path, name: str) -> None:
+    children = plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]))
+
+    with running(script(tmp_path, name), children) as harness:
+        assert harness.said == (instance(name, harness.process),) * 2
+
+
+@every_harness
+def test_a_native_harness_is_recognised_like_a_script(tmp_path: Path, name: str) -> None:
+    children = shell_plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]), stay=True)
+
+    with running(binary(tmp_path, name), "-c", children) as harness:
+        assert harness.said == (instance(name, harness.process),) * 2
+
+
+@every_harness
+def test_a_launcher_and_what_it_launches_are_one_instance(tmp_path: Path, name: str) -> None:
+    script(tmp_path / "real", name)
+    children = plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]))
+
+    with running(script(tmp_path, name, "launcher"), children) as launcher:
+        assert launcher.said == (instance(name, launcher.process),) * 2
+
+
+def test_a_harness_that_starts_itself_again_with_runtime_options_is_one_instance(tmp_path: Path) -> None:
+    again = script(tmp_path / "real", "gemini")
+    again.write_text(again.read_text("utf-8").replace(sys.executable, f"{sys.executable} -Xutf8", 1), "utf-8")
+
+    with running(script(tmp_path, "gemini", "launcher"), plan(mcp_server())) as launcher:
+        assert launcher.said == (instance("gemini", launcher.process),)
+
+
+def test_a_shell_script_that_adds_arguments_and_starts_the_harness_is_one_instance_with_it(tmp_path: Path) -> None:
+    real = binary(tmp_path / "real", "claude")
+    wrapper = tmp_path / "claude"
+    wrapper.write_text(f'#!/bin/sh\n{real} -u "$@"\nexit\n', "utf-8")
+    wrapper.chmod(0o755)
+    children = shell_plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS["claude"]), stay=True)
+
+    with running(wrapper, "-c", children) as harness:
+        assert harness.said == (instance("claude", harness.process),) * 2
+
+
+def test_two_instances_of_a_harness_are_two_agents(tmp_path: Path) -> None:
+    claude = script(tmp_path, "claude")
+
+    with running(claude, plan(mcp_server())) as first, running(claude, plan(mcp_server())) as second:
+        assert first.said == (instance("claude", first.process),)
+        assert second.said == (instance("claude", second.process),)
+        assert first.said != second.said
+
+
+def test_a_restarted_harness_is_a_new_agent_even_in_the_same_session(tmp_path: Path) -> None:
+    claude = script(tmp_path, "claude")
+    children = plan(in_shell([*ASK, "cli"], MARKERS["claude"]))
+    with running(claude, children) as first:
+        pass
+
+    with running(claude, children) as second:
+        assert first.said != second.said == (instance("claude", second.process),)
+
+
+@pytest.mark.parametrize("shell", [in_shell, replacing_shell])
+@pytest.mark.parametrize("inner", ["claude", "codex"])
+def test_a_harness_started_from_the_shell_of_another_is_an_agent_of_its_own(
+    tmp_path: Path, inner: str, shell: Callable[[Sequence[str], Mapping[str, str]], Child]
+) -> None:
+    marked = {**MARKERS["claude"], **MARKERS[inner]}
+    nested = [str(script(tmp_path / "inner", inner)), plan(mcp_server(), in_shell([*ASK, "cli"], marked))]
+
+    with running(script(tmp_path, "claude"), plan(shell(nested, MARKERS["claude"]), mcp_server())) as outer:
+        *within, beside = outer.said
+
+    assert beside == instance("claude", outer.process)
+    assert within[0] == within[1] != beside
+    assert within[0].agent_id.startswith(f"{SLUGS[inner]}:")
+
+
+def test_markers_left_over_from_an_outer_harness_do_not_outweigh_the_nearest_process(tmp_path: Path) -> None:
+    inner = [str(script(tmp_path, "gemini")), plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS["claude"]))]
+
+    with running(script(tmp_path, "claude"), plan(in_shell(inner, MARKERS["claude"]))) as outer:
+        server, command = outer.said
+
+    assert server == command
+    assert server.harness == "gemini"
+
+
+def test_sessions_that_one_background_service_runs_are_agents_of_their_own(tmp_path: Path) -> None:
+    claude = binary(tmp_path, "claude")
+    sessions = [
+        Child(argv=(str(claude), "-c", f": {number}; {shell_plan(mcp_server())}"), env={}) for number in range(2)
+    ]
+
+    with running(script(tmp_path / "service", "claude"), plan(*sessions)) as service:
+        first, second = service.said
+
+    assert len({first.agent_id, second.agent_id, instance("claude", service.process).agent_id}) == 3
+
+
+def test_a_session_of_its_own_for_the_terminal_changes_nothing(tmp_path: Path) -> None:
+    command = Child(argv=("setsid", "--wait", *ASK, "cli"), env=MARKERS["codex"])
+
+    with running(script(tmp_path, "codex"), plan(command, mcp_server())) as harness:
+        assert harness.said == (instance("codex", harness.process),) * 2
+
+
+def test_an_empty_environment_changes_nothing(tmp_path: Path) -> None:
+    command = in_shell(["env", "-i", *ASK, "cli"], MARKERS["claude"])
+
+    with running(script(tmp_path, "claude"), plan(command, mcp_server())) as harness:
+        assert harness.said == (instance("claude", harness.process),) * 2
+
+
+def test_an_orphan_of_a_harness_is_known_by_its_session_and_watches_no_process() -> None:
+    said = detached(*ASK, "cli", env=MARKERS["claude"]) + detached(*ASK, "mcp", env=MARKERS["claude"])
+
+    key = digest("claude-code", "session", "5e55")
+    assert (
+        said
+        == (
+            Caller(agent_id=f"claude-code:{key}", session=SessionKind.MCP_HARNESS, process=None, harness="claude-code"),
+        )
+        * 2
+    )
+
+
+def test_an_orphan_without_a_session_is_known_by_the_outermost_process_it_sees() -> None:
+    first, second = detached(*ASK, "cli", env=MARKERS["gemini"]) + detached(*ASK, "cli", env=MARKERS["gemini"])
+
+    assert first == second
+    assert (first.harness, first.process) == ("gemini", None)
+
+
+@pytest.mark.parametrize("mount", [["--mount-proc"], []], ids=["own_proc", "proc_of_the_outer_namespace"])
+def test_in_a_pid_namespace_the_session_stands_for_the_harness(tmp_path: Path, mount: list[str]) -> None:
+    unshare = _unshare(*mount)
+    commands = [Child(argv=(*unshare, *ASK, "cli"), env=MARKERS["codex"]) for _ in range(2)]
+
+    with running(script(tmp_path, "codex"), plan(*commands)) as harness:
+        key = digest("codex", "session", "7d1d")
+        within = Caller(agent_id=f"codex:{key}", session=SessionKind.MCP_HARNESS, process=None, harness="codex")
+        assert harness.said == (within, within)
+
+
+def test_a_server_alone_in_its_container_stands_for_itself() -> None:
+    caller, *_ = detached(*_unshare("--mount-proc"), *ASK, "mcp", "Acme IDE")
+
+    assert caller.process is not None
+    assert caller.process.pid == 1
+    assert caller.agent_id.startswith("acme-ide:")
+
+
+def _unshare(*options: str) -> list[str]:
+    command = ["unshare", "--pid", "--fork", *options]
+    if subprocess.run([*command, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("this user may not make pid namespaces")
+    return [shutil.which("unshare") or "unshare", *command[1:]]
+
+
+def test_a_chosen_name_is_kept_and_the_harness_watched(tmp_path: Path) -> None:
+    command = in_shell([*ASK, "cli", "", "reviewer"], MARKERS["claude"])
+    variable = mcp_server({"TALLYSTICK_AGENT": "reviewer"})
+
+    with running(script(tmp_path, "claude"), plan(command, variable)) as harness:
+        named = Caller(agent_id="reviewer", session=SessionKind.NAMED, process=harness.process, harness="claude-code")
+        assert harness.said == (named, named)
+
+
+def test_a_name_on_the_command_line_comes_before_the_variable() -> None:
+    assert detached(*ASK, "cli", "", "reviewer", env={"TALLYSTICK_AGENT": "builder"}) == (
+        Caller(agent_id="reviewer", session=SessionKind.NAMED),
+    )
+
+
+def test_an_empty_variable_names_nobody() -> None:
+    assert detached(*ASK, "cli", env={"TALLYSTICK_AGENT": ""}) == (
+        Caller(agent_id="human:ada:-", session=SessionKind.HUMAN_CLI),
+    )
+
+
+def test_a_named_server_without_a_harness_watches_what_started_it(tmp_path: Path) -> None:
+    children = shell_plan(mcp_server(), mcp_server({"TALLYSTICK_AGENT": "reviewer"}))
+
+    unnamed, named = detached(binary(tmp_path, "acme-ide"), "-c", children)
+
+    assert unnamed.process is not None
+    assert named == Caller(agent_id="reviewer", session=SessionKind.NAMED, process=unnamed.process)
+
+
+@pytest.mark.parametrize(
+    ("client_name", "slug"),
+    [
+        ("Acme IDE 2.0", "acme-ide-2-0"),
+        ("gemini-cli-mcp-client", "gemini"),
+        ("", "acme-ide"),
+        ("svc", "mcp-svc"),
+        ("user", "mcp-user"),
+        ("\u202eevil\x1b[31m\n:name", "evil-31m-name"),
+        ("---", "acme-ide"),
+        ("x" * 500, "x" * 32),
+    ],
+)
+def test_an_unknown_client_is_known_by_its_name_and_the_process_that_started_the_server(
+    tmp_path: Path, client_name: str, slug: str
+) -> None:
+    children = shell_plan(mcp_server(client_name=client_name), mcp_server(client_name=client_name))
+
+    first, second = detached(binary(tmp_path, "acme-ide"), "-c", children)
+
+    assert first.process is not None
+    key = digest(slug, first.process.host_id, str(first.process.pid), first.process.started_at)
+    harness = "gemini" if slug == "gemini" else ""
+    assert first == second
+    assert first == Caller(
+        agent_id=f"{slug}:{key}", session=SessionKind.MCP_HARNESS, process=first.process, harness=harness
+    )
+
+
+@pytest.mark.parametrize(
+    ("tty", "shown"), [("/dev/pts/3", "pts3"), ("/dev/ttys003", "s003"), ("/dev/tty1", "tty1"), ("", "-")]
+)
+def test_a_person_is_known_by_account_and_terminal_and_holds_nothing(tty: str, shown: str) -> None:
+    assert detached(*ASK, "cli", "", "", tty) == (
+        Caller(agent_id=f"human:ada:{shown}", session=SessionKind.HUMAN_CLI, process=None),
+    )
+
+
+def test_identity_needs_nothing_but_the_standard_library_and_us() -> None:
+    before, after = _loaded("sys"), _loaded("tallystick.harnesses.identity")
+
+    assert after - before - sys.stdlib_module_names == {"tallystick"}
+
+
+def _loaded(module: str) -> set[str]:
+    listing = f"import sys, {module}; print(*(each.partition('.')[0] for each in sys.modules))"
+    return set(
+        subprocess.run([sys.executable, "-c", listing], stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    )
