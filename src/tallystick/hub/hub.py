@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.model import Member
 from tallystick.harnesses import processes
-from tallystick.hub import asking, registry
+from tallystick.hub import asking, presence, registry, replies
 from tallystick.hub.settings import Settings
+from tallystick.hub.writing import Direct, Grouped, Writer
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock
 from tallystick.kernel.errors import Refused
@@ -39,7 +37,6 @@ class Interest(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class Patient:
     """Waits to the end and reports nothing."""
 
@@ -48,6 +45,36 @@ class Patient:
 
     def waiting(self, elapsed: float, total: float) -> None:
         pass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One checked call: what to run, with which input, for whom, and under which idempotency key."""
+
+    operation: Operation
+    ask: Ask
+    caller: Caller
+    more: tuple[object, ...] = ()
+    key: replies.Key | None = None
+
+    @property
+    def room_id(self) -> str | None:
+        return cast("str | None", getattr(self.ask, "room_id", None))
+
+    def run(self, tx: Tx) -> Answer | Pending[Answer]:
+        return cast("Answer | Pending[Answer]", self.operation.run(tx, self.caller, self.ask, *self.more))
+
+    def write(self, tx: Tx) -> Answer | Pending[Answer]:
+        """Run as the room's only writer; a keyed call that was done before only gives its answer again."""
+        if self.room_id:
+            tx.lock(self.room_id)
+        if self.key and (known := replies.recall(tx, self.key, self.operation)):
+            return known
+        presence.refresh(tx, self.room_id, self.caller)
+        answer = self.run(tx)
+        if self.key and not isinstance(answer, Pending):
+            replies.keep(tx, self.key, answer)
+        return answer
 
 
 class Hub:
@@ -59,6 +86,7 @@ class Hub:
         new_id: NewId = new_id,
         process_state: Callable[[Process], ProcessState] = processes.state,
         machine_id: str | None = None,
+        grouped: bool = False,
     ) -> None:
         self.store = store
         self.world = World(
@@ -69,9 +97,10 @@ class Hub:
             projections=registry.projections(),
             offers=registry.offers(),
         )
+        self.writer: Writer = Grouped(store, self.world) if grouped else Direct(store, self.world)
 
     @classmethod
-    def open(cls, settings: Settings) -> Hub:
+    def open(cls, settings: Settings, *, grouped: bool = False) -> Hub:
         store = open_store(
             settings.database_url,
             settings.data_dir,
@@ -79,9 +108,10 @@ class Hub:
             allow_network_fs=settings.allow_network_fs,
         )
         store.migrate(registry.schema())
-        return cls(store)
+        return cls(store, grouped=grouped)
 
     def close(self) -> None:
+        self.writer.close()
         self.store.close()
 
     @contextmanager
@@ -94,39 +124,65 @@ class Hub:
         with self.store.write() as rows:
             yield Tx(rows, self.world, writable=True)
 
-    def call(self, name: str, given: Mapping[str, object], caller: Caller, interest: Interest | None = None) -> Answer:
-        """Run an operation for a caller. Raises a `TallyError` instead of answering; nothing is half-written."""
+    def prepare(self, name: str, given: Mapping[str, object], caller: Caller, key: str | None = None) -> Call:
+        """Check a call before any transaction opens."""
         operation = registry.find(name)
         ask = asking.build(operation, given)
         more = (operation.prepare(ask),) if operation.prepare else ()
-        if operation.waits:
-            return self._wait(operation, ask, caller, interest or Patient())
-        if operation.writes:
-            return self._write(operation, ask, caller, more)
+        kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
+        return Call(operation, ask, caller, more, kept)
+
+    def call(
+        self,
+        name: str,
+        given: Mapping[str, object],
+        caller: Caller,
+        interest: Interest | None = None,
+        *,
+        key: str | None = None,
+    ) -> Answer:
+        """Run an operation for a caller. Raises a `TallyError` instead of answering; nothing is half-written."""
+        return self.run(self.prepare(name, given, caller, key), interest)
+
+    def run(self, call: Call, interest: Interest | None = None) -> Answer:
+        if call.operation.waits:
+            return self._wait(call, interest or Patient())
+        if call.operation.writes:
+            return cast("Answer", self.write(call))
         with self.reading() as tx:
-            answer = cast("Answer", operation.run(tx, caller, ask, *more))
-        self._touch(ask, caller)
+            answer = cast("Answer", call.run(tx))
+        self.touch(call)
         return answer
 
-    def _write(self, operation: Operation, ask: Ask, caller: Caller, more: tuple[object, ...] = ()) -> Answer:
+    def write(self, call: Call) -> Answer | Pending[Answer]:
         try:
-            with self.writing() as tx:
-                self._enter(tx, ask, caller)
-                return cast("Answer", operation.run(tx, caller, ask, *more))
+            return self.writer.run(call.write, call.room_id)
         except Refused:
             # A refused call changed nothing, yet it shows that the caller is there.
-            self._touch(ask, caller)
+            self.touch(call)
             raise
 
-    def _wait(self, operation: Operation, ask: Ask, caller: Caller, interest: Interest) -> Answer:
-        """Look, and look again at every wake, until there is an answer or the time is up. Looking writes nothing."""
-        self._touch(ask, caller)
-        room_id = _room(ask) or ""
+    def touch(self, call: Call) -> None:
+        """Refresh a member's presence after a call that did not write; most often there is nothing to do."""
+        with self.reading() as tx:
+            due = presence.due(tx, call.room_id, call.caller) is not None
+        if due:
+            self.writer.run(lambda tx: presence.refresh(tx, call.room_id, call.caller), None)
+
+    def look(self, call: Call) -> Answer | Pending[Answer]:
+        """One look of a waiting call: reads, and writes only when there is something to do."""
+        with self.reading() as tx:
+            found = call.run(tx)
+        return self.write(call) if isinstance(found, Pending) and found.act else found
+
+    def _wait(self, call: Call, interest: Interest) -> Answer:
+        """Look, and look again at every wake, until there is an answer or the time is up."""
+        self.touch(call)
         started = time.monotonic()
         watch = None
         try:
             while True:
-                found = self._look(operation, ask, caller)
+                found = self.look(call)
                 if not isinstance(found, Pending):
                     return found
                 elapsed, total = time.monotonic() - started, found.wait_ms / 1000
@@ -134,7 +190,7 @@ class Hub:
                     return found.otherwise
                 if watch is None:
                     # Armed only now, so look once more before the first wait: a wake in between is not lost.
-                    watch = self.store.watch(room_id)
+                    watch = self.store.watch(call.room_id or "")
                     continue
                 interest.waiting(elapsed, total)
                 watch.wait(min(found.every_ms / 1000, total - elapsed))
@@ -142,41 +198,10 @@ class Hub:
             if watch:
                 watch.close()
 
-    def _look(self, operation: Operation, ask: Ask, caller: Caller) -> Answer | Pending[Answer]:
+    def notices(self, room_id: str, caller: Caller) -> list[str]:
+        """Short signs for a member who just called about something else: unread mail, a lost reservation."""
         with self.reading() as tx:
-            found = cast("Answer | Pending[Answer]", operation.run(tx, caller, ask))
-        if isinstance(found, Pending) and found.act:
-            with self.writing() as tx:
-                self._enter(tx, ask, caller)
-                found = cast("Answer | Pending[Answer]", operation.run(tx, caller, ask))
-        return found
-
-    def _enter(self, tx: Tx, ask: Ask, caller: Caller) -> None:
-        if room_id := _room(ask):
-            tx.lock(room_id)
-            _refresh(tx, room_id, caller)
-
-    def _touch(self, ask: Ask, caller: Caller) -> None:
-        """Refresh a member's presence after a call that did not write; most often there is nothing to do."""
-        room_id = _room(ask)
-        if room_id is None:
-            return
-        with self.reading() as tx:
-            due = _due(tx, room_id, caller) is not None
-        if due:
-            with self.writing() as tx:
-                _refresh(tx, room_id, caller)
-
-
-def _due(tx: Tx, room_id: str, caller: Caller) -> Member | None:
-    known = agents.member(tx, room_id, caller.agent_id)
-    return known if known and agent_rules.needs_touch(known, caller, now=tx.now) else None
-
-
-def _refresh(tx: Tx, room_id: str, caller: Caller) -> None:
-    if known := _due(tx, room_id, caller):
-        agents.touch(tx, room_id, known, caller)
-
-
-def _room(ask: Ask) -> str | None:
-    return cast("str | None", getattr(ask, "room_id", None))
+            found = [
+                capability.notice(tx, room_id, caller) for capability in registry.CAPABILITIES if capability.notice
+            ]
+        return [notice for notice in found if notice]

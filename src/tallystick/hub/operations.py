@@ -8,6 +8,7 @@ from tallystick import __version__
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Answer, Ask, operation
 from tallystick.ledger import reading
+from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import BODY_LIMIT, LIST_LIMIT, WAIT_LIMIT_MS
 from tallystick.ledger.tx import Tx
 
@@ -51,4 +52,4 @@ def health(tx: Tx, me: Caller, ask: AskHub) -> Health:
     return Health(ok=True, rooms=len(reading.every_room(tx)))
 
 
-OPERATIONS = (capabilities, health)
+CAPABILITY = Capability(name="hub", package="tallystick.hub", operations=(capabilities, health))

@@ -20,12 +20,11 @@ CAPABILITIES: Sequence[Capability] = (
     agents.CAPABILITY,
     rooms.CAPABILITY,
     turns.CAPABILITY,
+    hub_operations.CAPABILITY,
 )
 
 OPERATIONS: Mapping[str, Operation] = {
-    operation.name: operation
-    for source in (*(capability.operations for capability in CAPABILITIES), hub_operations.OPERATIONS)
-    for operation in source
+    operation.name: operation for capability in CAPABILITIES for operation in capability.operations
 }
 
 

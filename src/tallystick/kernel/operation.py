@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, WithJsonSchema
 
-from tallystick.kernel.clock import to_wire
+from tallystick.kernel.clock import from_wire, to_wire
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
@@ -33,7 +33,10 @@ class Answer(BaseModel):
 
 
 Moment: TypeAlias = Annotated[
-    int, PlainSerializer(to_wire, return_type=str), WithJsonSchema({"type": "string", "format": "date-time"})
+    int,
+    BeforeValidator(lambda given: from_wire(given) if isinstance(given, str) else given),
+    PlainSerializer(to_wire, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """An instant inside, an ISO-8601 time in the answer."""
 
@@ -99,6 +102,10 @@ class Operation:
         for part in kept[1:]:
             union |= part
         return union
+
+    def read_answer(self, text: str) -> Answer:
+        """An answer as it was written to JSON."""
+        return cast("Answer", TypeAdapter(cast("Any", self.answer)).validate_json(text))
 
 
 Run = TypeVar("Run", bound=Callable[..., object])

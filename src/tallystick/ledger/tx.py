@@ -74,6 +74,10 @@ class Tx:
             self._heads[room_id] = self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id))
         return self._heads[room_id]
 
+    def try_lock(self, room_id: str) -> None:
+        """Lock a room that may not exist."""
+        self.one(SQL["lock"], Head, room_id=room_id)
+
     def open_ledger(self, room_id: str) -> None:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
         self._heads[room_id] = Head(seq=0, hash=GENESIS, ts=0)

@@ -1,0 +1,64 @@
+"""Idempotency: a write that carries a key is done once; asked again, it gives the answer it gave then.
+
+The answer is stored in the transaction of the write itself, so a caller that lost the reply can always ask again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallystick.kernel.errors import Conflict
+from tallystick.kernel.ids import digest
+from tallystick.kernel.operation import Answer, Ask, Operation
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.hub")
+KEPT_MS = 24 * 60 * 60 * 1000
+
+
+class IdempotencyConflict(Conflict):
+    """That idempotency key was already used for a different request."""
+
+    hint = "Use a new key for a new request; repeat a key only with exactly the same request."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    digest: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One keyed request of one principal."""
+
+    principal: str
+    key: str
+    digest: str
+
+    @classmethod
+    def of(cls, principal: str, key: str, operation: Operation, ask: Ask) -> Key:
+        return cls(principal=principal, key=key, digest=digest(operation.name, ask.model_dump_json(), length=64))
+
+
+def recall(tx: Tx, key: Key, operation: Operation) -> Answer | None:
+    """The answer given before, if this very request was already done."""
+    kept = tx.one(SQL["reply"], Kept, principal=key.principal, key=key.key)
+    if kept is None:
+        return None
+    if kept.digest != key.digest:
+        raise IdempotencyConflict(key=key.key)
+    return operation.read_answer(kept.answer)
+
+
+def keep(tx: Tx, key: Key, answer: Answer) -> None:
+    tx.run(SQL["forget_older"], principal=key.principal, before=tx.now - KEPT_MS)
+    tx.run(
+        SQL["keep"],
+        principal=key.principal,
+        key=key.key,
+        digest=key.digest,
+        answer=answer.model_dump_json(),
+        created_at=tx.now,
+    )

@@ -1,0 +1,140 @@
+"""How writes reach the store: one transaction each, or concurrent ones sharing a transaction (group commit).
+
+In a group every write runs in its own savepoint: one that is refused rolls back alone, and when the shared transaction
+itself fails, each write is tried again by itself.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from tallystick.kernel.errors import Refused, TallyError, Unavailable
+from tallystick.ledger.tx import Tx, World
+from tallystick.storage.errors import OutcomeUnknown
+from tallystick.storage.port import Store, Write
+
+T = TypeVar("T")
+GROUP_LIMIT = 128
+
+
+class HubClosed(Unavailable):
+    """The hub is shutting down."""
+
+    hint = "Try again; another hub or a direct call will answer."
+
+
+class Writer(Protocol):
+    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T: ...
+
+    def close(self) -> None: ...
+
+
+class Direct:
+    """One transaction per write: for a process that serves one caller."""
+
+    def __init__(self, store: Store, world: World) -> None:
+        self._store, self._world = store, world
+
+    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T:  # noqa: ARG002 - only a group orders its locks
+        with self._store.write() as rows:
+            return job(Tx(rows, self._world, writable=True))
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class _Job(Generic[T]):
+    run: Callable[[Tx], T]
+    room_id: str | None
+    done: Future[T] = field(default_factory=Future)
+    outcome: Callable[[], None] | None = None
+
+
+class Grouped:
+    """One thread commits what came in while it committed the last group: for a hub that serves many."""
+
+    def __init__(self, store: Store, world: World) -> None:
+        self._store, self._world = store, world
+        self._jobs: queue.SimpleQueue[_Job[object] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="tally-commit", daemon=True)
+        self._closed = False
+        self._thread.start()
+
+    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T:
+        return self.submit(job, room_id).result()
+
+    def submit(self, job: Callable[[Tx], T], room_id: str | None) -> Future[T]:
+        if self._closed:
+            raise HubClosed
+        entry = _Job(job, room_id)
+        self._jobs.put(entry)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
+        return entry.done
+
+    def close(self) -> None:
+        """Finish what was accepted, then stop."""
+        self._closed = True
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            group: list[_Job[object]] = []
+            job = self._jobs.get()
+            while job is not None:
+                group.append(job)
+                if len(group) == GROUP_LIMIT or self._jobs.empty():
+                    break
+                job = self._jobs.get()
+            if group:
+                self._commit(group)
+            if job is None:
+                return
+
+    def _commit(self, group: list[_Job[object]]) -> None:
+        try:
+            with self._store.write() as rows:
+                # One order for everybody, so that two hubs on one PostgreSQL never wait for each other in a circle.
+                for room_id in sorted({job.room_id for job in group if job.room_id}):
+                    Tx(rows, self._world, writable=True).try_lock(room_id)
+                for job in group:
+                    self._attempt(rows, job)
+        except TallyError as failed:
+            self._separately(group, failed)
+            return
+        for job in group:
+            if job.outcome:
+                job.outcome()
+
+    def _attempt(self, rows: Write, job: _Job[object]) -> None:
+        """Run one job in its savepoint; its outcome is told only after the commit."""
+        try:
+            with rows.savepoint():
+                result = job.run(Tx(rows, self._world, writable=True))
+        except Refused as refused:
+            job.outcome = _teller(job.done.set_exception, refused)
+        except TallyError:
+            raise
+        except Exception as bug:  # noqa: BLE001 - a bug in one job must reach its caller and nobody else
+            job.outcome = _teller(job.done.set_exception, bug)
+        else:
+            job.outcome = _teller(job.done.set_result, result)
+
+    def _separately(self, group: list[_Job[object]], failed: TallyError) -> None:
+        """What failed together is tried one by one, unless it may already have been committed."""
+        if len(group) == 1 or isinstance(failed, OutcomeUnknown):
+            for job in group:
+                job.done.set_exception(failed)
+            return
+        for job in group:
+            job.outcome = None
+            self._commit([job])
+
+
+def _teller(tell: Callable[[T], None], what: T) -> Callable[[], None]:
+    return lambda: tell(what)
