@@ -84,6 +84,7 @@ class Invocation:
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "ash"})
 _RUNTIME = re.compile(r"node|nodejs|bun|deno|python[\d.]*")
+_ROOTED = re.compile(r"/|\.|[A-Za-z]:/")
 _CODE = frozenset({"-c", "-e", "-p", "-m", "--eval", "--print"})
 _TAKE_A_VALUE = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "-X", "-W"})
 
@@ -120,7 +121,9 @@ def _is_of(harness: Harness, program: str) -> bool:
 
 
 def _command(program: str) -> str:
-    name = PurePosixPath(program.replace("\\", "/")).name.lower()
+    path = program.replace("\\", "/")
+    # A title that a program gave itself is a whole sentence (`npm exec …`), of which the first word is the program.
+    name = PurePosixPath(path if _ROOTED.match(path) else path.partition(" ")[0]).name.lower()
     return name.removeprefix("-").removesuffix(".exe").removesuffix(".js")
 
 
@@ -132,8 +135,13 @@ def _script_at(args: Sequence[str], *, by_shell: bool) -> int | None:
             skip = False
         elif not arg.startswith("-"):
             return at
-        elif arg in _CODE or (by_shell and "c" in arg and not arg.startswith("--")):
+        elif _is_code(arg, by_shell=by_shell):
             return None
         else:
             skip = arg in _TAKE_A_VALUE
     return None
+
+
+def _is_code(option: str, *, by_shell: bool) -> bool:
+    """Whether the program text itself follows, as in `bash -lc`, so that there is no script."""
+    return "c" in option and not option.startswith("--") if by_shell else option in _CODE
