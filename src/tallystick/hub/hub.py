@@ -154,9 +154,9 @@ class Hub:
         self.touch(call)
         return answer
 
-    def write(self, call: Call) -> Answer | Pending[Answer]:
+    def write(self, call: Call, job: Callable[[Tx], Answer | Pending[Answer]] | None = None) -> Answer | Pending[Answer]:
         try:
-            return self.writer.run(call.write, call.room_id)
+            return self.writer.run(job or call.write, call.room_id)
         except Refused:
             # A refused call changed nothing, yet it shows that the caller is there.
             self.touch(call)
@@ -169,11 +169,14 @@ class Hub:
         if due:
             self.writer.run(lambda tx: presence.refresh(tx, call.room_id, call.caller), None)
 
-    def look(self, call: Call) -> Answer | Pending[Answer]:
+    def look(self, call: Call, interest: Interest | None = None) -> Answer | Pending[Answer]:
         """One look of a waiting call: reads, and writes only when there is something to do."""
         with self.reading() as tx:
             found = call.run(tx)
-        return self.write(call) if isinstance(found, Pending) and found.act else found
+        if not isinstance(found, Pending) or not found.act:
+            return found
+        # Asked inside the transaction, which may have had to queue: nothing is given to a caller who has left.
+        return self.write(call, lambda tx: found if interest and interest.stopped() else call.write(tx))
 
     def _wait(self, call: Call, interest: Interest) -> Answer:
         """Look, and look again at every wake, until there is an answer or the time is up."""
@@ -182,7 +185,7 @@ class Hub:
         watch = None
         try:
             while True:
-                found = self.look(call)
+                found = self.look(call, interest)
                 if not isinstance(found, Pending):
                     return found
                 elapsed, total = time.monotonic() - started, found.wait_ms / 1000
