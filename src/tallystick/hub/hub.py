@@ -154,7 +154,9 @@ class Hub:
         self.touch(call)
         return answer
 
-    def write(self, call: Call, job: Callable[[Tx], Answer | Pending[Answer]] | None = None) -> Answer | Pending[Answer]:
+    def write(
+        self, call: Call, job: Callable[[Tx], Answer | Pending[Answer]] | None = None
+    ) -> Answer | Pending[Answer]:
         try:
             return self.writer.run(job or call.write, call.room_id)
         except Refused:
