@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeAlias, cast
+
+import pytest
 
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
-from tallystick.kernel.operation import Answer
-from tallystick.storage.port import Store
+from tallystick.kernel.errors import TallyError
+from tallystick.ledger.rebuild import Rows, snapshot
+from tallystick.storage.port import Store, Value
+from tallystick.storage.queries import Query
+
+Row: TypeAlias = dict[str, Any]
 
 HANDOFF: dict[str, object] = {"status": "wrote the plan", "next_action": "review the plan"}
 START = 1_790_000_000_000
+TABLES = [table for each in registry.schema() for table in re.findall(r"CREATE TABLE (\w+)", each.sql)]
+
+
+def refused(code: str) -> pytest.RaisesExc[TallyError]:
+    """Expect a refusal with this code."""
+    return pytest.RaisesExc(TallyError, check=lambda error: error.code == code)
 
 
 @dataclass
@@ -40,6 +54,7 @@ class Scene:
         self.store.migrate(registry.schema())
         self.hub = Hub(self.store, clock=self.clock, process_state=self._state, machine_id="test-machine")
         self._pids: dict[str, int] = {}
+        self._free_pids = itertools.count(1000)
 
     def _state(self, process: Process) -> ProcessState:
         if process.host_id != "test-host":
@@ -47,13 +62,43 @@ class Scene:
         return ProcessState.GONE if process.pid in self.dead else ProcessState.ALIVE
 
     def agent(self, name: str, *, session: SessionKind = SessionKind.MCP_HARNESS, host: str = "test-host") -> Actor:
-        pid = self._pids.setdefault(name, 1000 + len(self._pids))
+        if name not in self._pids:
+            self._pids[name] = next(self._free_pids)
+        pid = self._pids[name]
         process = None if session is SessionKind.HUMAN_CLI else Process(host_id=host, pid=pid, started_at="1")
         return Actor(self, Caller(agent_id=name, session=session, process=process))
 
     def kill(self, actor: Actor) -> None:
         assert actor.caller.process
         self.dead.add(actor.caller.process.pid)
+
+    def reborn(self, name: str) -> Actor:
+        """The same name in a new process."""
+        self._pids[name] = next(self._free_pids)
+        return self.agent(name)
+
+    def stranger(self, room_id: str) -> Actor:
+        """Somebody who knows the room's id and never joined."""
+        return Actor(self, Caller(agent_id="stranger", session=SessionKind.NAMED), room_id)
+
+    def folder(self, name: str) -> Path:
+        """A folder inside the workspace."""
+        path = self.workspace / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def sql(self, text: str, **values: Value) -> int:
+        """Change rows behind the hub's back."""
+        with self.store.write() as rows:
+            return rows.run(Query(text, text, text), **values)
+
+    def rows(self, table: str) -> Rows:
+        with self.hub.reading() as tx:
+            return snapshot(tx, table)
+
+    def dump(self) -> dict[str, Rows]:
+        """Every row of every table."""
+        return {table: self.rows(table) for table in TABLES}
 
     def joined(self, *names: str) -> tuple[Actor, ...]:
         actors = tuple(self.agent(name) for name in names)
@@ -79,8 +124,11 @@ class Actor:
         answer = self.scene.hub.call(operation, given, self.caller)
         return answer.model_dump(mode="json")
 
-    def ask(self, operation: str, **given: object) -> Answer:
-        return self.scene.hub.call(operation, {"room_id": self.room_id, **given}, self.caller)
+    def events(self, **given: object) -> list[Row]:
+        return cast("list[Row]", self.here("events.list", **given)["events"])
+
+    def members(self) -> list[Row]:
+        return cast("list[Row]", self.state()["members"])
 
     def here(self, operation: str, **given: object) -> dict[str, object]:
         """Call an operation about this actor's room."""
@@ -115,5 +163,5 @@ class Actor:
     def state(self) -> dict[str, object]:
         return self.here("turns.state")
 
-    def history(self) -> list[dict[str, object]]:
-        return cast("list[dict[str, object]]", self.here("turns.history")["events"])
+    def history(self) -> list[Row]:
+        return cast("list[Row]", self.here("turns.history")["events"])

@@ -7,7 +7,7 @@ import pytest
 from tallystick.kernel.errors import TallyError
 from tests.scene import HANDOFF, Scene, Turn
 
-OWNER_CALLS = [
+OWNER_CALLS: list[tuple[str, dict[str, object]]] = [
     ("turns.heartbeat", {}),
     ("turns.release", {"handoff": HANDOFF}),
     ("turns.pass", {"handoff": HANDOFF, "to_agent_id": "bob"}),

@@ -6,11 +6,7 @@ import pytest
 
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError
-from tests.scene import HANDOFF, Scene
-
-
-def refused(code: str) -> pytest.RaisesExc[TallyError]:
-    return pytest.RaisesExc(TallyError, check=lambda error: error.code == code)
+from tests.scene import HANDOFF, Scene, refused
 
 
 def test_a_handoff_travels_from_the_first_claim_to_the_reserved_recipient(scene: Scene) -> None:
@@ -48,9 +44,7 @@ def test_a_handoff_travels_from_the_first_claim_to_the_reserved_recipient(scene:
 
 def test_release_follows_the_sequence_round_and_round(scene: Scene) -> None:
     actors = scene.joined("ada", "bob", "cyd")
-    order: list[object] = []
-    for actor in [*actors, *actors]:
-        order.append(actor.release(actor.claim())["reserved_for"])
+    order = [actor.release(actor.claim())["reserved_for"] for actor in [*actors, *actors]]
     assert order == ["bob", "cyd", "ada", "bob", "cyd", "ada"]
 
 
@@ -170,7 +164,11 @@ def test_a_pass_to_oneself_is_refused(scene: Scene) -> None:
         ({**HANDOFF, "artifacts": [{"path": "a.py"}]}, "invalid_handoff", "artifacts.0.role"),
         ({**HANDOFF, "artifacts": [{"path": "a.py", "role": "eat"}]}, "invalid_handoff", "artifacts.0.role"),
         ({**HANDOFF, "artifacts": [{"path": "a", "role": "edit", "lines": [9, 2]}]}, "invalid_handoff", "artifacts"),
-        ({**HANDOFF, "artifacts": [{"path": "a", "role": "edit", "lines": [1]}]}, "invalid_handoff", "artifacts.0.lines"),
+        (
+            {**HANDOFF, "artifacts": [{"path": "a", "role": "edit", "lines": [1]}]},
+            "invalid_handoff",
+            "artifacts.0.lines",
+        ),
         ({**HANDOFF, "next_actoin": "typo"}, "unknown_field", "handoff.next_actoin"),
         ({**HANDOFF, "status": "x" * 16_385}, "too_large", "handoff.status"),
     ],

@@ -26,7 +26,9 @@ def build(operation: Operation, given: Mapping[str, object]) -> Ask:
 
 def refusal(ask: type[Ask], wrong: ValidationError) -> InvalidInput:
     """The first problem, as the refusal that names its field; an unknown field comes with the nearest valid name."""
-    first = wrong.errors(include_url=False)[0]
+    problems = wrong.errors(include_url=False)
+    # A misspelt field is also a missing one; its nearest name says more.
+    first = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
     path = ".".join(str(step) for step in first["loc"])
     if first["type"] == "extra_forbidden":
         return _unknown(ask, first, path)

@@ -8,8 +8,9 @@ from tallystick import __version__
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Answer, Ask, operation
 from tallystick.ledger import reading
+from tallystick.ledger.bodies import BODY_LIMIT, DEPTH_LIMIT
 from tallystick.ledger.capability import Capability
-from tallystick.ledger.contract import BODY_LIMIT, LIST_LIMIT, WAIT_LIMIT_MS
+from tallystick.ledger.contract import LIST_LIMIT, WAIT_LIMIT_MS
 from tallystick.ledger.tx import Tx
 
 
@@ -41,7 +42,12 @@ def capabilities(tx: Tx, me: Caller, ask: AskHub) -> Capabilities:
         envelope_versions=[1],
         cursors=["since_seq", "since_event_id", "since_ts"],
         filters=["kinds", "limit"],
-        limits={"events_per_page": LIST_LIMIT, "event_body_bytes": BODY_LIMIT, "wait_ms": WAIT_LIMIT_MS},
+        limits={
+            "events_per_page": LIST_LIMIT,
+            "event_body_bytes": BODY_LIMIT,
+            "event_body_levels": DEPTH_LIMIT,
+            "wait_ms": WAIT_LIMIT_MS,
+        },
         operations=sorted(OPERATIONS),
     )
 

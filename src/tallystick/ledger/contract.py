@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, Ask
 
 LIST_LIMIT = 1000
-BODY_LIMIT = 256 * 1024
 WAIT_LIMIT_MS = 110_000
+SEQ_LIMIT = 2**63 - 1
+"""The largest number that both engines store."""
 
-RoomId = Annotated[str, Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200)]
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a NUL character cannot be stored here")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+"""Text that is stored or looked up by itself, not inside a JSON body: PostgreSQL keeps no NUL there."""
+RoomId = Annotated[Text, Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200)]
 WaitMs = Annotated[int, Field(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
 
 
@@ -37,10 +47,14 @@ class Envelope(Answer):
 
 class Cursor(Ask):
     room_id: RoomId
-    since_seq: Annotated[int | None, Field(ge=0, description="Events after this seq (0: from the start).")] = None
-    since_event_id: Annotated[str | None, Field(description="Events after this event.", max_length=200)] = None
+    since_seq: Annotated[
+        int | None, Field(ge=0, le=SEQ_LIMIT, description="Events after this seq (0: from the start).")
+    ] = None
+    since_event_id: Annotated[Text | None, Field(description="Events after this event.", max_length=200)] = None
     since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
-    kinds: Annotated[list[str], Field(description="Only these kinds.", max_length=50)] = []
+    kinds: Annotated[
+        list[Annotated[Text, Field(max_length=200)]], Field(description="Only these kinds.", max_length=50)
+    ] = []
     limit: Annotated[int, Field(ge=1, le=LIST_LIMIT, description="At most this many.")] = 100
 
 
@@ -66,7 +80,7 @@ class AppendEvent(Ask):
         str, Field(max_length=200, pattern=r"^[a-z][a-z0-9_.-]*$", description="x.<vendor>.* or vendor.<name>.*")
     ]
     data: Annotated[dict[str, object], Field(description="The event's body.")]
-    scope_key: Annotated[str, Field(max_length=200, description="The scope it belongs to, if any.")] = ""
+    scope_key: Annotated[Text, Field(max_length=200, description="The scope it belongs to, if any.")] = ""
 
 
 class Appended(Answer):
@@ -74,7 +88,7 @@ class Appended(Answer):
 
 
 class VerifyEvents(Ask):
-    room_id: Annotated[str | None, Field(description="One room; all rooms when left out.", max_length=200)] = None
+    room_id: Annotated[Text | None, Field(description="One room; all rooms when left out.", max_length=200)] = None
 
 
 class RoomVerdict(Answer):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
-from tallystick.kernel.envelope import Draft, to_json
-from tallystick.kernel.errors import TooLarge
+from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
-from tallystick.ledger import chain, reading
-from tallystick.ledger.capability import Capability
+from tallystick.ledger import bodies, chain, reading
+from tallystick.ledger.capability import Capability, Doors
 from tallystick.ledger.contract import (
-    BODY_LIMIT,
     Appended,
     AppendEvent,
     Cursor,
@@ -78,8 +76,8 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     vendor = ask.kind.split(".")
     if vendor[0] not in {"x", "vendor"} or len(vendor) < 3 or not all(vendor) or vendor[:2] == ["x", "tally"]:
         raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
-    if len(to_json(ask.data).encode()) > BODY_LIMIT:
-        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+    bodies.check(ask.data)
+    tx.use(Doors).check_open(tx, ask.room_id)
     draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key)
     (event,) = tx.append(ask.room_id, me.agent_id, [draft])
     return Appended(event=Envelope.of(event))

@@ -60,11 +60,15 @@ def event_at(tx: Tx, room_id: str, seq: int) -> Event:
     return event
 
 
-def seq_of_event(tx: Tx, room_id: str, event_id: str) -> int:
+def event_by_id(tx: Tx, room_id: str, event_id: str) -> Event:
     event = tx.one(SQL["by_id"], Event, id=event_id)
     if event is None or event.room_id != room_id:
         raise EventNotFound(f"There is no event '{event_id[:80]}' in this room.", room_id=room_id, event_id=event_id)
-    return event.seq
+    return event
+
+
+def seq_of_event(tx: Tx, room_id: str, event_id: str) -> int:
+    return event_by_id(tx, room_id, event_id).seq
 
 
 def seq_at_time(tx: Tx, room_id: str, ts: Instant) -> int:

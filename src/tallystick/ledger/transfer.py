@@ -17,6 +17,8 @@ from tallystick.ledger import chain, reading
 from tallystick.ledger.errors import BadImport, NotEmpty
 from tallystick.ledger.tx import SQL, Tx
 
+VERSION = 1
+
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -68,7 +70,7 @@ def export(tx: Tx) -> Iterator[bytes]:
             seals = f',"prev_hash":"{event.prev_hash}","hash":"{event.hash}"}}\n'
             yield event.canonical()[:-1] + seals.encode()
             count += 1
-    yield msgspec.json.encode(End(tallystick_export=1, rooms=len(rooms), events=count)) + b"\n"
+    yield msgspec.json.encode(End(tallystick_export=VERSION, rooms=len(rooms), events=count)) + b"\n"
 
 
 def import_(tx: Tx, lines: Iterable[bytes]) -> End:
@@ -76,7 +78,8 @@ def import_(tx: Tx, lines: Iterable[bytes]) -> End:
     if reading.every_room(tx):
         raise NotEmpty
     seq, last = 0, GENESIS
-    room_id, rooms, count = "", 0, 0
+    room_id, count = "", 0
+    rooms: set[str] = set()
     end: End | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -84,18 +87,31 @@ def import_(tx: Tx, lines: Iterable[bytes]) -> End:
         if end:
             raise BadImport(f"Line {number} stands after the end of the export.", line=number)
         if line.startswith(b'{"tallystick_export"'):
-            end = _end(line)
+            end = _whole(line, number)
             continue
         event = _event(line, number)
-        if event.room_id != room_id:
-            room_id, rooms, seq, last = event.room_id, rooms + 1, 0, GENESIS
+        if event.room_id not in rooms:
+            rooms.add(event.room_id)
+            room_id, seq, last = event.room_id, 0, GENESIS
             tx.open_ledger(room_id)
+        if event.room_id != room_id:
+            raise BadImport(f"Line {number} belongs to a room that ended before.", line=number)
         if problem := chain.flaw(event, seq + 1, last):
             raise BadImport(f"Line {number}: {problem}.", line=number)
         tx.place(event)
         seq, last, count = event.seq, event.hash, count + 1
-    if end is None or (end.rooms, end.events) != (rooms, count):
+    if end is None or (end.rooms, end.events) != (len(rooms), count):
         raise BadImport("The export is cut short: its last line is missing or counts more than was read.")
+    return end
+
+
+def _whole(line: bytes, number: int) -> End:
+    try:
+        end = _end(line)
+    except msgspec.MsgspecError as wrong:
+        raise BadImport(f"Line {number} does not end an export: {wrong}.", line=number) from wrong
+    if end.tallystick_export != VERSION:
+        raise BadImport(f"This is an export of version {end.tallystick_export}; version {VERSION} is needed.")
     return end
 
 

@@ -11,7 +11,7 @@ from tallystick.capabilities.agents.model import Member, Role, Status
 from tallystick.kernel.caller import ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import RoomId
+from tallystick.ledger.contract import RoomId, Text
 
 
 class MemberView(Answer):
@@ -44,7 +44,7 @@ class MemberView(Answer):
 
 class ShowAgent(Ask):
     room_id: RoomId
-    agent_id: Annotated[str | None, Field(max_length=200, description="Whom to show; yourself when left out.")] = None
+    agent_id: Annotated[Text | None, Field(max_length=200, description="Whom to show; yourself when left out.")] = None
 
 
 class AgentView(Answer):

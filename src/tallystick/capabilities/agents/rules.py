@@ -51,8 +51,13 @@ def joining(members: Sequence[Member], me: Caller, scope_key: str) -> Draft:
 
 
 def outranked(member: Member, me: Caller) -> bool:
-    """Whether the stored process facts belong to a weightier session than this call's, and so stay as they are."""
-    return member.process is not None and (me.process is None or member.session.rank > me.session.rank)
+    """Whether the stored process facts belong to a weightier session than this call's, and so stay as they are.
+
+    Once that session's process is gone it weighs nothing: its name belongs to whoever calls now.
+    """
+    if member.process is None or member.process_state is ProcessState.GONE:
+        return False
+    return me.process is None or member.session.rank > me.session.rank
 
 
 def needs_touch(member: Member, me: Caller, *, now: Instant) -> bool:

@@ -9,7 +9,7 @@ from pydantic import Field
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.model import MINUTE, Policy, Room, RoomState
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import RoomId
+from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
 NOTE_LIMIT = 16_384
 DAY = 24 * 60 * MINUTE
@@ -62,7 +62,7 @@ class JoinRoom(Ask):
     context_path: Annotated[
         str | None, Field(max_length=4096, description="An absolute path in the workspace to work in.")
     ] = None
-    room_id: Annotated[str | None, Field(max_length=200, description="Join this room instead of a path's.")] = None
+    room_id: Annotated[Text | None, Field(max_length=200, description="Join this room instead of a path's.")] = None
     force_new: Annotated[bool, Field(description="Open a nested room right here even if an ancestor has one.")] = False
     agent_id_override: Annotated[
         str | None, Field(max_length=128, description="Tests and debugging only: act under this id from now on.")
@@ -87,7 +87,7 @@ class Joined(Answer):
 
 
 class CreateRoom(Ask):
-    title: Annotated[str, Field(min_length=1, max_length=200, description="What the room is for.")]
+    title: Annotated[Text, Field(min_length=1, max_length=200, description="What the room is for.")]
     context_path: Annotated[
         str | None, Field(max_length=4096, description="Bind the room to exactly this path; none when left out.")
     ] = None
@@ -147,17 +147,26 @@ class Left(Answer):
     """False when you were not a member anyway."""
 
 
-_Ttl = Annotated[int | None, Field(ge=100, le=30 * DAY)]
-
-
 class SetPolicy(Ask):
     room_id: RoomId
-    owner_lease_ttl_ms: _Ttl = None
-    heartbeat_interval_ms: Annotated[int | None, Field(ge=50, le=DAY)] = None
-    claim_ttl_ms: _Ttl = None
-    wait_for_turn_max_wait_ms: Annotated[int | None, Field(ge=0, le=110_000)] = None
-    wait_for_turn_poll_ms: Annotated[int | None, Field(ge=10, le=1_000)] = None
-    presence_ttl_ms: Annotated[int | None, Field(ge=10_000, le=30 * DAY)] = None
+    owner_lease_ttl_ms: Annotated[
+        int | None, Field(ge=100, le=30 * DAY, description="How long a holder may stay silent.")
+    ] = None
+    heartbeat_interval_ms: Annotated[
+        int | None, Field(ge=50, le=DAY, description="How often a holder should renew its lease.")
+    ] = None
+    claim_ttl_ms: Annotated[
+        int | None, Field(ge=100, le=30 * DAY, description="How long a turn is kept for its recipient.")
+    ] = None
+    wait_for_turn_max_wait_ms: Annotated[
+        int | None, Field(ge=0, le=WAIT_LIMIT_MS, description="How long a wait lasts that names no time.")
+    ] = None
+    wait_for_turn_poll_ms: Annotated[
+        int | None, Field(ge=10, le=1_000, description="How long a wait goes without looking again.")
+    ] = None
+    presence_ttl_ms: Annotated[
+        int | None, Field(ge=10_000, le=30 * DAY, description="How long a member counts as active after a call.")
+    ] = None
 
 
 class PolicySet(Answer):
@@ -192,7 +201,9 @@ class Attached(Answer):
 class AddNote(Ask):
     room_id: RoomId
     body: Annotated[str, Field(min_length=1, max_length=NOTE_LIMIT, description="What the others should know.")]
-    turn_id: Annotated[int | None, Field(ge=0, description="The turn it is about; the present one if left out.")] = None
+    turn_id: Annotated[
+        int | None, Field(ge=0, le=SEQ_LIMIT, description="The turn it is about; the present one if left out.")
+    ] = None
 
 
 class Note(Answer):
@@ -206,7 +217,7 @@ class Note(Answer):
 
 class ListNotes(Ask):
     room_id: RoomId
-    after_seq: Annotated[int, Field(ge=0, description="Notes after this seq.")] = 0
+    after_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Notes after this seq.")] = 0
     limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
 
 

@@ -39,7 +39,7 @@ from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import operation
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, Doors
 from tallystick.ledger.tx import Tx
 
 
@@ -224,7 +224,7 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
     room = queries.open_room(tx, ask.room_id)
     agent_rules.membership(agents.members(tx, room.room_id), me)
     root = workspace.canonical if workspace else ""
-    queries.lock_root(tx, root)
+    queries.lock_root(tx, workspace.root if workspace else "")
     (present,) = queries.at_roots(tx, [root]) or [None]
     if present and present.room_id != room.room_id:
         raise PathTaken(f"{root} belongs to another open room.", room_id=present.room_id)
@@ -232,6 +232,11 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
         tx.append(room.room_id, me.agent_id, [rules.attachment(tx.world.machine_id, root)])
     key = rules.scope_key(tx.world.machine_id, root)
     return Attached(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
+
+
+class RoomDoors:
+    def check_open(self, tx: Tx, room_id: str) -> None:
+        queries.open_room(tx, room_id)
 
 
 CAPABILITY = Capability(
@@ -251,4 +256,5 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=("scopes", "rooms"),
+    offers={Doors: RoomDoors()},
 )

@@ -14,7 +14,7 @@ from tallystick.capabilities.turns.errors import InvalidHandoff
 from tallystick.capabilities.turns.model import Opening, Why
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import RoomId, WaitMs
+from tallystick.ledger.contract import SEQ_LIMIT, RoomId, WaitMs
 
 TEXT_LIMIT = 16_384
 
@@ -37,7 +37,7 @@ class Artifact(Ask):
         list[int] | None, Field(min_length=2, max_length=2, description="First and last line, both included.")
     ] = None
     role: Annotated[ArtifactRole, Field(strict=False, description="What to do with it.")]
-    note: Annotated[str | None, Field(max_length=TEXT_LIMIT)] = None
+    note: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="Why to look there.")] = None
 
 
 class Handoff(Ask):
@@ -46,7 +46,10 @@ class Handoff(Ask):
     status: Annotated[str, Field(max_length=TEXT_LIMIT, description="What I did, what I learned, what is unfinished.")]
     next_action: Annotated[str, Field(max_length=TEXT_LIMIT, description="What the recipient should do.")]
     artifacts: Annotated[list[Artifact] | None, Field(max_length=100, description="Where to look.")] = None
-    open_questions: Annotated[list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None, Field(max_length=50)] = None
+    open_questions: Annotated[
+        list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None,
+        Field(max_length=50, description="What is still undecided."),
+    ] = None
     do_not: Annotated[
         list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None,
         Field(max_length=50, description="Off-limits for the next agent."),
@@ -179,7 +182,7 @@ class TurnState(Answer):
 
 class RoomEvents(Ask):
     room_id: RoomId
-    after_event_seq: Annotated[int, Field(ge=0, description="Events after this one.")] = 0
+    after_event_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Events after this one.")] = 0
     limit: Annotated[int, Field(ge=1, le=500, description="At most this many.")] = 100
     newest: Annotated[bool, Field(description="The latest `limit` instead of the first.")] = False
 

@@ -230,7 +230,7 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         pending_handoff_event_seq=stick.pending_seq,
         turn_id=stick.turn_id,
         lease_id=lease.lease_id if rules.holds(table, me) else None,
-        lease_expires_at=lease.lease_expires_at,
+        lease_expires_at=lease.lease_expires_at if stick.owner else None,
         claim_expires_at=lease.claim_expires_at if stick.reserved_for else None,
         state=rules.state(table, now=tx.now),
         updated_at=max(stick.updated_at, lease.renewed_at),

@@ -1,0 +1,35 @@
+"""What the body of an appended event may be: JSON that every reader gets back as it was sent, within bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from tallystick.kernel.envelope import to_json
+from tallystick.kernel.errors import InvalidField, TooLarge
+
+BODY_LIMIT = 256 * 1024
+DEPTH_LIMIT = 64
+
+
+def check(data: Mapping[str, object]) -> None:
+    """Refuse a body that is too deep, too large or not JSON."""
+    # By level, not by recursion: depth is exactly what a hostile body has too much of.
+    level: list[object] = [data]
+    depth = 1
+    while level:
+        if depth > DEPTH_LIMIT and any(isinstance(value, dict | list) for value in level):
+            raise TooLarge(f"data is nested deeper than {DEPTH_LIMIT} levels.", field="data", limit=DEPTH_LIMIT)
+        level = [inner for value in level for inner in _inside(value)]
+        depth += 1
+    if len(to_json(data).encode()) > BODY_LIMIT:
+        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
