@@ -1,0 +1,149 @@
+"""The one place where exceptions of apsw, psycopg and the operating system become ours."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from tallystick.kernel.errors import TallyError
+from tallystick.storage.errors import (
+    BadStatement,
+    ConstraintBroken,
+    DiskFailed,
+    DiskFull,
+    DuplicateRow,
+    NotOurFile,
+    OutcomeUnknown,
+    StoreBusy,
+    StoreDamaged,
+    StoreReadOnly,
+    StoreUnreachable,
+    UnstorableValue,
+    WriteInRead,
+)
+from tallystick.storage.lock_holders import Holder, sqlite_writer
+
+BINDING_ERRORS = (KeyError, TypeError, ValueError, OverflowError)
+"""What both drivers raise for a parameter that is missing or cannot be stored."""
+SQLITE_ERRORS = (apsw.Error, *BINDING_ERRORS)
+
+_FULL = "The disk that holds {path} is full; nothing was changed."
+_SQLITE: Mapping[type[apsw.Error], tuple[type[TallyError], str]] = {
+    apsw.AuthError: (StoreReadOnly, "{path} cannot be opened for writing: {wrong}."),
+    apsw.CantOpenError: (StoreUnreachable, "{path} cannot be opened: {wrong}."),
+    apsw.ConstraintError: (ConstraintBroken, "A row would break the schema: {wrong}."),
+    apsw.CorruptError: (StoreDamaged, "{path} is damaged: {wrong}."),
+    apsw.FullError: (DiskFull, _FULL),
+    apsw.InterruptError: (StoreUnreachable, "SQLite could not finish: {wrong}."),
+    apsw.IOError: (DiskFailed, "Reading or writing {path} failed: {wrong}."),
+    apsw.MismatchError: (UnstorableValue, "A value cannot be stored: {wrong}."),
+    apsw.NoMemError: (StoreUnreachable, "SQLite could not finish: {wrong}."),
+    apsw.NotADBError: (NotOurFile, "{path} is not a SQLite database; it was left alone."),
+    apsw.PermissionsError: (StoreReadOnly, "{path} cannot be opened for writing: {wrong}."),
+    apsw.ProtocolError: (StoreUnreachable, "SQLite could not finish: {wrong}."),
+    apsw.ReadOnlyError: (StoreReadOnly, "{path} cannot be written to."),
+    apsw.TooBigError: (UnstorableValue, "A value cannot be stored: {wrong}."),
+}
+_SQLITE_EXTENDED: Mapping[int, tuple[type[TallyError], str]] = {
+    apsw.SQLITE_CANTOPEN_ISDIR: (NotOurFile, "{path} is a directory, not a database."),
+    apsw.SQLITE_CONSTRAINT_PRIMARYKEY: (DuplicateRow, ""),
+    apsw.SQLITE_CONSTRAINT_ROWID: (DuplicateRow, ""),
+    apsw.SQLITE_CONSTRAINT_UNIQUE: (DuplicateRow, ""),
+    apsw.SQLITE_IOERR_CORRUPTFS: (StoreDamaged, "{path} is damaged: {wrong}."),
+    apsw.SQLITE_IOERR_DATA: (StoreDamaged, "{path} is damaged: {wrong}."),
+    # The shared-memory file could not grow.
+    apsw.SQLITE_IOERR_SHMSIZE: (DiskFull, _FULL),
+    apsw.SQLITE_IOERR_SHORT_READ: (StoreDamaged, "{path} is damaged: {wrong}."),
+}
+
+
+def busy(holder: Holder | None, seconds: float) -> StoreBusy:
+    """Name who holds the write lock, where that is known."""
+    if holder is None:
+        return StoreBusy(f"Somebody else has been writing for {seconds:g} s; nothing was changed.")
+    hint = f"Continue it (kill -CONT {holder.pid}) or end it, then try again." if holder.stopped else None
+    message = f"The store has been locked for {seconds:g} s by {holder}; nothing was changed."
+    return StoreBusy(message, hint=hint, holder_pid=holder.pid)
+
+
+def from_binding(wrong: Exception) -> TallyError:
+    if isinstance(wrong, UnicodeEncodeError | OverflowError):
+        return UnstorableValue(f"A value cannot be stored: {wrong}.")
+    return BadStatement(f"A parameter of a database statement is wrong: {wrong!r}.")
+
+
+def from_sqlite(wrong: Exception, path: Path, *, seconds: float = 5, reading: bool = False) -> TallyError:
+    if not isinstance(wrong, apsw.Error):
+        return from_binding(wrong)
+    if isinstance(wrong, apsw.BusyError | apsw.LockedError):
+        return busy(sqlite_writer(path), seconds)
+    if isinstance(wrong, apsw.ReadOnlyError) and reading:
+        return WriteInRead()
+    code = getattr(wrong, "extendedresult", 0)
+    usual = _SQLITE.get(type(wrong), (BadStatement, "A database statement failed: {wrong}."))
+    kind, message = _SQLITE_EXTENDED.get(code, usual)
+    return kind(message.format(path=path, wrong=wrong))
+
+
+@contextmanager
+def os_errors(path: Path) -> Generator[None]:
+    """Turn the operating system's refusals about `path` into ours."""
+    try:
+        yield
+    except OSError as wrong:
+        reason = wrong.strerror or str(wrong)
+        match wrong.errno:
+            case errno.EROFS | errno.EACCES | errno.EPERM:
+                raise StoreReadOnly(f"{path} cannot be written to: {reason}.") from wrong
+            case errno.ENOSPC | errno.EDQUOT:
+                raise DiskFull(f"The disk that holds {path} is full; nothing was changed.") from wrong
+            case errno.ENOTDIR | errno.EEXIST | errno.EISDIR:
+                raise NotOurFile(f"Something else is in the place of {path}: {reason}.") from wrong
+            case errno.EIO:
+                raise DiskFailed(f"Reading or writing {path} failed: {reason}.") from wrong
+            case _:
+                raise StoreUnreachable(f"{path} cannot be opened: {reason}.") from wrong
+
+
+_SQLSTATES: Mapping[str, type[TallyError]] = {
+    "08": StoreUnreachable,
+    "22": UnstorableValue,
+    "23": ConstraintBroken,
+    "23505": DuplicateRow,
+    "25006": StoreReadOnly,
+    "25P03": StoreUnreachable,
+    "40001": StoreBusy,
+    "40003": OutcomeUnknown,
+    "40P01": StoreBusy,
+    "42501": StoreReadOnly,
+    "53": StoreUnreachable,
+    "53100": DiskFull,
+    "55P03": StoreBusy,
+    "57": StoreUnreachable,
+    "58": DiskFailed,
+    "XX001": StoreDamaged,
+    "XX002": StoreDamaged,
+}
+_SPEAK_FOR_THEMSELVES = (DuplicateRow, OutcomeUnknown, DiskFull)
+
+
+def from_postgres(wrong: Exception, *, reading: bool = False) -> TallyError:
+    """By SQLSTATE where the server answered, by psycopg's class where it did not."""
+    import psycopg
+
+    if not isinstance(wrong, psycopg.Error):
+        return from_binding(wrong)
+    reason = (wrong.diag.message_primary or str(wrong)).strip().rstrip(".")
+    state = wrong.sqlstate or ""
+    if state == "25006" and reading:
+        return WriteInRead()
+    kind = _SQLSTATES.get(state) or _SQLSTATES.get(state[:2]) or BadStatement
+    if not state and isinstance(wrong, psycopg.OperationalError | psycopg.InterfaceError):
+        kind = StoreUnreachable
+    elif not state and isinstance(wrong, psycopg.DataError):
+        kind = UnstorableValue
+    return kind() if kind in _SPEAK_FOR_THEMSELVES else kind(f"PostgreSQL: {reason}.")

@@ -1,0 +1,143 @@
+"""The embedded store: one SQLite file in WAL mode, shared by every process of this machine without a daemon."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from tallystick.storage.driver_errors import from_sqlite, os_errors
+from tallystick.storage.errors import BackupExists, NotOurFile
+from tallystick.storage.migrations import Migration, applied_migration, fingerprint, missing
+from tallystick.storage.mounts import Mount, mount_of, mount_table
+from tallystick.storage.pool import Pool
+from tallystick.storage.port import Watch
+from tallystick.storage.queries import Queries
+from tallystick.storage.sqlite_file import Connection, Session, SqliteFile
+from tallystick.storage.sqlite_transaction import Home, SqliteRead, SqliteWrite
+from tallystick.storage.wakes import WakeFiles
+from tallystick.storage.write_queue import WriteQueue
+
+IDLE_READERS = 8
+
+_SQL = Queries("tallystick.storage")
+
+
+class SqliteStore:
+    """Does nothing until first used; then the file is checked, and created if there is none."""
+
+    engine = "sqlite"
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        full_sync: bool = False,
+        allow_network_fs: bool = False,
+        busy_timeout_ms: int = 5000,
+        watcher: str | None = None,
+        mounts: Callable[[], Sequence[Mount]] = mount_table,
+        sqlite_version: str = apsw.sqlite_lib_version(),
+    ) -> None:
+        self._file = SqliteFile(
+            path=path,
+            full_sync=full_sync,
+            allow_network_fs=allow_network_fs,
+            busy_timeout_ms=busy_timeout_ms,
+            mounts=mounts,
+            sqlite_version=sqlite_version,
+        )
+        self._home = Home(
+            file=self._file,
+            readers=Pool(self._file.reader, Session.close, self._file.leave, keep=IDLE_READERS),
+            writers=Pool(self._file.writer, Session.close, self._file.leave, keep=1),
+            queue=WriteQueue(path, busy_timeout_ms / 1000),
+            wakes=WakeFiles(path.parent / "wake", watcher),
+        )
+        self._ready = False
+
+    def read(self) -> SqliteRead:
+        if not self._ready:
+            self._prepare()
+        return SqliteRead(self._home)
+
+    def write(self) -> SqliteWrite:
+        if not self._ready:
+            self._prepare()
+        return SqliteWrite(self._home)
+
+    def watch(self, room_id: str) -> Watch:
+        if not self._ready:
+            self._prepare()
+        return self._home.wakes.watch(room_id)
+
+    def migrate(self, migrations: Sequence[Migration]) -> None:
+        goal = fingerprint(migrations)
+        with self.read() as rows:
+            if rows.connection.pragma("user_version") == goal:
+                return
+        with self.write() as rows:
+            rows.run(_SQL["create_migrations"])
+            applied = dict(rows.all(_SQL["applied"], applied_migration))
+            for each in missing(migrations, applied):
+                rows.script(each.sql)
+                rows.run(_SQL["record"], id=each.id, checksum=each.checksum)
+            rows.script(f"PRAGMA user_version = {goal}")
+
+    def describe(self) -> dict[str, object]:
+        mount = mount_of(self._file.path, self._file.mounts())
+        with self.read() as rows:
+            settings = {name: rows.connection.pragma(name) for name in ("journal_mode", "foreign_keys", "busy_timeout")}
+        return {
+            "engine": self.engine,
+            "version": apsw.sqlite_lib_version(),
+            "driver": f"apsw {apsw.apsw_version()}",
+            "location": str(self._file.path),
+            "file_system": mount.kind if mount else "unknown",
+            "bytes": self._file.path.stat().st_size,
+            **settings,
+            "synchronous": "full" if self._file.full_sync else "normal",
+            "watcher": self._home.wakes.watcher,
+        }
+
+    def backup(self, target: Path) -> None:
+        """Copy the store as it is now into a new file, while others go on writing."""
+        with self.read() as rows:
+            try:
+                with os_errors(target):
+                    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            except NotOurFile:
+                raise BackupExists(f"{target} exists already; it was left alone.") from None
+            try:
+                self._copy(rows.connection, target)
+            except apsw.Error as wrong:
+                target.unlink()
+                raise from_sqlite(wrong, target) from wrong
+
+    @staticmethod
+    def _copy(source: Connection, target: Path) -> None:
+        copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            with copy.backup("main", cast("apsw.Connection", source), "main") as copying:
+                copying.step()
+        finally:
+            copy.close()
+
+    def close(self) -> None:
+        self._home.readers.close()
+        self._home.writers.close()
+        self._home.queue.close()
+
+    def _prepare(self) -> None:
+        """Check the place and create the store if there is none; may run in several threads at once."""
+        self._file.prepare()
+        if self._file.is_new:
+            self._home.queue.acquire()
+            try:
+                self._file.create()
+            finally:
+                self._home.queue.release()
+        self._ready = True

@@ -1,0 +1,246 @@
+"""Transactions on SQLite: a read is one snapshot, a write is `BEGIN IMMEDIATE` behind the queue of writers.
+
+After a statement failed, a transaction or savepoint can only be rolled back, as on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import NoReturn, Self, TypeVar
+
+import apsw
+
+from tallystick.kernel.errors import TallyError
+from tallystick.storage.driver_errors import SQLITE_ERRORS
+from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
+from tallystick.storage.pool import Pool
+from tallystick.storage.port import Value
+from tallystick.storage.queries import Query
+from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
+from tallystick.storage.wakes import WakeFiles, checked
+from tallystick.storage.write_queue import WriteQueue
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """What all transactions of one store share."""
+
+    file: SqliteFile
+    readers: Pool[Session]
+    writers: Pool[Session]
+    queue: WriteQueue
+    wakes: WakeFiles
+    columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
+
+
+def _over(_sql: str, _values: object = None) -> NoReturn:
+    raise TransactionOver
+
+
+def _failed(_sql: str, _values: object = None) -> NoReturn:
+    raise TransactionFailed
+
+
+def _forked(_sql: str, _values: object = None) -> NoReturn:
+    raise ForkedTransaction
+
+
+class SqliteRead:
+    """One snapshot, taken at the first statement."""
+
+    __slots__ = ("_execute", "_failure", "_home", "_session", "_streams")
+    reading = True
+    _execute: Callable[[str, Mapping[str, Value]], Cursor]
+    """The session's own, or what refuses in its place: a check that costs nothing while all is well."""
+    _session: Session
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._execute = _over
+        self._streams: list[Cursor] | None = None
+        self._failure: TallyError | None = None
+
+    def __enter__(self) -> Self:
+        self._begin(self._home.readers, "BEGIN")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._execute is not _forked:
+            self._end()
+            self._home.readers.give(self, self._roll_back())
+
+    @property
+    def connection(self) -> Connection:
+        """For what SQLite alone can do: settings and backup."""
+        return self._session.connection
+
+    def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
+        try:
+            cursor = self._execute(query.sqlite, values)
+            names = self._home.columns.get(query) or self._learn(query, cursor)
+            row = cursor.fetchone()
+        except SQLITE_ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+        return None if row is None else into(**dict(zip(names, row, strict=True)))
+
+    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
+        try:
+            cursor = self._execute(query.sqlite, values)
+            names = self._home.columns.get(query) or self._learn(query, cursor)
+            rows = cursor.fetchall()
+        except SQLITE_ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+        return [into(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
+        # A stream has a cursor of its own, so that other statements may run between its rows.
+        self._execute("SELECT 1", {})
+        cursor = self._session.connection.cursor()
+        self._streams = [*(self._streams or ()), cursor]
+        return self._flow(cursor, query, into, values)
+
+    def _flow(self, cursor: Cursor, query: Query, into: Callable[..., T], values: Mapping[str, Value]) -> Generator[T]:
+        try:
+            cursor.execute(query.sqlite, values)
+            names = self._home.columns.get(query) or self._learn(query, cursor)
+        except SQLITE_ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+        while True:
+            if self._execute is _forked:
+                raise ForkedTransaction
+            try:
+                row = cursor.fetchone()
+            except SQLITE_ERRORS as wrong:
+                raise self._fail(wrong) from wrong
+            if row is None:
+                return
+            yield into(**dict(zip(names, row, strict=True)))
+
+    def abandon(self) -> None:
+        self._execute = _forked
+
+    def _begin(self, sessions: Pool[Session], begin: str) -> None:
+        session = self._session = sessions.take(self)
+        try:
+            session.execute(begin)
+        except apsw.Error as wrong:
+            sessions.give(self, sound=False)
+            raise self._home.file.error(wrong) from wrong
+        except BaseException:
+            sessions.give(self, sound=False)
+            raise
+        self._execute = session.execute
+
+    def _end(self) -> None:
+        self._execute = _over
+        if self._streams:
+            for cursor in self._streams:
+                cursor.close(True)
+
+    def _roll_back(self) -> bool:
+        """Whether the connection is good for another transaction."""
+        try:
+            if self._session.connection.in_transaction:
+                self._session.execute("ROLLBACK")
+        except apsw.Error:
+            return False
+        return True
+
+    def _learn(self, query: Query, cursor: Cursor) -> tuple[str, ...]:
+        """The names of a query's columns; a result without rows does not tell them."""
+        try:
+            names = tuple(name for name, *_ in cursor.get_description())
+        except apsw.ExecutionCompleteError:
+            return ()
+        self._home.columns[query] = names
+        return names
+
+    def _fail(self, wrong: Exception) -> TallyError:
+        if isinstance(wrong, apsw.CursorClosedError):
+            return TransactionOver()
+        self._execute = _failed
+        failure = self._failure = self._home.file.error(wrong, reading=self.reading)
+        return failure
+
+
+class SqliteWrite(SqliteRead):
+    __slots__ = ("_rooms",)
+    reading = False
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._execute = _over
+        self._streams = self._failure = None
+        self._rooms: set[str] | None = None
+
+    def __enter__(self) -> Self:
+        self._home.queue.acquire()
+        try:
+            self._begin(self._home.writers, "BEGIN IMMEDIATE")
+        except BaseException:
+            self._home.queue.release()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        last, home, committed = self._execute, self._home, False
+        if last is _forked:
+            if kind is None:
+                raise ForkedTransaction
+            return
+        self._end()
+        try:
+            if kind is None and last is not _failed:
+                self._session.execute("COMMIT")
+                committed = True
+        except apsw.Error as wrong:
+            raise home.file.error(wrong) from wrong
+        finally:
+            home.writers.give(self, committed or self._roll_back())
+            home.queue.release()
+        if committed and self._rooms:
+            for room_id in self._rooms:
+                home.wakes.touch(room_id)
+        if kind is None and not committed:
+            raise TransactionFailed from self._failure
+
+    def run(self, query: Query, /, **values: Value) -> int:
+        try:
+            self._execute(query.sqlite, values)
+            return self._session.connection.changes()
+        except SQLITE_ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+
+    def script(self, sql: str) -> None:
+        """Run statements that have no parameters."""
+        try:
+            self._execute(sql, {}).fetchall()
+        except SQLITE_ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        self.script("SAVEPOINT part")
+        try:
+            yield
+            self.script("RELEASE part")
+        except BaseException:
+            self._undo_part()
+            raise
+
+    def _undo_part(self) -> None:
+        # Some errors (a full disk) make SQLite roll back everything at once; then there is no part left to undo.
+        if self._execute not in (_over, _forked) and self._session.connection.in_transaction:
+            self._execute = self._session.execute
+            with suppress(TallyError):
+                self.script("ROLLBACK TO part; RELEASE part")
+
+    def wake(self, room_id: str) -> None:
+        if self._rooms is None:
+            self._rooms = {checked(room_id)}
+        elif room_id not in self._rooms:
+            self._rooms.add(checked(room_id))

@@ -1,0 +1,114 @@
+"""Waking without a daemon: one small file per room, touched after each commit; whoever waits watches that file.
+
+How it is watched depends on the system: inotify, kqueue, or a look every 20 ms. A lost wake costs latency, never an
+event, so a touch that fails is forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tallystick.kernel.errors import InvalidField
+from tallystick.storage.driver_errors import os_errors
+from tallystick.storage.port import Watch
+
+POLL_SECONDS = 0.02
+_ROOM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+def checked(room_id: str) -> str:
+    """The id of a room, fit to be a file name and a channel's message."""
+    if not _ROOM_ID.fullmatch(room_id):
+        raise InvalidField(f"'{room_id[:60]}' is not the id of a room.")
+    return room_id
+
+
+class WakeFiles:
+    def __init__(self, folder: Path, watcher: str | None = None) -> None:
+        self.folder = folder
+        self.watcher = watcher or usual_watcher()
+
+    def touch(self, room_id: str) -> None:
+        """Wake those who watch the room; never fails, because the change is committed."""
+        now = time.time_ns()
+        path = f"{self.folder}/{room_id}"
+        try:
+            os.utime(path, ns=(now, now))
+        except FileNotFoundError:
+            try:
+                create(self.folder / room_id)
+            except OSError:
+                return
+        except OSError:
+            return
+
+    def watch(self, room_id: str) -> Watch:
+        path = self.folder / checked(room_id)
+        with os_errors(path):
+            create(path)
+            return WATCHERS[self.watcher](path)
+
+
+def create(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+class PollingWatch:
+    """Compares the file's time; for systems that cannot tell us, and when a limit on watches is reached."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._time()
+
+    def wait(self, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        while True:
+            now = self._time()
+            if now != self._seen:
+                self._seen = now
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(POLL_SECONDS, left))
+
+    def close(self) -> None:
+        pass
+
+    def _time(self) -> int:
+        """Zero while there is no file; its return is then a change like any other."""
+        try:
+            return self._path.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+
+def _inotify(path: Path) -> Watch:
+    from tallystick.storage.inotify import InotifyWatch
+
+    try:
+        return InotifyWatch(path)
+    except OSError:
+        # Each user has a limit on instances (often 128) and on watches; beyond it, looking still works.
+        return PollingWatch(path)
+
+
+def _kqueue(path: Path) -> Watch:
+    from tallystick.storage.kqueue import KqueueWatch
+
+    return KqueueWatch(path)
+
+
+WATCHERS: Mapping[str, Callable[[Path], Watch]] = {"inotify": _inotify, "kqueue": _kqueue, "poll": PollingWatch}
+
+
+def usual_watcher() -> str:
+    if sys.platform == "linux":
+        return "inotify"
+    return "kqueue" if sys.platform == "darwin" or "bsd" in sys.platform else "poll"

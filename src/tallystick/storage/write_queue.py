@@ -1,0 +1,243 @@
+"""The queue of writers in front of SQLite's own lock: first come, first served, among threads and among processes.
+
+Two files are locked. Who holds the *line* is next; who holds the *writer* file writes. Because only the first in line
+looks at the writer file, nobody is overtaken, and because a process may go on for a short slice without queueing again,
+writers do not hand over after every transaction. SQLite's lock remains the one that protects the data.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from tallystick.storage import forks
+from tallystick.storage.driver_errors import busy, os_errors
+from tallystick.storage.errors import NestedWrite, StoreBusy
+from tallystick.storage.lock_holders import flock_holder
+
+SLICE = 0.002
+"""Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
+SHORTEST_NAP, LONGEST_NAP = 0.0001, 0.002
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unlock(fd: int) -> None:
+    fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+class WriteQueue:
+    def __init__(self, database: Path, patience: float) -> None:
+        self._line_path = database.with_name(f"{database.name}-line")
+        self._writer_path = database.with_name(f"{database.name}-writer")
+        self._patience = patience
+        self._start()
+        forks.attend(self)
+
+    def _start(self) -> None:
+        self._threads = ThreadQueue()
+        self._line: FileLine | None = None
+        self._writer = -1
+        self._slice_ends = 0.0
+
+    def acquire(self) -> None:
+        """Become the only writer, or raise `StoreBusy` when that takes too long."""
+        now = time.monotonic()
+        if not self._threads.acquire(self._patience):
+            raise StoreBusy(f"Another thread of this process has been writing for {self._patience:g} s.")
+        try:
+            if now >= self._slice_ends or not _try_lock(self._writer):
+                self._queue(now + self._patience)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def release(self) -> None:
+        _unlock(self._writer)
+        self._threads.release()
+
+    def close(self) -> None:
+        """Close the files; whoever writes at this moment must have finished."""
+        if self._line:
+            self._line.close()
+            os.close(self._writer)
+            self._line, self._writer, self._slice_ends = None, -1, 0.0
+
+    def _queue(self, deadline: float) -> None:
+        line = self._line or self._open()
+        if not line.enter(deadline - time.monotonic()):
+            raise self._busy()
+        try:
+            nap = SHORTEST_NAP
+            while not _try_lock(self._writer):
+                if time.monotonic() >= deadline:
+                    raise self._busy()
+                time.sleep(nap)
+                nap = min(nap * 1.05, LONGEST_NAP)
+        finally:
+            line.leave()
+        self._slice_ends = time.monotonic() + SLICE
+
+    def _open(self) -> FileLine:
+        with os_errors(self._writer_path):
+            self._writer = os.open(self._writer_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._line = FileLine(os.open(self._line_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return self._line
+
+    def _busy(self) -> StoreBusy:
+        return busy(flock_holder(self._writer_path) or flock_holder(self._line_path), self._patience)
+
+    def before_fork(self) -> None:
+        pass
+
+    def after_fork_in_parent(self) -> None:
+        pass
+
+    def after_fork_in_child(self) -> None:
+        # A lock outlives its holder while any process keeps the holder's descriptor: close ours, and unlock nothing.
+        if self._line:
+            os.close(self._line.fd)
+        if self._writer >= 0:
+            os.close(self._writer)
+        self._start()
+
+
+class ThreadQueue:
+    """A lock that threads get in the order they asked for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = 0
+        self._state = threading.Lock()
+        self._waiting: deque[tuple[threading.Lock, int]] = deque()
+
+    def acquire(self, timeout: float) -> bool:
+        if not self._waiting and self._lock.acquire(blocking=False):
+            self._owner = threading.get_ident()
+            return True
+        return self._queue(timeout, threading.get_ident())
+
+    def release(self) -> None:
+        self._owner = 0
+        if not self._waiting:
+            self._lock.release()
+            if not self._waiting or not self._lock.acquire(blocking=False):
+                return
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Give the lock, which we hold, to the first who waits."""
+        with self._state:
+            if self._waiting:
+                gate, self._owner = self._waiting.popleft()
+                gate.release()
+            else:
+                self._lock.release()
+
+    def _queue(self, timeout: float, me: int) -> bool:
+        if self._owner == me:
+            raise NestedWrite
+        gate = threading.Lock()
+        gate.acquire()
+        place = (gate, me)
+        with self._state:
+            self._waiting.append(place)
+            # Tried after joining: who releases before this leaves the lock free, who releases later sees us waiting.
+            free = self._lock.acquire(blocking=False)
+        if free:
+            self._hand_over()
+        try:
+            if gate.acquire(timeout=timeout):
+                return True
+        except BaseException:
+            if not self._withdraw(place):
+                self.release()
+            raise
+        return not self._withdraw(place)
+
+    def _withdraw(self, place: tuple[threading.Lock, int]) -> bool:
+        """Leave the queue; False when the lock was given to us at the last moment."""
+        with self._state:
+            if place in self._waiting:
+                self._waiting.remove(place)
+                return True
+            return False
+
+
+class FileLine:
+    """A file lock that is waited for with a limit.
+
+    flock serves in order but knows no time limit, and a stopped holder would keep everybody for ever. So a thread waits
+    in flock, the caller waits for the thread, and a lock that comes too late is given back at once.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._state = threading.Lock()
+        self._asked, self._granted = threading.Semaphore(0), threading.Semaphore(0)
+        self._waiting = self._wanted = self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def enter(self, timeout: float) -> bool:
+        with self._state:
+            if not self._waiting and _try_lock(self.fd):
+                return True
+            self._wanted = True
+            if not self._waiting:
+                self._waiting = True
+                self._send_thread()
+        try:
+            if self._granted.acquire(timeout=max(timeout, 0)):
+                return True
+        except BaseException:
+            if not self._withdraw():
+                self.leave()
+            raise
+        return not self._withdraw()
+
+    def leave(self) -> None:
+        _unlock(self.fd)
+
+    def close(self) -> None:
+        self._closed = True
+        if self._thread:
+            self._asked.release()
+        else:
+            os.close(self.fd)
+
+    def _withdraw(self) -> bool:
+        """Stop waiting; False when the lock was granted at the last moment."""
+        with self._state:
+            self._wanted = False
+            return not self._granted.acquire(blocking=False)
+
+    def _send_thread(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._wait_in_line, name="tally-line", daemon=True)
+            self._thread.start()
+        self._asked.release()
+
+    def _wait_in_line(self) -> None:
+        while True:
+            self._asked.acquire()
+            if self._closed:
+                os.close(self.fd)
+                return
+            fcntl.flock(self.fd, fcntl.LOCK_EX)
+            with self._state:
+                self._waiting = False
+                if self._wanted:
+                    self._wanted = False
+                    self._granted.release()
+                else:
+                    _unlock(self.fd)
