@@ -1,0 +1,7 @@
+"""`python -m tallystick.surfaces.mcp` is `tally mcp`."""
+
+import sys
+
+from tallystick.surfaces.mcp.stdio import main
+
+sys.exit(main())

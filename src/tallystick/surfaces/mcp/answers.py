@@ -1,0 +1,38 @@
+"""Answers and refusals in MCP: structured content, and the same JSON as text for clients that read only text."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
+from pydantic_core import to_json, to_jsonable_python
+
+from tallystick.kernel.errors import Refused, TallyError
+from tallystick.kernel.operation import Answer
+
+
+def answered(answer: Answer) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(text=answer.model_dump_json())], structured_content=answer.model_dump(mode="json")
+    )
+
+
+def refused(error: TallyError) -> CallToolResult:
+    payload = flat(error)
+    return CallToolResult(
+        content=[TextContent(text=to_json(payload).decode())], structured_content=payload, is_error=True
+    )
+
+
+def flat(error: TallyError) -> dict[str, object]:
+    """Talking Stick's shape: the details stand beside the code, and never in its place."""
+    own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
+    details = cast("dict[str, object]", to_jsonable_python(dict(error.details), fallback=str))
+    return {**own, **details, **own}
+
+
+def protocol_error(error: TallyError) -> MCPError:
+    """A refusal where MCP has no result to put one into: reading a resource, naming a tool that is not there."""
+    code = INVALID_PARAMS if isinstance(error, Refused) else INTERNAL_ERROR
+    return MCPError(code=code, message=f"{error.message} {error.advice}".strip(), data=flat(error))

@@ -1,0 +1,82 @@
+"""Resources: what a person or a host may attach to a conversation without spending a tool call.
+
+`tally://rooms` lists the rooms reachable from the workspace; each has its state and its recent handoffs below that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+from urllib.parse import quote, unquote
+
+from mcp_types import ReadResourceResult, Resource, ResourceTemplate, TextResourceContents
+from pydantic_core import to_json
+
+from tallystick.kernel.errors import NotFound
+from tallystick.surfaces.mcp.routing import Ask
+
+ROOMS = "tally://rooms"
+_JSON = "application/json"
+_IN_A_ROOM = re.compile(r"tally://rooms/([^/?#]+)/(state|handoffs)")
+_ABOUT: Mapping[str, str] = {
+    "state": "Whose turn it is, who comes next and whether the stick may be taken over.",
+    "handoffs": "The recent handoffs, word for word, oldest first.",
+}
+_RECENT = 50
+
+
+class ResourceNotFound(NotFound):
+    """There is no such resource."""
+
+    hint = "Read tally://rooms, tally://rooms/{room_id}/state or tally://rooms/{room_id}/handoffs."
+
+
+TEMPLATES = [
+    ResourceTemplate(
+        name=f"room_{part}", uri_template=f"{ROOMS}/{{room_id}}/{part}", description=about, mime_type=_JSON
+    )
+    for part, about in _ABOUT.items()
+]
+
+
+def listed(ask: Ask, workspace: str | None) -> list[Resource]:
+    rooms = Resource(name="rooms", uri=ROOMS, description="The rooms reachable from the workspace.", mime_type=_JSON)
+    return [rooms, *(each for room in _rooms(ask, workspace) for each in _in_room(room))]
+
+
+def _in_room(room: Mapping[str, object]) -> list[Resource]:
+    room_id, title = str(room["room_id"]), str(room["title"])
+    return [
+        Resource(
+            name=f"{title}: {part}",
+            uri=f"{ROOMS}/{quote(room_id, safe='')}/{part}",
+            description=about,
+            mime_type=_JSON,
+        )
+        for part, about in _ABOUT.items()
+    ]
+
+
+def read(uri: str, ask: Ask, workspace: str | None) -> ReadResourceResult:
+    text = to_json(_content(uri, ask, workspace)).decode()
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_JSON, text=text)])
+
+
+def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, object]:
+    if uri == ROOMS:
+        return {"rooms": _rooms(ask, workspace)}
+    found = _IN_A_ROOM.fullmatch(uri)
+    if found is None:
+        raise ResourceNotFound(f"There is no resource '{uri[:200]}'.", uri=uri[:200])
+    room_id = unquote(found[1])
+    if found[2] == "state":
+        return ask("turns.state", {"room_id": room_id}).model_dump(mode="json")
+    history = ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT}).model_dump(mode="json")
+    events = cast("Sequence[Mapping[str, object]]", history["events"])
+    return {"room_id": room_id, "handoffs": [event for event in events if event["handoff"]]}
+
+
+def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
+    answer = ask("rooms.list", {} if workspace is None else {"context_path": workspace})
+    return cast("Sequence[Mapping[str, object]]", answer.model_dump(mode="json")["rooms"])

@@ -1,0 +1,87 @@
+"""From a tool call to an operation: which one it means, and what the workspace fills in where that was left out."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel import paths
+from tallystick.kernel.errors import InvalidInput, NotFound, TallyError, UnknownOperation
+from tallystick.kernel.operation import Answer, Operation
+from tallystick.surfaces.mcp.portals import Portal
+from tallystick.surfaces.mcp.tools import ToolSet
+
+Ask: TypeAlias = Callable[[str, Mapping[str, object]], Answer]
+"""Another operation, asked for the same caller."""
+
+
+class NoRoomHere(NotFound):
+    """No room has been opened for that path yet."""
+
+    hint = "Join it first with join_path, or name another room."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    operation: Operation
+    given: Mapping[str, object]
+    workspace: str | None = None
+    portal: Portal | None = None
+
+    def explained(self, error: TallyError) -> TallyError:
+        """A portal's schema does not show an operation's fields, so a wrong input is answered with a right one."""
+        if self.portal is None or not isinstance(error, InvalidInput):
+            return error
+        return self.portal.with_example(error, self.operation.name, hint=error.advice)
+
+
+def route(tools: ToolSet, tool: str, arguments: Mapping[str, object]) -> Routed | None:
+    """What a call of `tool` means; None when this set has no such tool."""
+    if name := tools.named.get(tool):
+        return Routed(operation=OPERATIONS[name], given=arguments)
+    if portal := tools.portals.get(tool):
+        command = portal.read(arguments)
+        return Routed(operation=command.operation, given=command.given, workspace=command.workspace, portal=portal)
+    return None
+
+
+def unknown(tools: ToolSet, tool: str) -> UnknownOperation:
+    names = [*tools.named, *tools.portals]
+    near = difflib.get_close_matches(tool, names, n=1)
+    meant = f" Did you mean '{near[0]}'?" if near else ""
+    return UnknownOperation(
+        f"There is no tool '{tool[:80]}'.{meant}", hint="Call one of the listed tools.", tool=tool[:80], valid=names
+    )
+
+
+def filled(routed: Routed, ask: Ask, here: str | None) -> Mapping[str, object]:
+    """The operation's input, with the room or path that the workspace stands for; what was given wins."""
+    given = routed.given
+    if routed.workspace is not None:
+        given = {**_placed(routed.operation, routed.workspace, ask), **given}
+    if routed.operation.name == "rooms.join" and here and not (given.get("context_path") or given.get("room_id")):
+        return {**given, "context_path": here}
+    return given
+
+
+def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
+    fields = operation.ask.model_fields
+    room = fields.get("room_id")
+    is_path = paths.is_absolute(workspace, windows=os.name == "nt")
+    if is_path and "context_path" in fields and not (room and room.is_required()):
+        return {"context_path": workspace}
+    if room is None:
+        return {}
+    return {"room_id": _room_at(workspace, ask) if is_path else workspace}
+
+
+def _room_at(path: str, ask: Ask) -> str:
+    answer = ask("rooms.list", {"context_path": path, "limit": 1}).model_dump(mode="json")
+    rooms = cast("Sequence[Mapping[str, str]]", answer["rooms"])
+    if not rooms:
+        raise NoRoomHere(f"There is no room at {path} or above it in its workspace.", workspace=path)
+    return rooms[0]["room_id"]

@@ -1,0 +1,152 @@
+"""Refusals reach a model whole: flat, structured and as text, with a hint; faults keep the server up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import anyio
+import pytest
+from mcp import Client
+
+from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.errors import TallyError, every_error
+from tallystick.kernel.operation import Answer
+from tallystick.surfaces.mcp import answers
+from tallystick.surfaces.mcp.server import Request, build_server
+from tallystick.surfaces.mcp.workers import Attention
+from tests.surfaces.mcp.stage import MODES, Stage, both
+
+assert OPERATIONS  # Importing the registry makes every capability's refusals known.
+EVERY_ERROR = sorted(set(every_error()), key=lambda kind: kind.__name__)
+DETAILS: Mapping[str, object] = {"current_turn_id": 12, "room_state": SessionKind.NAMED, "candidates": ("a", "b")}
+
+
+class Refusing:
+    """Calls that always raise the same thing."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def caller(self, _request: Request) -> Caller:
+        return Caller(agent_id="ada", session=SessionKind.NAMED)
+
+    def workspace(self, _request: Request) -> str | None:
+        return None
+
+    def call(self, _name: str, _given: Mapping[str, object], _caller: Caller, _: Attention | None = None) -> Answer:
+        raise self.error
+
+
+@pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)
+def test_every_refusal_has_talking_sticks_flat_shape(kind: type[TallyError]) -> None:
+    result = answers.refused(kind(details=DETAILS))
+
+    assert result.is_error
+    assert both(result) == {
+        "error": kind.code,
+        "message": " ".join((kind.__doc__ or "").split()),
+        "hint": kind.hint,
+        "retryable": kind.retryable,
+        "current_turn_id": 12,
+        "room_state": "named",
+        "candidates": ["a", "b"],
+    }
+
+
+def test_no_detail_takes_the_place_of_the_code() -> None:
+    flat = answers.flat(TallyError("no", details={"error": "other", "message": "other", "retryable": True}))
+
+    assert flat == {"error": "tally_error", "message": "no", "hint": "", "retryable": False}
+
+
+@pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)
+@pytest.mark.anyio
+async def test_every_refusal_passes_through_the_protocol_whole(kind: type[TallyError], revision: str) -> None:
+    error = kind(details={"field": "x"})
+    async with Client(build_server(Refusing(error)), mode=MODES[revision]) as client:
+        result = await client.call_tool("get_room_state", {"room_id": "R"})
+
+    assert result.is_error
+    assert both(result) == answers.flat(error)
+
+
+@pytest.mark.anyio
+async def test_an_unexpected_exception_is_a_fault_and_the_server_stays_up(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Client(build_server(Refusing(ZeroDivisionError("secret"))), mode=MODES[revision]) as client:
+        results = [await client.call_tool("get_room_state", {"room_id": "R"}) for _ in range(2)]
+
+    assert [both(result)["error"] for result in results] == ["internal_fault"] * 2
+    assert "secret" not in str(results)
+    assert "ZeroDivisionError: secret" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_the_refusals_of_a_turn_carry_what_to_do_next(stage: Stage) -> None:
+    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+        await ada.join()
+        await ada.wait()
+        outside = await bob.refused("wait_for_turn", room_id=ada.room_id, max_wait_ms=0)
+        await bob.join()
+        mine = {**ada.turn}
+        refusals = [
+            await ada.refused("release_stick", **mine),
+            await ada.refused("release_stick", **mine, handoff={"status": "", "next_action": "x"}),
+            await ada.refused("release_stick", **mine, handoff={"status": "x", "next_actoin": "x"}),
+            await ada.refused("pass_stick", **mine, to_agent_id="eve", handoff={"status": "x", "next_action": "x"}),
+            await bob.refused("heartbeat", **mine),
+            await ada.refused("heartbeat", **{**mine, "expected_turn_id": 9}),
+            await bob.refused("takeover_stick", room_id=ada.room_id, expected_turn_id=1, reason="impatience"),
+            await bob.refused("get_room_state", room_id="nowhere"),
+            await bob.refused("get_room_state", room="nowhere"),
+            await bob.refused("get_room_state", room_id="x" * 10_000),
+            await bob.refused("get_room_state", room_id=7),
+        ]
+
+    assert outside["error"] == "unknown_member"
+    assert [refusal["error"] for refusal in refusals] == [
+        "invalid_handoff",
+        "invalid_handoff",
+        "unknown_field",
+        "unknown_member",
+        "stale_lease",
+        "turn_mismatch",
+        "takeover_not_available",
+        "room_not_found",
+        "unknown_field",
+        "too_large",
+        "invalid_input",
+    ]
+    assert all(refusal["hint"] for refusal in refusals)
+    stale, mismatch = refusals[4:6]
+    assert {key: stale[key] for key in ("current_owner", "current_turn_id", "room_state")} == {
+        "current_owner": "ada",
+        "current_turn_id": 1,
+        "room_state": "owned",
+    }
+    assert mismatch["current_turn_id"] == 1
+
+
+@pytest.mark.anyio
+async def test_a_wrong_input_behind_a_portal_is_answered_with_a_right_one(stage: Stage) -> None:
+    async with stage.agent("ada") as ada:
+        refusal = await ada.refused("rooms", op="set_policy", args={"room_id": "R", "claim_ttl": 1})
+
+    assert refusal["message"] == "Unknown field 'claim_ttl'. Did you mean 'claim_ttl_ms'?"
+    assert refusal["example"] == {"op": "set_policy", "args": {"room_id": "ROOM", "claim_ttl_ms": 300_000}}
+
+
+@pytest.mark.anyio
+async def test_hostile_text_comes_back_as_it_was(stage: Stage) -> None:
+    text = 'quote " back \\ nul \\u0000 tab \t line \n esc \x1b[31m \u202e 🪵 </script>'
+    async with stage.agent("ada") as ada:
+        await ada.join()
+        await ada.wait()
+        await ada.call("release_stick", **ada.turn, handoff={"status": text, "next_action": text})
+        with anyio.fail_after(60):
+            again = await ada.wait()
+
+    assert cast("Mapping[str, object]", again["handoff"]) == {"status": text, "next_action": text}
