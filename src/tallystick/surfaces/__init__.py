@@ -1,0 +1,1 @@
+"""Bytes: each surface translates one protocol for the hub; it knows hub, kernel and harnesses, no other surface."""
