@@ -22,7 +22,7 @@ Row: TypeAlias = dict[str, Any]
 
 HANDOFF: dict[str, object] = {"status": "wrote the plan", "next_action": "review the plan"}
 START = 1_790_000_000_000
-TABLES = [table for each in registry.schema() for table in re.findall(r"CREATE TABLE (\w+)", each.sql)]
+TABLES = [table for each in registry.schema() for table in re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", each.sql)]
 
 
 def refused(code: str) -> pytest.RaisesExc[TallyError]:

@@ -236,7 +236,7 @@ def test_a_path_that_leads_nowhere_is_refused_and_creates_nothing(scene: Scene, 
 def test_one_canonical_path_has_at_most_one_open_room_and_the_store_itself_says_so(scene: Scene) -> None:
     ada = scene.agent("ada")
     room_id = ada.join()["room_id"]
-    with pytest.raises(Exception, match=r"(?i)unique|duplicate|conflict|constraint"):
+    with refused("duplicate_row"):
         scene.sql(
             "INSERT INTO scopes (room_id, scope_key, machine_id, root) SELECT 'other', scope_key, machine_id, root"
             " FROM scopes WHERE room_id = :room_id",

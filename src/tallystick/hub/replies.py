@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tallystick.kernel.errors import Conflict
+from tallystick.kernel.errors import Conflict, InvalidField, TooLarge
 from tallystick.kernel.ids import digest
 from tallystick.kernel.operation import Answer, Ask, Operation
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.hub")
+KEY_LIMIT = 200
 KEPT_MS = 24 * 60 * 60 * 1000
 
 
@@ -39,7 +40,15 @@ class Key:
 
     @classmethod
     def of(cls, principal: str, key: str, operation: Operation, ask: Ask) -> Key:
-        return cls(principal=principal, key=key, digest=digest(operation.name, ask.model_dump_json(), length=64))
+        if len(key) > KEY_LIMIT:
+            raise TooLarge(f"An idempotency key has at most {KEY_LIMIT} characters.", limit=KEY_LIMIT)
+        if not key.isprintable():
+            raise InvalidField("An idempotency key is printable text.")
+        try:
+            asked = ask.model_dump_json()
+        except ValueError as wrong:
+            raise InvalidField(f"The request cannot be written as JSON: {wrong}.") from wrong
+        return cls(principal=principal, key=key, digest=digest(operation.name, asked, length=64))
 
 
 def recall(tx: Tx, key: Key, operation: Operation) -> Answer | None:

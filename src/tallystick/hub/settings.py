@@ -33,4 +33,6 @@ def data_dir(environ: Mapping[str, str], *, platform: str) -> Path:
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
     if platform == "win32":
         return Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "tallystick"
-    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "tallystick"
+    # The XDG rules say that a relative path counts as unset.
+    xdg = Path(environ.get("XDG_DATA_HOME", ""))
+    return (xdg if xdg.is_absolute() else home / ".local" / "share") / "tallystick"

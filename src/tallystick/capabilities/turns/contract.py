@@ -14,13 +14,17 @@ from tallystick.capabilities.turns.errors import InvalidHandoff
 from tallystick.capabilities.turns.model import Opening, Why
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import SEQ_LIMIT, RoomId, WaitMs
+from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs
 
 TEXT_LIMIT = 16_384
 
 Reason = Annotated[str, Field(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
 LeaseId = Annotated[str, Field(max_length=200, description="The lease_id that your_turn gave you.")]
 TurnId = Annotated[int, Field(ge=0, description="The turn_id you believe is current.")]
+
+
+def _absent(value: object) -> bool:
+    return value is None
 
 
 class ArtifactRole(StrEnum):
@@ -56,15 +60,34 @@ class Handoff(Ask):
     ] = None
 
 
+class Wanted(StrEnum):
+    """What a wait can bring."""
+
+    TURN = "turn"
+    MESSAGES = "messages"
+    NOTIFICATIONS = "notifications"
+
+
 class WaitTurn(Ask):
     room_id: RoomId
     cursor: Annotated[
         str | None, Field(max_length=20, pattern=r"^\d+$", description="Return early on events after this cursor.")
     ] = None
     max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
+    include: Annotated[
+        list[Annotated[Wanted, Field(strict=False)]],
+        Field(min_length=1, max_length=3, description="What to wait for: turn, messages, notifications."),
+    ] = [Wanted.TURN]
 
 
-class YourTurn(Answer):
+class Mailed(Answer):
+    """What the wait brought besides a turn. Only what `include` asked for is there."""
+
+    messages: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Addressed to you, new.")] = None
+    notifications: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Likewise.")] = None
+
+
+class YourTurn(Mailed):
     status: Literal["your_turn"] = "your_turn"
     room_id: str
     turn_id: int
@@ -74,13 +97,13 @@ class YourTurn(Answer):
     reason: Why
 
 
-class NotYet(Answer):
+class NotYet(Mailed):
     status: Literal["not_yet"] = "not_yet"
     cursor: str
     room_state: RoomState
 
 
-class TakeoverAvailable(Answer):
+class TakeoverAvailable(Mailed):
     status: Literal["takeover_available"] = "takeover_available"
     room_id: str
     turn_id: int
@@ -118,7 +141,7 @@ class Beat(Answer):
 class Release(OwnerAsk):
     refusals: ClassVar[dict[str, type[InvalidInput]]] = {"handoff": InvalidHandoff}
 
-    handoff: Handoff
+    handoff: Annotated[Handoff, Field(description="What the next agent needs to go on.")]
 
 
 class Released(Answer):

@@ -1,0 +1,63 @@
+"""The stored format, pinned: the same calls at the same time with the same ids give these very bytes for ever."""
+
+from __future__ import annotations
+
+import itertools
+
+from tallystick.hub import maintenance, registry
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.storage.port import Store
+from tests.scene import HANDOFF, START, Row
+
+ADA = Caller(agent_id="ada", session=SessionKind.NAMED, harness="codex", display_name="Ada")
+HEAD = "195200d5f8b9f1c4b287fc9a6468a23e9edb6c21388057f90011e4b6abc78d5a"
+LINE = (
+    '{"by":"ada","data":{"":null,"ok":true,"took":1.5},"group_id":"00000000-0000-7000-8000-000000000001",'
+    '"id":"00000000-0000-7000-8000-000000000008","kind":"x.acme.build","scope_key":"s_1","seq":6,'
+    '"ts":"2026-09-21T14:13:20.000Z","v":1,'
+    '"prev_hash":"0c127a8b085ba07d8eb6a6e6dea3b5b98f0f0c1a777d2c8028002f9c32b73945",'
+    '"hash":"0136fcb92b5470d4f1653142c0b99f102c44c7073cbdacc72c819d383eaae2f5"}\n'
+)
+KINDS = [
+    "group.create",
+    "actor.add",
+    "x.tally.stick.claim",
+    "x.tally.stick.release",
+    "x.tally.note.add",
+    "x.acme.build",
+    "group.set_policy",
+    "x.tally.stick.close",
+]
+
+
+def history(store: Store) -> tuple[Hub, Row]:
+    store.migrate(registry.schema())
+    ids = (f"00000000-0000-7000-8000-{number:012}" for number in itertools.count(1))
+    hub = Hub(store, clock=lambda: START, new_id=lambda: next(ids), machine_id="a-machine")
+
+    def call(operation: str, **given: object) -> Row:
+        return hub.call(operation, given, ADA).model_dump(mode="json")
+
+    room: Row = {"room_id": call("rooms.create", title="golden")["room_id"]}
+    call("rooms.join", **room)
+    turn = call("turns.wait", **room)
+    call("turns.release", **room, lease_id=turn["lease_id"], expected_turn_id=1, handoff=HANDOFF)
+    call("notes.add", **room, body="žluťoučký kůň")
+    call("events.append", **room, kind="x.acme.build", data={"ok": True, "took": 1.5, "": None}, scope_key="s_1")
+    call("rooms.set_policy", **room, claim_ttl_ms=1000)
+    call("rooms.close", **room, reason="done")
+    return hub, call("events.verify", **room)
+
+
+def test_a_history_has_the_same_hash_on_every_engine_and_in_every_version(store: Store) -> None:
+    _hub, verified = history(store)
+    assert (verified["ok"], verified["events"], verified["rooms"][0]["hash"]) == (True, len(KINDS), HEAD)
+
+
+def test_an_export_has_the_same_lines_on_every_engine_and_in_every_version(store: Store) -> None:
+    hub, _verified = history(store)
+    lines = [line.decode() for line in maintenance.export(hub)]
+    assert [line.split('"kind":"')[1].split('"')[0] for line in lines[:-1]] == KINDS
+    assert lines[5] == LINE
+    assert lines[-1] == '{"tallystick_export":1,"rooms":1,"events":8}\n'
