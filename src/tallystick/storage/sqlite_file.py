@@ -157,9 +157,11 @@ class SqliteFile:
         # The locks of a connection opened before the fork would be taken for ours, and we would hold none.
         if self.path in self.shared_with_parent:
             raise ForkedTransaction
-        # New files take their mode from the lock file beside them: at no moment can others read them.
+        # New files take their mode from the lock file beside them: at no moment can others read them. A backup put in
+        # the store's place comes without one, and the files beside it then take the mode of the backup itself.
         like = self.path.with_name(f"{self.path.name}-writer")
-        name = f"file:{quote(str(self.path.absolute()))}?modeof={quote(str(like.absolute()))}"
+        mode = f"?modeof={quote(str(like.absolute()))}" if like.exists() else ""
+        name = f"file:{quote(str(self.path.absolute()))}{mode}"
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         try:
             connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
