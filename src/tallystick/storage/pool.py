@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tallystick.storage import forks
-from tallystick.storage.errors import StoreClosed
+from tallystick.storage.errors import StoreBusy, StoreClosed
 
 C = TypeVar("C")
 
@@ -103,3 +103,28 @@ class Pool(Generic[C]):
         for borrower, connection in lent.items():
             borrower.abandon()
             self._leave(connection)
+
+
+class LimitedPool(Pool[C]):
+    """A pool that lends only so many at a time; who finds none free waits a while for one."""
+
+    def __init__(self, *args: Callable[..., Any], keep: int, limit: int, patience: float = 5.0) -> None:
+        self._limit, self._patience = limit, patience
+        super().__init__(*args, keep=keep, survives_fork=True)
+
+    def _start(self) -> None:
+        super()._start()
+        self._places = threading.Semaphore(self._limit)
+
+    def take(self, borrower: Borrower) -> C:
+        if not self._places.acquire(timeout=self._patience):
+            raise StoreBusy(f"All {self._limit} connections of this process have been in use for {self._patience:g} s.")
+        try:
+            return super().take(borrower)
+        except BaseException:
+            self._places.release()
+            raise
+
+    def give(self, borrower: Borrower, sound: bool = True) -> None:
+        super().give(borrower, sound)
+        self._places.release()

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import NoReturn, Self, TypeVar
+from typing import Self, TypeVar
 
 import apsw
 
 from tallystick.kernel.errors import TallyError
+from tallystick.storage import ended
 from tallystick.storage.driver_errors import SQLITE_ERRORS
 from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
 from tallystick.storage.pool import Pool
@@ -37,18 +38,6 @@ class Home:
     columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
 
 
-def _over(_sql: str, _values: object = None) -> NoReturn:
-    raise TransactionOver
-
-
-def _failed(_sql: str, _values: object = None) -> NoReturn:
-    raise TransactionFailed
-
-
-def _forked(_sql: str, _values: object = None) -> NoReturn:
-    raise ForkedTransaction
-
-
 class SqliteRead:
     """One snapshot, taken at the first statement."""
 
@@ -60,7 +49,7 @@ class SqliteRead:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._execute = _over
+        self._execute = ended.over
         self._streams: list[Cursor] | None = None
         self._failure: TallyError | None = None
 
@@ -69,7 +58,7 @@ class SqliteRead:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._execute is not _forked:
+        if self._execute is not ended.forked:
             self._end()
             self._home.readers.give(self, self._roll_back())
 
@@ -110,7 +99,7 @@ class SqliteRead:
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
         while True:
-            if self._execute is _forked:
+            if self._execute is ended.forked:
                 raise ForkedTransaction
             try:
                 row = cursor.fetchone()
@@ -121,7 +110,7 @@ class SqliteRead:
             yield into(**dict(zip(names, row, strict=True)))
 
     def abandon(self) -> None:
-        self._execute = _forked
+        self._execute = ended.forked
 
     def _begin(self, sessions: Pool[Session], begin: str) -> None:
         session = self._session = sessions.take(self)
@@ -136,7 +125,7 @@ class SqliteRead:
         self._execute = session.execute
 
     def _end(self) -> None:
-        self._execute = _over
+        self._execute = ended.over
         if self._streams:
             for cursor in self._streams:
                 cursor.close(True)
@@ -162,7 +151,7 @@ class SqliteRead:
     def _fail(self, wrong: Exception) -> TallyError:
         if isinstance(wrong, apsw.CursorClosedError):
             return TransactionOver()
-        self._execute = _failed
+        self._execute = ended.failed
         failure = self._failure = self._home.file.error(wrong, reading=self.reading)
         return failure
 
@@ -173,7 +162,7 @@ class SqliteWrite(SqliteRead):
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._execute = _over
+        self._execute = ended.over
         self._streams = self._failure = None
         self._rooms: set[str] | None = None
 
@@ -188,13 +177,13 @@ class SqliteWrite(SqliteRead):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         last, home, committed = self._execute, self._home, False
-        if last is _forked:
+        if last is ended.forked:
             if kind is None:
                 raise ForkedTransaction
             return
         self._end()
         try:
-            if kind is None and last is not _failed:
+            if kind is None and last is not ended.failed:
                 self._session.execute("COMMIT")
                 committed = True
         except apsw.Error as wrong:
@@ -234,7 +223,7 @@ class SqliteWrite(SqliteRead):
 
     def _undo_part(self) -> None:
         # Some errors (a full disk) make SQLite roll back everything at once; then there is no part left to undo.
-        if self._execute not in (_over, _forked) and self._session.connection.in_transaction:
+        if self._execute not in (ended.over, ended.forked) and self._session.connection.in_transaction:
             self._execute = self._session.execute
             with suppress(TallyError):
                 self.script("ROLLBACK TO part; RELEASE part")

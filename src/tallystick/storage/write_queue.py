@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tallystick.storage import forks
 from tallystick.storage.driver_errors import busy, os_errors
-from tallystick.storage.errors import NestedWrite, StoreBusy
+from tallystick.storage.errors import NestedWrite, StoreBusy, StoreClosed
 from tallystick.storage.lock_holders import flock_holder
 
 SLICE = 0.002
@@ -41,6 +41,7 @@ class WriteQueue:
         self._line_path = database.with_name(f"{database.name}-line")
         self._writer_path = database.with_name(f"{database.name}-writer")
         self._patience = patience
+        self._closed = False
         self._start()
         forks.attend(self)
 
@@ -68,6 +69,7 @@ class WriteQueue:
 
     def close(self) -> None:
         """Close the files; whoever writes at this moment must have finished."""
+        self._closed = True
         if self._line:
             self._line.close()
             os.close(self._writer)
@@ -89,6 +91,8 @@ class WriteQueue:
         self._slice_ends = time.monotonic() + SLICE
 
     def _open(self) -> FileLine:
+        if self._closed:
+            raise StoreClosed
         with os_errors(self._writer_path):
             self._writer = os.open(self._writer_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._line = FileLine(os.open(self._line_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -1,0 +1,22 @@
+"""What stands in the place of a transaction's statements once they may no longer run.
+
+A transaction calls through one attribute, so refusing costs nothing while all is well: the attribute is exchanged.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
+
+
+def over(_sql: str, _values: object = None) -> NoReturn:
+    raise TransactionOver
+
+
+def failed(_sql: str, _values: object = None) -> NoReturn:
+    raise TransactionFailed
+
+
+def forked(_sql: str, _values: object = None) -> NoReturn:
+    raise ForkedTransaction
