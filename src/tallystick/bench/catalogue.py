@@ -1,0 +1,34 @@
+"""The benches by name. Adding one is one module with `measure` and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+
+from tallystick.bench.figures import Figure
+from tallystick.bench.setting import Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    module: str
+    about: str
+    engines: tuple[str, ...] = ("sqlite",)
+
+    def measure(self, setting: Setting) -> Iterator[Figure]:
+        # Late, so that `tally bench --help` loads no store.
+        found = cast("Callable[[Setting], Iterator[Figure]]", import_module(self.module).measure)
+        return found(setting)
+
+
+_BOTH = ("sqlite", "postgres")
+
+BENCHES: Mapping[str, Bench] = {
+    "handover": Bench(module="tallystick.bench.handover", about="the stick from one process to another", engines=_BOTH),
+    "append": Bench(module="tallystick.bench.append", about="one ledger append after the other", engines=_BOTH),
+    "contend": Bench(module="tallystick.bench.contend", about="eight processes appending at once", engines=_BOTH),
+    "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
+    "startup": Bench(module="tallystick.bench.startup", about="commands and `tally mcp` from nothing"),
+}

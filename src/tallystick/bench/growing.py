@@ -1,0 +1,102 @@
+"""One room that grows to a given size, with the mix of events a busy room has, through the ledger itself.
+
+Many events share a transaction, so that a million take a minute; hashes and projections are those of any other event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from tallystick.bench import rooms
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Draft
+
+MEMBERS = ("ada", "bo", "cleo", "dov", "eve")
+SMALL_ROOMS = 20
+BATCH = 200
+"""Events of one transaction have one time: few enough that a room of a thousand has several."""
+HANDOFF = {"status": "added the lexer's missing cases, tests green", "next_action": "review src/lexer.py"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grown:
+    events: int
+    settings: Settings
+    room_id: str
+
+
+def grow(folder: Path, sizes: tuple[int, ...], tell: Callable[[str], None]) -> list[Grown]:
+    """Stores that hold the same rooms and differ in how many events one of them has, smallest first."""
+    seedling = Settings(data_dir=folder / "growing")
+    room_id = rooms.make_room(seedling, "the large one")
+    found = list[Grown]()
+    with rooms.opened(seedling) as hub:
+        for name in MEMBERS:
+            hub.call("rooms.join", {"room_id": room_id}, Caller(agent_id=name, session=SessionKind.NAMED))
+        for number in range(SMALL_ROOMS - 1):
+            hub.call("rooms.create", {"title": f"small {number}"}, Caller(agent_id="ada", session=SessionKind.NAMED))
+        drafts = _drafts(_head(hub, room_id))
+        for size in sizes:
+            tell(f"size: growing a room to {size:,} events")
+            while (missing := size - _head(hub, room_id)) > 0:
+                with hub.writing() as tx:
+                    tx.lock(room_id)
+                    for by, draft in islice(drafts, min(missing, BATCH)):
+                        tx.append(room_id, by, [draft])
+            copy = Settings(data_dir=folder / f"grown-{size}")
+            copy.data_dir.mkdir(mode=0o700)
+            hub.store.backup(copy.data_dir / "tally.sqlite")
+            found.append(Grown(events=size, settings=copy, room_id=room_id))
+    return found
+
+
+def _head(hub: Hub, room_id: str) -> int:
+    with hub.reading() as tx:
+        return tx.head(room_id).seq
+
+
+def _drafts(seq: int) -> Iterator[tuple[str, Draft]]:
+    """Events after `seq` without end: of a hundred, ten are the stick's and one is a note."""
+    turn_id = 0
+    while True:
+        seq += 1
+        holder = MEMBERS[turn_id % len(MEMBERS)]
+        if seq % 20 == 0:
+            turn_id += 1
+            holder = MEMBERS[turn_id % len(MEMBERS)]
+            yield holder, _claim(turn_id, holder, seq)
+        elif seq % 20 == 1 and turn_id:
+            yield holder, _release(turn_id, holder)
+        elif seq % 100 == 50:
+            yield holder, Draft(kind="x.tally.note.add", data={"body": "CI is slow today.", "turn_id": turn_id})
+        else:
+            yield holder, Draft(kind="x.bench.report", data=rooms.BODY)
+
+
+def _claim(turn_id: int, holder: str, seq: int) -> Draft:
+    handoff_seq = seq - 19 if turn_id > 1 else None
+    before = MEMBERS[(turn_id - 1) % len(MEMBERS)] if turn_id > 1 else None
+    data: dict[str, object] = {
+        "turn_id": turn_id,
+        "from_agent_id": before,
+        "to_agent_id": holder,
+        "reason": "sequence" if handoff_seq else "open_claim",
+        "handoff_seq": handoff_seq,
+    }
+    return Draft(kind="x.tally.stick.claim", data=data)
+
+
+def _release(turn_id: int, holder: str) -> Draft:
+    data: dict[str, object] = {
+        "turn_id": turn_id,
+        "from_agent_id": holder,
+        "to_agent_id": None,
+        "reserved_for": MEMBERS[(turn_id + 1) % len(MEMBERS)],
+        "handoff": HANDOFF,
+    }
+    return Draft(kind="x.tally.stick.release", data=data)

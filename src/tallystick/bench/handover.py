@@ -1,0 +1,118 @@
+"""Handing the stick over between two processes: from sending the release to the return of the other's wait.
+
+The baseline is the same hub, asked every 250 ms instead of waited on: what a coordination tool without a push can do.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from tallystick.bench import company, doors, rooms
+from tallystick.bench.doors import Call, Turn
+from tallystick.bench.figures import Budget, Detail, Figure, median, percentile
+from tallystick.bench.setting import Setting
+from tallystick.hub.settings import Settings
+
+POLL_S = 0.25
+HANDOFF: Mapping[str, object] = {"status": "measured one turn", "next_action": "measure the next one"}
+
+Door: TypeAlias = Literal["hub", "mcp"]
+_DOORS = {"hub": doors.through_hub, "mcp": doors.through_mcp}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Player:
+    settings: Settings
+    room_id: str
+    name: str
+    door: Door
+    polls: bool
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One turn, by the machine's monotonic clock, which both processes share."""
+
+    turn_id: int
+    returned_at: float
+    released_at: float
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    yield _figure(setting, "hub", "release to the waiter's return", (Budget(of="ours", bound="at most", limit=3),))
+    yield _figure(setting, "mcp", "the same between two `tally mcp` servers", ())
+
+
+def _figure(setting: Setting, door: Door, what: str, budgets: tuple[Budget, ...]) -> Figure:
+    rounds, turns = setting.pick(3, 1), setting.pick(20, 3)
+    pushed, polled = list[float](), list[float]()
+    for number in range(1, rounds + 1):
+        setting.tell(f"{what}: round {number} of {rounds}")
+        pushed += _delays(setting, door, polls=False, turns=turns)
+        polled += _delays(setting, door, polls=True, turns=turns)
+    return Figure(
+        bench="handover",
+        what=what,
+        engine=setting.engine.name,
+        unit="ms",
+        ours=median(pushed),
+        baseline=median(polled),
+        against="asking every 250 ms",
+        ratio=median(pushed) / median(polled),
+        budgets=budgets,
+        details=(
+            Detail(name="p95", value=percentile(pushed, 0.95)),
+            Detail(name="baseline p95", value=percentile(polled, 0.95)),
+            Detail(name="hand-overs", value=len(pushed)),
+        ),
+    )
+
+
+def _delays(setting: Setting, door: Door, *, polls: bool, turns: int) -> list[float]:
+    """From each release to the other's return, in ms."""
+    settings = setting.engine.fresh()
+    room_id = rooms.make_room(settings, "handover")
+    players = [
+        Player(settings=settings, room_id=room_id, name=name, door=door, polls=polls, turns=turns)
+        for name in ("ada", "bo")
+    ]
+    held = sorted((turn for each in company.gather(_play, players) for turn in each), key=lambda turn: turn.turn_id)
+    return [(after.returned_at - before.released_at) * 1000 for before, after in pairwise(held)]
+
+
+def _play(player: Player) -> list[Held]:
+    """Take turns until there were enough; every turn but the last is handed on."""
+    held = list[Held]()
+    with _DOORS[player.door](player.settings, player.name) as call:
+        call("rooms.join", {"room_id": player.room_id})
+        company.together()
+        while True:
+            turn = _polled(call, player) if player.polls else _awaited(call, player)
+            returned_at = released_at = time.monotonic()
+            if turn.turn_id <= player.turns:
+                # Long enough for the other to be waiting, and evenly spread over the phase of a poll.
+                time.sleep(0.01 + random.uniform(0, POLL_S))  # noqa: S311 - not a secret
+                fence = {"lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
+                released_at = time.monotonic()
+                call("turns.release", {"room_id": player.room_id, **fence, "handoff": HANDOFF})
+            held.append(Held(turn_id=turn.turn_id, returned_at=returned_at, released_at=released_at))
+            if turn.turn_id >= player.turns:
+                return held
+
+
+def _awaited(call: Call, player: Player) -> Turn:
+    while True:
+        if turn := Turn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 30_000})):
+            return turn
+
+
+def _polled(call: Call, player: Player) -> Turn:
+    while not (turn := Turn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 0}))):
+        time.sleep(POLL_S)
+    return turn

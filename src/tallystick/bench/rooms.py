@@ -1,0 +1,49 @@
+"""Rooms to measure in, and the events that fill them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
+from tallystick.bench.setting import agent
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, SessionKind
+
+BODY: Mapping[str, object] = {
+    "text": "The parser accepts trailing commas now; the three failing cases are in the corpus and pass.",
+    "branch": "fix/trailing-commas",
+    "files": ["src/parser.py", "src/lexer.py", "tests/test_parser.py"],
+    "commit": "9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "took_ms": 8123,
+    "green": True,
+}
+"""About as much as an agent says in one report."""
+
+
+@contextmanager
+def opened(settings: Settings) -> Generator[Hub]:
+    hub = Hub.open(settings)
+    try:
+        yield hub
+    finally:
+        hub.close()
+
+
+def make_room(settings: Settings, title: str) -> str:
+    with opened(settings) as hub:
+        maker = Caller(agent_id="bench", session=SessionKind.NAMED)
+        return str(hub.call("rooms.create", {"title": title}, maker).model_dump()["room_id"])
+
+
+def enter(hub: Hub, room_id: str, name: str) -> Caller:
+    """A member of the room with this process behind it."""
+    me = agent(name, os.getpid())
+    hub.call("rooms.join", {"room_id": room_id}, me)
+    return me
+
+
+def report(room_id: str) -> dict[str, object]:
+    """The input of one `events.append`."""
+    return {"room_id": room_id, "kind": "x.bench.report", "data": BODY}

@@ -1,0 +1,123 @@
+"""Reading a room of a million events, against reading the same room when it had a thousand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tallystick.bench import rooms
+from tallystick.bench.figures import Budget, Detail, Figure, median
+from tallystick.bench.growing import Grown, grow
+from tallystick.bench.setting import Setting
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.clock import to_wire
+from tallystick.ledger import reading
+
+READER = Caller(agent_id="reader", session=SessionKind.NAMED)
+NOTES = ["x.tally.note.add"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A store of one size, opened, with the places to read from."""
+
+    events: int
+    hub: Hub
+    room_id: str
+    middle: int
+    middle_id: str
+    middle_ts: str
+
+    @classmethod
+    def of(cls, grown: Grown, hub: Hub) -> View:
+        with hub.reading() as tx:
+            event = reading.event_at(tx, grown.room_id, grown.events // 2)
+        return cls(
+            events=grown.events,
+            hub=hub,
+            room_id=grown.room_id,
+            middle=event.seq,
+            middle_id=event.id,
+            middle_ts=to_wire(event.ts),
+        )
+
+
+Question: TypeAlias = Callable[[View], Mapping[str, object]]
+
+QUESTIONS: Mapping[str, tuple[str, Question]] = {
+    "room state": ("turns.state", lambda view: {"room_id": view.room_id}),
+    "list of 20 rooms": ("rooms.list", lambda _: {}),
+    "100 events from the start": ("events.list", lambda view: {"room_id": view.room_id, "since_seq": 0}),
+    "100 events from the middle": ("events.list", lambda view: {"room_id": view.room_id, "since_seq": view.middle}),
+    "100 events after an event id": (
+        "events.list",
+        lambda view: {"room_id": view.room_id, "since_event_id": view.middle_id},
+    ),
+    "100 events after a time": ("events.list", lambda view: {"room_id": view.room_id, "since_ts": view.middle_ts}),
+    "the newest 100 events": ("events.list", lambda view: {"room_id": view.room_id, "newest": True}),
+    "5 rare events from the middle": (
+        "events.list",
+        lambda view: {"room_id": view.room_id, "since_seq": view.middle, "kinds": NOTES, "limit": 5},
+    ),
+    "the newest 5 rare events": (
+        "events.list",
+        lambda view: {"room_id": view.room_id, "newest": True, "kinds": NOTES, "limit": 5},
+    ),
+    "the newest 20 stick events": (
+        "turns.history",
+        lambda view: {"room_id": view.room_id, "newest": True, "limit": 20},
+    ),
+    "follow, 100 events behind": (
+        "events.follow",
+        lambda view: {"room_id": view.room_id, "since_seq": view.events - 100},
+    ),
+}
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    sizes = (1_000, 100_000, 1_000_000) if not setting.quick else (1_000, 2_000, 3_000)
+    rounds, calls = setting.pick(15, 2), setting.pick(20, 2)
+    with ExitStack() as stack:
+        views = [
+            View.of(grown, stack.enter_context(rooms.opened(grown.settings)))
+            for grown in grow(setting.folder, sizes, setting.tell)
+        ]
+        for what, (operation, question) in QUESTIONS.items():
+            setting.tell(f"size: {what}")
+            asked = [(view, question(view)) for view in views]
+            samples: list[list[float]] = [[] for _ in views]
+            for number in range(rounds + 1):
+                for place, (view, given) in enumerate(asked):
+                    took = _ask(view.hub, operation, given, calls)
+                    # The first round only fills the caches of every store alike.
+                    if number:
+                        samples[place].append(took)
+            yield _figure(setting, f"{operation}: {what}", sizes, [median(each) for each in samples])
+
+
+def _ask(hub: Hub, operation: str, given: Mapping[str, object], calls: int) -> float:
+    """The mean time of one call, in ms."""
+    started = time.perf_counter()
+    for _ in range(calls):
+        hub.call(operation, given, READER)
+    return (time.perf_counter() - started) / calls * 1000
+
+
+def _figure(setting: Setting, what: str, sizes: tuple[int, ...], times: list[float]) -> Figure:
+    small, middle, large = times
+    return Figure(
+        bench="size",
+        what=what,
+        engine=setting.engine.name,
+        unit="ms",
+        ours=large,
+        baseline=small,
+        against=f"{sizes[0]:,} events instead of {sizes[2]:,}",
+        ratio=large / small,
+        budgets=(Budget(of="ratio", bound="at most", limit=1.5),),
+        details=(Detail(name=f"at {sizes[1]:,}", value=middle),),
+    )

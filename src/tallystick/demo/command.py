@@ -1,0 +1,122 @@
+"""The program: a scratch folder, a store, a play, a reckoning, and how to look at it again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tallystick.demo import ending, stage
+from tallystick.demo.cast import Cast
+from tallystick.demo.director import Director, keeper
+from tallystick.demo.ending import Ending
+from tallystick.demo.workspace import Workspace
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+
+PACE_S = 0.9
+FAST_PACE_S = 0.1
+
+
+class _Arguments(argparse.Namespace):
+    fast: bool
+    keep: bool
+    here: bool
+    postgres: str | None
+
+
+def run(argv: list[str]) -> int:
+    arguments = _parser().parse_args(argv, namespace=_Arguments())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = Path(tempfile.mkdtemp(prefix="tally-demo-")).resolve()
+    try:
+        _perform(arguments, folder)
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tally demo",
+        description="Three scripted agents share a small repository and one of them dies at work: half a minute of how"
+        " the stick is handed on, taken over and accounted for. It needs no harness, no account and no network.",
+    )
+    parser.add_argument("--fast", action="store_true", help="do not stop for the reader")
+    parser.add_argument("--keep", action="store_true", help="leave the store and the repository behind to look at")
+    parser.add_argument("--here", action="store_true", help="play in your own store instead of a scratch one")
+    parser.add_argument("--postgres", metavar="URL", help="play in this PostgreSQL database")
+    return parser
+
+
+def _perform(arguments: _Arguments, folder: Path) -> None:
+    environ = _environ(arguments, folder)
+    settings = Settings.of(environ)
+    workspace = Workspace.made(folder / "lighthouse")
+    hub = Hub.open(settings)
+    pace = FAST_PACE_S if arguments.fast else PACE_S
+    cast = Cast(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
+    try:
+        with stage.raised() as shown:
+            director = Director(hub, cast, shown, workspace)
+            try:
+                director.play()
+            finally:
+                shown.wait("The agents go home.")
+                cast.dismiss()
+        found = ending.reckon(hub, keeper(), director.room_id, director.seen, workspace)
+        _summarise(found)
+        _look_again(arguments, settings, workspace)
+        if arguments.here and not arguments.keep:
+            hub.call("rooms.close", {"room_id": director.room_id, "reason": "the demo is over"}, keeper())
+    finally:
+        hub.close()
+
+
+def _environ(arguments: _Arguments, folder: Path) -> Mapping[str, str]:
+    """The agents' environment: a store of their own, unless the reader's own was asked for."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TALLYSTICK_AGENT"}
+    if arguments.here:
+        return inherited
+    url = {"TALLYSTICK_DATABASE_URL": arguments.postgres or ""}
+    return {**inherited, **url, "TALLYSTICK_DATA_DIR": str(folder / "data")}
+
+
+def _summarise(found: Ending) -> None:
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table("turn", "agent", "began", "ended", box=None, header_style="bold", pad_edge=False)
+        for row in found.turns:
+            table.add_row(*row)
+        console = Console(highlight=False)
+        console.print()
+        console.print(table)
+    else:
+        print("\nturn\tagent\tbegan\tended")
+        for row in found.turns:
+            print("\t".join(row))
+    print(
+        f"\n{found.events} events, every hash checked; the tables equal a fresh fold of the ledger; the tests pass."
+        f"\nThe stick changed hands in {found.handover_ms} ms, and the death was noticed after {found.noticed_ms} ms."
+    )
+
+
+def _look_again(arguments: _Arguments, settings: Settings, workspace: Workspace) -> None:
+    if not arguments.keep:
+        print("\n`tally demo --keep` leaves it all behind to look at; `tally join` starts a room of your own.")
+        return
+    where = "" if arguments.here or arguments.postgres else f" --data-dir {settings.data_dir}"
+    if arguments.postgres:
+        print(f"\nexport TALLYSTICK_DATABASE_URL={arguments.postgres}")
+    print(
+        f"\nLook at it again:\n  tally{where} state {workspace.root}\n  tally{where} events {workspace.root}"
+        f"\n  tally{where} verify\n  git -C {workspace.root} log -p"
+    )
