@@ -1,0 +1,207 @@
+"""Facts about a store and its surroundings, for `tally doctor`. Looking creates no store and changes none."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from tallystick.harnesses import processes
+from tallystick.hub import registry
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.errors import TallyError
+from tallystick.ledger import chain, reading
+from tallystick.ledger.tx import Tx
+from tallystick.storage import migrations
+from tallystick.storage.mounts import Mount
+from tallystick.storage.open import FILE, open_store
+from tallystick.storage.port import Store
+from tallystick.storage.queries import Queries
+
+RECENT = 200
+"""So many events of each room a quick look verifies."""
+
+WAKE_SECONDS = 2.0
+
+_SQL = Queries("tallystick.storage")
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    name: str
+    found: str
+    verdict: Verdict = Verdict.OK
+    fix: str = ""
+
+    @classmethod
+    def failed(cls, name: str, error: TallyError) -> Check:
+        return cls(name=name, verdict=Verdict.BAD, found=error.message, fix=error.advice)
+
+    def data(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def has_store(settings: Settings) -> bool:
+    return bool(settings.database_url) or (settings.data_dir / FILE).exists()
+
+
+@contextmanager
+def empty_hub() -> Generator[Hub]:
+    """A hub whose store is empty, and gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tallystick-") as folder:
+        hub = Hub.open(Settings(data_dir=Path(folder)))
+        try:
+            yield hub
+        finally:
+            hub.close()
+
+
+def examine(settings: Settings, *, deep: bool) -> Iterator[Check]:
+    yield directory(settings.data_dir)
+    if has_store(settings):
+        with closing(_opened(settings)) as store:
+            yield from _store(store, deep=deep)
+    else:
+        yield Check(name="store", found="no store yet: the first `tally join` creates it")
+    yield running(settings.data_dir)
+
+
+def _opened(settings: Settings) -> Store:
+    return open_store(
+        settings.database_url,
+        settings.data_dir,
+        full_sync=settings.full_sync,
+        allow_network_fs=settings.allow_network_fs,
+    )
+
+
+def directory(folder: Path) -> Check:
+    """The data directory, which only its owner may enter."""
+    name = "data directory"
+    if not folder.is_dir():
+        return Check(name=name, found=f"{folder} is not there yet")
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        fix = f"Run `chmod u+rwx {folder}`, or use another directory with TALLYSTICK_DATA_DIR."
+        return Check(name=name, verdict=Verdict.BAD, found=f"{folder} cannot be written", fix=fix)
+    mode = folder.stat().st_mode & 0o777
+    if mode & 0o077:
+        fix = f"Run `chmod 700 {folder}`: whoever can open the store is trusted."
+        return Check(name=name, verdict=Verdict.WARN, found=f"{folder} has mode {mode:04o}", fix=fix)
+    return Check(name=name, found=f"{folder}, mode {mode:04o}, writable")
+
+
+def _store(store: Store, *, deep: bool) -> Iterator[Check]:
+    """Each check builds on the one before; the first that fails is the last."""
+    name = "engine"
+    try:
+        facts = store.describe()
+        yield from _engine(facts)
+        name = "schema"
+        if pending := _pending(store):
+            found = f"{pending} migrations are missing"
+            yield Check(name=name, verdict=Verdict.WARN, found=found, fix="The next command that writes applies them.")
+            return
+        yield Check(name=name, found=f"{len(registry.schema())} migrations, all applied")
+        name = "write lock"
+        with store.write():
+            yield Check(name=name, found="can be had")
+        name = "ledger"
+        with Hub(store).reading() as tx:
+            rooms = reading.every_room(tx)
+            yield _ledger(tx, rooms, deep=deep)
+        name = "wake"
+        if rooms:
+            yield _wake(store, rooms[0])
+    except TallyError as error:
+        yield Check.failed(name, error)
+
+
+def _engine(facts: dict[str, object]) -> Iterator[Check]:
+    rest = {name: value for name, value in facts.items() if name not in {"engine", "version", "file_system"}}
+    known = ", ".join(f"{name} {value}" for name, value in rest.items())
+    yield Check(name="engine", found=f"{facts['engine']} {facts.get('version', '')}; {known}")
+    if (kind := facts.get("file_system")) is None:
+        return
+    if Mount(point="", kind=str(kind)).network:
+        fix = "Make sure that a single machine writes to it, or share a PostgreSQL server instead."
+        yield Check(name="file system", verdict=Verdict.WARN, found=f"{kind}, a network file system", fix=fix)
+    else:
+        yield Check(name="file system", found=f"{kind}, local")
+
+
+def _pending(store: Store) -> int:
+    with store.read() as rows:
+        applied = dict(rows.all(_SQL["applied"], migrations.applied_migration))
+    return len(migrations.missing(registry.schema(), applied))
+
+
+def _wake(store: Store, room_id: str) -> Check:
+    """A room's own wake file is touched: those who wait there look once more, and nothing is left behind."""
+    with closing(store.watch(room_id)) as watch:
+        with store.write() as rows:
+            rows.wake(room_id)
+        if watch.wait(WAKE_SECONDS):
+            return Check(name="wake", found="arrives")
+    fix = "Waiting still works, up to 250 ms slower; a limit on file watches may be used up on this machine."
+    return Check(name="wake", verdict=Verdict.WARN, found="does not arrive", fix=fix)
+
+
+def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
+    problems = [found for room_id in rooms if (found := _whole(tx, room_id) if deep else _recent(tx, room_id))]
+    if problems:
+        fix = "Run `tally verify` for the first bad event of each room, then restore a backup taken before it."
+        return Check(name="ledger", verdict=Verdict.BAD, found="; ".join(problems), fix=fix)
+    part = "every event" if deep else f"the latest {RECENT} events of each"
+    return Check(name="ledger", found=f"{len(rooms)} rooms, {part} as it was written")
+
+
+def _whole(tx: Tx, room_id: str) -> str:
+    verdict = chain.verify(tx, room_id)
+    return f"{room_id}: event {verdict.bad_seq}: {verdict.problem}" if verdict.bad_seq else ""
+
+
+def _recent(tx: Tx, room_id: str) -> str:
+    head = tx.head(room_id)
+    events = reading.before(tx, room_id, head.seq + 1, limit=RECENT)
+    if (events[-1].seq, events[-1].hash) != (head.seq, head.hash) if events else head.seq:
+        return f"{room_id}: the newest event, {head.seq}, is not what was acknowledged"
+    for before, event in zip([None, *events], events, strict=False):
+        seq, prev_hash = (before.seq + 1, before.hash) if before else (event.seq, event.prev_hash)
+        if problem := chain.flaw(event, seq, prev_hash):
+            return f"{room_id}: event {event.seq}: {problem}"
+    return ""
+
+
+class Running(msgspec.Struct):
+    """What a hub that runs says about itself in the data directory."""
+
+    url: str
+    pid: int
+
+
+def running(folder: Path) -> Check:
+    name = "hub"
+    try:
+        said = msgspec.json.decode((folder / "hub.json").read_bytes(), type=Running)
+    except FileNotFoundError:
+        return Check(name=name, found="none is running; commands use the store directly")
+    except (OSError, msgspec.MsgspecError) as wrong:
+        fix = "Restart it with `tally up`, which writes the file again."
+        return Check(name=name, verdict=Verdict.WARN, found=f"hub.json cannot be read: {wrong}", fix=fix)
+    if processes.facts(said.pid) is None:
+        fix = "Start it again with `tally up`, or remove hub.json."
+        return Check(name=name, verdict=Verdict.WARN, found=f"process {said.pid} of {said.url} is gone", fix=fix)
+    return Check(name=name, found=f"process {said.pid} serves {said.url}")

@@ -1,0 +1,97 @@
+"""The table of commands and the text of `tally --help`, in plain tuples: this much must load without click.
+
+Importing dataclasses, typing or click here would cost more than everything `tally --help` does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tallystick.surfaces.cli import catalogue
+
+HERE = "tallystick.surfaces.cli."
+
+EVERYDAY = {
+    "rooms": (HERE + "rooms:rooms", "List the rooms of this workspace."),
+    "join": (HERE + "rooms:join", "Join the room of this workspace, creating it when there is none."),
+    "wait": (HERE + "turns:wait", "Wait for your turn and claim it."),
+    "hold": (HERE + "hold:hold", "Wait for the turn and keep it while this command runs."),
+    "release": (HERE + "turns:release", "Hand the stick to the next in turn, with a handoff."),
+    "pass": (HERE + "turns:pass_", "Hand the stick to one member, with a handoff."),
+    "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
+    "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
+    "events": (HERE + "events:events", "Read or follow what happened in the room."),
+    "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
+    "leave": (HERE + "rooms:leave", "Leave the room."),
+    "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
+    "whoami": (HERE + "whoami:whoami", "Show which agent this command speaks for, and why."),
+}
+OPERATIONS = {
+    "call": (HERE + "call:call", "Call any operation with a JSON input."),
+}
+STORE = {
+    "verify": (HERE + "events:verify", "Prove that no event was changed, removed or reordered."),
+    "export": (HERE + "store:export", "Write every event as JSON lines."),
+    "import": (HERE + "store:import_", "Read an export into an empty store."),
+    "backup": (HERE + "store:backup", "Copy the store into one file while it is in use."),
+    "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
+}
+SETUP = {
+    "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
+    "completion": (HERE + "call:completion", "Print the completion script for a shell."),
+}
+ELSEWHERE = {
+    "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
+    "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP, the web page and the bus."),
+    "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
+    "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
+}
+"""Programs of their own: they get their arguments as they are, and the global options through the environment."""
+
+GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **ELSEWHERE}}
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+OPTIONS = {
+    "--json": ("", "Print one JSON envelope: ok, command, data, error."),
+    "--as": ("AGENT", "Speak for this agent instead of the one found from the process and environment."),
+    "--data-dir": ("DIR", "Use the store in this directory."),
+    "--version": ("", "Show the version and exit."),
+    "--help": ("", "Show help and exit; it reads and writes nothing."),
+}
+"""Global options: understood before and after a command."""
+
+
+def help_text() -> str:
+    lines = [
+        "Usage: tally [OPTIONS] COMMAND [ARGS]...",
+        "",
+        "One record of whose turn it is, who is here and what was said, for all who share a workspace.",
+    ]
+    for title, group in GROUPS.items():
+        lines += ["", title]
+        lines += [_row(name, summary) for name, (_, summary) in group.items()]
+        if group is OPERATIONS:
+            lines += [_row(noun, ", ".join(verbs)) for noun, verbs in sorted(catalogue.nouns().items())]
+    lines += ["", "Options, before or after the command"]
+    lines += [_row(f"{flag} {value}".rstrip(), text) for flag, (value, text) in OPTIONS.items()]
+    return "\n".join([*lines, "", "`tally COMMAND --help` and `tally NOUN VERB --help` say more.", ""])
+
+
+def _row(name: str, text: str) -> str:
+    """A name and its text, folded at the width of the terminal."""
+    indent, width = 18, _width()
+    lines, line = list[str](), f"  {name:<{indent - 3}}"
+    for word in text.split():
+        if len(line) + 1 + len(word) > width and line.strip():
+            lines.append(line)
+            line = " " * (indent - 1)
+        line += " " + word
+    return "\n".join([*lines, line])
+
+
+def _width() -> int:
+    try:
+        return max(60, min(os.get_terminal_size(sys.stdout.fileno()).columns, 120))
+    except (OSError, ValueError):
+        return 80

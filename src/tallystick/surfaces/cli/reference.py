@@ -1,0 +1,196 @@
+"""Writes the reference pages and the catalogue from the registry: `python -m tallystick.surfaces.cli.reference`.
+
+Run it in the checkout. With `--check` it only says which files are out of date.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+import tallystick
+from tallystick.hub import registry
+from tallystick.kernel import errors
+from tallystick.kernel.operation import Operation
+from tallystick.surfaces.cli import catalogue, commands, shapes, tree
+from tallystick.surfaces.cli.failures import exit_code
+from tallystick.surfaces.cli.options import GLOBALS
+
+FAMILIES: dict[type[errors.TallyError], tuple[int, str]] = {
+    errors.InvalidInput: (400, "The request itself is wrong; sending it again unchanged will not help."),
+    errors.NotFound: (404, "The request names something that is not there."),
+    errors.NotAllowed: (403, "This caller may not do that."),
+    errors.Conflict: (409, "Not in the present state; read the state and decide again."),
+    errors.Unavailable: (503, "Nothing was wrong with the request: try again."),
+    errors.Fault: (500, "A bug of ours, or a damaged store."),
+}
+MADE = "<!-- Made by `make docs` from the registry. Change the declarations, not this file. -->"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated file and what it must contain; a path is relative to the checkout, or absolute."""
+    written = {
+        "operations": list(_operations()),
+        "errors": list(_errors()),
+        "cli": list(_commands()),
+    }
+    reference = Path("docs") / "reference"
+    found = {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
+    shapes_ = {name: shapes.shape(operation) for name, operation in sorted(registry.OPERATIONS.items())}
+    return {**found, Path(catalogue.FILE): json.dumps(shapes_, indent=1, ensure_ascii=False) + "\n"}
+
+
+def _cell(text: str) -> str:
+    # What stands between backticks is shown as it is; elsewhere an angle bracket would begin a tag.
+    parts = " ".join(text.split()).replace("|", "\\|").split("`")
+    return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
+
+
+def _table(headers: list[str], rows: list[list[str]]) -> Iterator[str]:
+    if rows:
+        yield f"| {' | '.join(headers)} |"
+        yield f"|{'---|' * len(headers)}"
+        yield from (f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows)
+        yield ""
+
+
+def _operations() -> Iterator[str]:
+    yield from (MADE, "", "# Operations", "")
+    yield (
+        "An operation has the same name on every surface: `tally call turns.release --input -`, `tally turns release "
+        "--field value`, `POST /v1/turns.release`, the bus, and the MCP portals. Each may refuse with `invalid_input`, "
+        "`unknown_field` or `too_large` when the input is wrong, and with `room_not_found` when it names a room that "
+        "is not there; [errors](errors.md) lists every refusal."
+    )
+    yield ""
+    for noun in sorted(catalogue_nouns()):
+        yield from (f"## {noun}", "")
+        for name, operation in sorted(registry.OPERATIONS.items()):
+            if operation.noun == noun:
+                yield from _operation(name, operation)
+    yield from ("## Objects", "")
+    for name, (model, answer) in sorted(_objects().items()):
+        yield from (f"### {name}", "")
+        yield from _fields(model, answer=answer)
+
+
+def catalogue_nouns() -> set[str]:
+    return {operation.noun for operation in registry.OPERATIONS.values()}
+
+
+def _operation(name: str, operation: Operation) -> Iterator[str]:
+    yield from (f"### {name}", "", operation.doc, "")
+    facts = ["Writes" if operation.writes else "Waits" if operation.waits else "Reads"]
+    if operation.short:
+        facts.append(f"everyday command [`tally {operation.short}`](cli.md#tally-{operation.short})")
+    yield from (f"{'; '.join(facts)}.", "")
+    if operation.ask.model_fields:
+        yield from ("Input:", "")
+        yield from _fields(operation.ask, answer=False)
+    for model in shapes.answers(operation):
+        yield from (f"Answer `{model.__name__}`:", "")
+        yield from _fields(model, answer=True)
+    for example in operation.examples:
+        yield from ("```console", f"tally call {name} --input '{json.dumps(example)}'", "```", "")
+
+
+def _fields(model: type[BaseModel], *, answer: bool) -> Iterator[str]:
+    rows = list(shapes.rows(model, answer=answer))
+    if answer:
+        yield from _table(["field", "type", ""], [[f"`{row.name}`", row.type, row.text] for row in rows])
+        return
+    need = {True: "yes", False: ""}
+    yield from _table(
+        ["field", "type", "required", ""], [[f"`{row.name}`", row.type, need[row.required], row.text] for row in rows]
+    )
+
+
+def _objects() -> dict[str, tuple[type[BaseModel], bool]]:
+    """The models that inputs and answers are made of; what is in both is shown as an answer."""
+    inputs = {part.__name__: (part, False) for each in registry.OPERATIONS.values() for part in shapes.parts(each.ask)}
+    outputs = {
+        part.__name__: (part, True)
+        for each in registry.OPERATIONS.values()
+        for model in shapes.answers(each)
+        for part in shapes.parts(model)
+    }
+    return inputs | outputs
+
+
+def every_error() -> list[type[errors.TallyError]]:
+    """Every refusal of the whole package, by code, whether or not its module was loaded before."""
+    for module in pkgutil.walk_packages(tallystick.__path__, "tallystick."):
+        if module.name.endswith(".errors"):
+            importlib.import_module(module.name)
+    ours = {kind for kind in errors.every_error() if kind.__module__.startswith("tallystick.")}
+    return sorted(ours - FAMILIES.keys(), key=lambda kind: kind.code)
+
+
+def _errors() -> Iterator[str]:
+    yield from (MADE, "", "# Errors", "")
+    yield (
+        "A refusal has the same code on every surface, a message, a hint that says what to do next, whether the same "
+        "request may be retried, and details. HTTP answers with the status of its family, the command line with the "
+        "exit code."
+    )
+    yield ""
+    for family, (status, text) in FAMILIES.items():
+        found = [kind for kind in every_error() if issubclass(kind, family)]
+        yield from (f"## {family.__name__}", "", f"HTTP {status}, exit code {exit_code(family())}. {text}", "")
+        rows = [[f"`{kind.code}`", kind().message, kind.hint] for kind in found]
+        yield from _table(["code", "message", "what to do"], rows)
+
+
+def _commands() -> Iterator[str]:
+    yield from (MADE, "", "# The command line", "")
+    yield (
+        "Every [operation](operations.md) is a command, `tally NOUN VERB --field value`; the everyday ones have a "
+        "short form. PATH is any path in the workspace, by default the current directory, and leads to its room; "
+        "`--room` names one."
+    )
+    yield from ("", "## Options of every command", "")
+    yield from _options([option for option in GLOBALS if isinstance(option, click.Option)])
+    yield from ("## Exit codes", "")
+    codes = ["done", "refused", "wrong usage", "unavailable, try again", "fault", "`wait` and `hold`: not your turn"]
+    codes_ = [[str(code), text] for code, text in enumerate(codes)]
+    yield from _table(["code", "meaning"], [*codes_, ["130", "interrupted"], ["141", "the reader of the output left"]])
+    for title, group in commands.GROUPS.items():
+        yield from (f"## {title}", "")
+        for name, (_, summary) in group.items():
+            yield from (f"### tally {name}", "")
+            yield from (summary, "") if name in commands.ELSEWHERE else _command(tree.everyday(name), name)
+
+
+def _command(command: click.Command, name: str) -> Iterator[str]:
+    ctx = click.Context(command, info_name=f"tally {name}")
+    yield from ("```console", f"tally {name} {' '.join(command.collect_usage_pieces(ctx))}", "```", "")
+    yield from (inspect.cleandoc(command.help or ""), "")
+    own = [param for param in command.params if isinstance(param, click.Option) and param not in GLOBALS]
+    yield from _options(own)
+
+
+def _options(options: list[click.Option]) -> Iterator[str]:
+    rows = [[f"`{option.opts[0]}`", option.metavar or "", option.help or ""] for option in options]
+    yield from _table(["option", "value", ""], rows)
+
+
+def main(args: list[str]) -> int:
+    stale = {file: text for file, text in pages().items() if not file.is_file() or file.read_text("utf-8") != text}
+    for file, text in stale.items():
+        print(file)
+        if "--check" not in args:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+    return 1 if stale and "--check" in args else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

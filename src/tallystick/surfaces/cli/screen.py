@@ -1,0 +1,111 @@
+"""Results before a person: tables on a terminal, tab-separated lines in a pipe, blocks for what has several lines.
+
+Everything that comes from a room was written by somebody else, so every cell and line goes through `visible`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from tallystick.surfaces.cli.views import Handoff
+from tallystick.surfaces.cli.visible import visible, visible_json, visible_lines
+
+
+def cell(value: object) -> str:
+    """A value on one line."""
+    match value:
+        case None | "" | []:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return visible(value)
+        case list():
+            items = cast("list[object]", value)
+            return visible_json(items) if any(isinstance(item, dict | list) for item in items) else _joined(items)
+        case dict():
+            return visible_json(cast("object", value))
+        case _:
+            return visible(str(value))
+
+
+def _joined(items: Sequence[object]) -> str:
+    return ", ".join(cell(item) for item in items)
+
+
+def say(*lines: str) -> None:
+    for line in lines:
+        print(visible(line))
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    cells = [[cell(value) for value in row] for row in rows]
+    if sys.stdout.isatty():
+        _drawn(headers, cells)
+        return
+    for row in [headers, *cells]:
+        print("\t".join(row))
+
+
+def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for header in headers:
+        drawn.add_column(header, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(value) for value in row))
+    Console(highlight=False, markup=False, emoji=False).print(drawn)
+
+
+def pairs(rows: Mapping[str, object]) -> None:
+    """Names and values, one below the other."""
+    width = max(map(len, rows), default=0)
+    for name, value in rows.items():
+        print(f"{visible(name)}:".ljust(width + 2) + cell(value))
+
+
+def paragraph(title: str, texts: Iterable[str], *, mark: str = "") -> None:
+    """A title and indented text: no line of somebody else's reaches the margin, where only we write."""
+    print(f"  {title}")
+    for text in texts:
+        for number, line in enumerate(visible_lines(text)):
+            print(f"    {mark if number == 0 else ' ' * len(mark)}{line}".rstrip())
+
+
+def handoff(given: Handoff, *, by: str | None, title: str = "Handoff") -> None:
+    print(f"{title} from {cell(by)}")
+    paragraph("Status", [given.status])
+    paragraph("Next action", [given.next_action])
+    if given.artifacts:
+        paragraph("Artifacts", [each.line() for each in given.artifacts], mark="- ")
+    if given.open_questions:
+        paragraph("Open questions", given.open_questions, mark="- ")
+    if given.do_not:
+        paragraph("Do not", given.do_not, mark="- ")
+
+
+def answer(data: Mapping[str, object]) -> None:
+    """Any operation's answer: plain values as pairs, lists of objects as tables, other objects as blocks of pairs."""
+    plain = {name: value for name, value in data.items() if not isinstance(value, dict) and not _is_table(value)}
+    if plain:
+        pairs(plain)
+    for name, value in data.items():
+        if name in plain:
+            continue
+        print(f"{visible(name)}:")
+        if isinstance(value, dict):
+            pairs({f"  {key}": item for key, item in cast("dict[str, object]", value).items()})
+            continue
+        rows = cast("list[dict[str, object]]", value)
+        headers = list(dict.fromkeys(key for row in rows for key in row))
+        table(headers, [[row.get(key) for key in headers] for row in rows])
+
+
+def _is_table(value: object) -> bool:
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(rows) and all(isinstance(row, dict) for row in rows)

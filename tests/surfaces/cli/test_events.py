@@ -1,0 +1,119 @@
+"""`tally events` and `tally verify`, in pipes and at a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+from tests.surfaces.cli.place import TALLY, Place
+
+
+def _kinds(text: str) -> list[str]:
+    return [json.loads(line)["kind"] for line in text.splitlines()]
+
+
+def test_events_are_read_from_the_end_or_from_a_cursor(place: Place) -> None:
+    place.as_("ann", "join")
+    for text in ("one", "two"):
+        place.as_("ann", "note", text)
+
+    latest = place.run("events", "--limit", "1").out.splitlines()
+    first = place.run("events", "--since", "0", "--limit", "1").out.splitlines()
+
+    assert latest[0] == first[0] == "SEQ\tTIME\tBY\tKIND\tWHAT"
+    assert [line.split("\t")[4] for line in latest[1:]] == ["two"]
+    assert [line.split("\t")[0] for line in first[1:]] == ["1"]
+
+
+def test_kinds_may_be_repeated_or_joined_by_commas(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ann", "note", "one")
+    place.as_("ann", "wait")
+    note, claim = "x.tally.note.add", "x.tally.stick.claim"
+
+    joined = place.as_("ann", "events", "--kinds", f"{note},{claim}").rows("events")
+    repeated = place.as_("ann", "events", "--kinds", note, "--kinds", claim).rows("events")
+
+    assert joined == repeated
+    assert [event["kind"] for event in joined] == [note, claim]
+
+
+def test_following_shows_what_was_and_what_comes_until_ctrl_c(place: Place) -> None:
+    place.as_("ann", "join")
+
+    with place.terminal("events", "--follow") as terminal:
+        terminal.until("actor.add")
+        place.as_("ann", "note", "now \x1b]0;x\x07")
+        terminal.until("now \\x1b]0;x\\x07")
+        terminal.type("\x03")
+        terminal.rest()
+
+    assert terminal.process.returncode == 0
+    assert "Traceback" not in terminal.text
+
+
+def test_following_as_json_is_one_event_a_line(place: Place) -> None:
+    place.as_("ann", "join")
+    with place.running("events", "--follow", "--json", "--kinds", "x.tally.note.add") as process:
+        assert process.stdout is not None
+        place.as_("ann", "note", "hello")
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, err = process.communicate()
+
+    assert _kinds(line) == ["x.tally.note.add"]
+    assert (process.returncode, rest, err) == (0, "", "")
+
+
+def test_watching_the_state_shows_it_again_when_it_changes(place: Place) -> None:
+    place.as_("ann", "join")
+    with place.running("state", "--watch", "--json") as process:
+        assert process.stdout is not None
+        before = json.loads(process.stdout.readline())
+        place.as_("ann", "wait")
+        after = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+    assert (before["owner"], after["owner"], process.returncode) == (None, "ann", 0)
+
+
+def test_a_reader_that_leaves_is_no_error(place: Place) -> None:
+    place.as_("ann", "join")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [TALLY, "events"], env=place.env, cwd=place.workspace, stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_reader_that_leaves_the_help_is_no_error_either(place: Place) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([TALLY, "--help"], env=place.env, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_verify_counts_what_it_proved(place: Place) -> None:
+    place.as_("ann", "join")
+
+    done = place.run("verify")
+
+    assert (done.code, done.out) == (0, "3 events in 1 rooms. All is as it was written.\n")
+
+
+def test_a_character_the_terminal_cannot_show_ends_nothing(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ann", "note", "grün")
+
+    done = place.run("events", env={"PYTHONIOENCODING": "ascii"})
+
+    assert done.code == 0
+    assert "gr\\xfcn" in done.out

@@ -1,0 +1,92 @@
+"""The command line offers everything the hub does, and says so."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+from tallystick.hub import registry
+from tallystick.surfaces.cli import catalogue, commands, tree
+from tallystick.surfaces.cli.options import GLOBALS
+from tests.frame.checkout import ROOT
+from tests.surfaces.cli.place import Place
+
+OPERATIONS = sorted(registry.OPERATIONS)
+
+
+def _command(*words: str) -> click.Command:
+    ctx = click.Context(tree.tree(), info_name="tally")
+    found: click.Command = ctx.command
+    left = list(words)
+    while left and isinstance(found, click.Group):
+        _, command, left = found.resolve_command(ctx, left)
+        assert command is not None
+        found = command
+    return found
+
+
+def _headings(page: str) -> set[str]:
+    return set(re.findall(r"^### (.+)$", (ROOT / "docs" / "reference" / page).read_text("utf-8"), re.MULTILINE))
+
+
+def test_the_reference_and_the_catalogue_are_what_the_registry_says() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tallystick.surfaces.cli.reference", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_a_command_with_a_flag_for_every_field(name: str) -> None:
+    command = _command(*name.split("."))
+
+    flags = [param.name for param in command.params if param not in GLOBALS]
+    assert flags == list(registry.OPERATIONS[name].ask.model_fields)
+    assert command.help == registry.OPERATIONS[name].doc
+
+
+def test_every_operation_can_be_called_by_its_name(place: Place) -> None:
+    listed = place.run("--json", "call", "--list").data["operations"]
+
+    assert listed == [{"operation": name, "summary": registry.OPERATIONS[name].summary} for name in OPERATIONS]
+
+
+def test_every_short_form_that_an_operation_claims_is_a_command() -> None:
+    claimed = {operation.short for operation in registry.OPERATIONS.values() if operation.short}
+
+    assert claimed - set(commands.COMMANDS) == set()
+
+
+@pytest.mark.parametrize("name", sorted(commands.COMMANDS.keys() - commands.ELSEWHERE.keys()))
+def test_the_table_says_of_a_command_what_its_own_help_says_first(name: str) -> None:
+    command = tree.everyday(name)
+
+    assert (command.name, inspect.cleandoc(command.help or "").split("\n\n")[0]) == (name, commands.COMMANDS[name][1])
+
+
+def test_no_field_of_an_operation_hides_a_global_option() -> None:
+    fields = {field["name"].replace("_", "-") for shape in catalogue.operations().values() for field in shape["fields"]}
+
+    assert fields & {flag.removeprefix("--") for flag in commands.OPTIONS} == set()
+
+
+def test_every_operation_and_every_command_is_documented() -> None:
+    assert set(OPERATIONS) - _headings("operations.md") == set()
+    assert {f"tally {name}" for name in commands.COMMANDS} - _headings("cli.md") == set()
+
+
+def test_every_example_in_the_reference_is_a_valid_input() -> None:
+    for name, operation in registry.OPERATIONS.items():
+        for example in operation.examples:
+            assert operation.ask.model_validate(json.loads(json.dumps(example))), name
