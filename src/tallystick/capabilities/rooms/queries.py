@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+import msgspec
 
 from tallystick.capabilities.rooms.errors import RoomClosed
 from tallystick.capabilities.rooms.model import Room, Scope
@@ -36,10 +38,10 @@ def scopes(tx: Tx, room_id: str) -> list[Scope]:
     return tx.all(SQL["scopes"], Scope, room_id=room_id)
 
 
-def at_roots(tx: Tx, roots: Iterable[str]) -> list[Scope]:
-    """The open rooms' scopes at these roots on this machine, in the order given."""
-    found = (tx.one(SQL["at_root"], Scope, machine_id=tx.world.machine_id, root=root) for root in roots)
-    return [scope for scope in found if scope]
+def at_roots(tx: Tx, roots: Sequence[str]) -> list[Scope]:
+    """The open rooms' scopes at these roots on this machine, deepest first."""
+    wanted = msgspec.json.encode(roots).decode()
+    return tx.all(SQL["at_roots"], Scope, machine_id=tx.world.machine_id, roots=wanted)
 
 
 def lock_root(tx: Tx, root: str) -> None:

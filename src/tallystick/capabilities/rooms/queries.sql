@@ -5,9 +5,10 @@ SELECT room_id, title, canonical_path, policy, created_at, created_by, closed_at
 SELECT room_id, title, canonical_path, policy, created_at, created_by, closed_at
 FROM rooms ORDER BY created_at DESC, room_id DESC LIMIT :limit
 
--- at_root -- the open room of one root on this machine
+-- at_roots -- the open rooms of some roots (a JSON list) on this machine, deepest first
 SELECT room_id, scope_key, machine_id, root FROM scopes
-WHERE machine_id = :machine_id AND root = :root AND closed_at IS NULL
+WHERE machine_id = :machine_id AND closed_at IS NULL AND root IN (SELECT value FROM json_each(:roots))
+ORDER BY length(root) DESC
 
 -- scopes --
 SELECT room_id, scope_key, machine_id, root FROM scopes WHERE room_id = :room_id ORDER BY scope_key

@@ -105,11 +105,11 @@ def takers(table: Table, *, now: Instant) -> list[Member]:
 def claim_reason(table: Table, me: Caller) -> Why | None:
     """Why the caller may claim the stick at once, or None."""
     stick = table.stick
-    if stick.owner:
+    if stick.owner or _gone(table, me.agent_id):
         return None
     if stick.reserved_for is None:
         return Why.SEQUENCE if stick.pending_seq else Why.OPEN_CLAIM
-    if stick.reserved_for != me.agent_id or _gone(table, me.agent_id):
+    if stick.reserved_for != me.agent_id:
         return None
     return Why.DIRECT_PASS if table.handed_directly else Why.SEQUENCE
 
@@ -193,6 +193,8 @@ def check_takeover(table: Table, me: Caller, *, expected_turn_id: int, now: Inst
 
 
 def _ineligible(table: Table, me: Caller) -> str:
+    if _gone(table, me.agent_id):
+        return "The process behind your name is gone."
     if table.stick.owner == me.agent_id:
         return "You own the stick: heartbeat, release or pass instead of taking it over."
     if table.stick.reserved_for == me.agent_id:
