@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Place
 from tests.surfaces.mcp.stage import MODES, Stage
 
 
@@ -32,5 +33,7 @@ def stage(tmp_path: Path, workspace: Path, revision: str) -> Stage:
 
 
 @pytest.fixture
-def any_stage(stage: Stage) -> Stage:
-    return stage
+def any_stage(place: Place, workspace: Path, revision: str) -> Stage:
+    """On each engine in turn, in both revisions."""
+    url = {"TALLYSTICK_DATABASE_URL": place.database_url} if place.database_url else {}
+    return Stage(env={"TALLYSTICK_DATA_DIR": str(place.data_dir), **url}, workspace=workspace, revision=revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -57,6 +58,14 @@ async def test_a_second_connection_of_a_harness_is_the_same_agent(stage: Stage) 
         second = await after.join()
 
     assert (first["agent_id"], second["joined_existing_room"]) == (second["agent_id"], True)
+
+
+async def test_outside_of_any_harness_the_clients_own_name_is_the_last_resort(stage: Stage) -> None:
+    orphan = (sys.executable, str(ASK.with_name("detached.py")), *SERVER)
+    async with stage.agent("", *orphan, client="Cool Client") as agent:
+        joined = await agent.join()
+
+    assert re.fullmatch(r"cool-client:[0-9a-f]{8}", str(joined["agent_id"]))
 
 
 async def test_a_killed_harness_is_gone_at_once_and_its_turn_can_be_taken_over(

@@ -14,7 +14,8 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError, every_error
 from tallystick.kernel.operation import Answer
 from tallystick.surfaces.mcp import answers
-from tallystick.surfaces.mcp.server import Request, build_server
+from tallystick.surfaces.mcp.calls import Request
+from tallystick.surfaces.mcp.server import build_server
 from tallystick.surfaces.mcp.workers import Attention
 from tests.surfaces.mcp.stage import MODES, Stage, both
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -125,9 +126,16 @@ def test_only_the_protocol_is_written_to_standard_output(stage: Stage) -> None:
     assert (code, rest) == (0, "")
 
 
-def test_an_interrupt_ends_the_server_at_once(stage: Stage) -> None:
-    import signal
+def test_a_client_that_stops_reading_and_leaves_is_no_error(stage: Stage) -> None:
+    with wired(stage, "ada") as wire:
+        assert wire.process.stdout
+        wire.process.stdout.close()
+        wire.request("tools/list")
 
+        assert wire.hang_up() == 0
+
+
+def test_an_interrupt_ends_the_server_at_once(stage: Stage) -> None:
     with wired(stage, "ada") as wire:
         wire.call("list_rooms")
         os.kill(wire.process.pid, signal.SIGINT)

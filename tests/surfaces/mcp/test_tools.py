@@ -78,7 +78,7 @@ def test_no_noun_is_behind_two_portals() -> None:
 
 
 def test_the_default_tools_fit_in_a_small_part_of_a_models_context() -> None:
-    text = json.dumps([wire(tool) for tool in ToolSet.DAILY.listed()])
+    text = json.dumps([wire(tool) for tool in ToolSet.DAILY.listed()], separators=(",", ":"))
 
     assert len(text) / CHARACTERS_PER_TOKEN <= TOKENS
 
@@ -101,6 +101,15 @@ def test_every_property_has_a_single_type(tool: Tool) -> None:
     assert [schema for schema in nested if not isinstance(schema.get("type"), str)] == []
 
 
+def test_only_joining_lets_a_caller_name_itself() -> None:
+    fields = {
+        name: set(cast("dict[str, object]", tool.input_schema["properties"])) for name, tool in EVERY_TOOL.items()
+    }
+
+    assert [name for name, given in fields.items() if "agent_id_override" in given] == ["join_path"]
+    assert [name for name, given in fields.items() if "agent_id" in given] == []
+
+
 @pytest.mark.parametrize("tool", {**NINE, **PUT_OFF})
 def test_the_examples_of_an_operation_satisfy_its_tools_schema(tool: str) -> None:
     operation = OPERATIONS[{**NINE, **PUT_OFF}[tool]]
@@ -108,50 +117,6 @@ def test_the_examples_of_an_operation_satisfy_its_tools_schema(tool: str) -> Non
     assert operation.examples
     for given in operation.examples:
         validate(dict(given), EVERY_TOOL[tool].input_schema)
-
-
-def test_lines_are_an_array_of_exactly_two_integers() -> None:
-    handoff = EVERY_TOOL["release_stick"].input_schema["properties"]["handoff"]
-    lines = handoff["properties"]["artifacts"]["items"]["properties"]["lines"]
-
-    assert lines == {
-        "type": "array",
-        "description": "First and last line, both included.",
-        "items": {"type": "integer"},
-        "minItems": 2,
-        "maxItems": 2,
-    }
-
-
-def test_one_of_several_answers_is_described_as_one_object() -> None:
-    schema = EVERY_TOOL["wait_for_turn"].output_schema
-
-    assert schema == {
-        "type": "object",
-        "properties": {
-            "status": {"enum": ["your_turn", "not_yet", "takeover_available", "closed"]},
-            "room_id": {"type": "string"},
-            "turn_id": {"type": "integer"},
-            "lease_id": {"type": "string"},
-            "handoff": {"type": ["object", "null"]},
-            "from_agent_id": {"type": ["string", "null"]},
-            "reason": {
-                "enum": [
-                    *("direct_pass", "sequence", "open_claim", "already_owner"),
-                    *("claim_timeout", "owner_timeout", "owner_gone", "recipient_gone"),
-                ]
-            },
-            "cursor": {"type": "string"},
-            "room_state": {
-                "enum": [
-                    *("idle", "owned", "reserved", "stale_owner"),
-                    *("owner_gone", "recipient_gone", "dormant", "closed"),
-                ]
-            },
-            "current_owner": {"type": ["string", "null"]},
-            "reserved_for": {"type": ["string", "null"]},
-        },
-    }
 
 
 def test_a_description_is_the_operations_own_text() -> None:

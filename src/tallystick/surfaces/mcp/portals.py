@@ -20,7 +20,7 @@ from tallystick.kernel.operation import Ask, Operation
 from tallystick.surfaces.mcp.schemas import Schema
 
 CALL = "call"
-_USE = "everything that has no tool of its own. A refusal shows a correct call."
+_USE = "what has no tool of its own. A refusal shows a correct call."
 _ARGS = "Put the command's own fields into args; `example` is a whole correct call."
 
 
@@ -63,8 +63,8 @@ class Portal:
         properties: Schema = {
             "op": {"type": "string", "enum": [*verbs, CALL] if others else verbs},
             **cmd,
-            "args": {"type": "object", "description": "The command's input."},
-            "workspace": {"type": "string", "description": "A room id, or an absolute path in the room."},
+            "args": {"type": "object"},
+            "workspace": {"type": "string", "description": "Room id, or an absolute path in it."},
         }
         return {"type": "object", "properties": properties, "required": ["op"]}
 
@@ -105,7 +105,7 @@ class Portal:
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "rooms": ("rooms", "notes", "events", "hub"),
     "agents": ("agents", "reservations", "protocol"),
-    "messages": ("messages", "notifications", "blobs"),
+    "messages": ("messages", "notifications", "blobs", "context"),
     "actions": ("actions",),
     "tasks": ("tasks", "cards", "anchors"),
     "jobs": ("jobs", "runners"),

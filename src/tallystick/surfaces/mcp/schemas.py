@@ -7,11 +7,9 @@ They describe; the hub checks every input against the whole type and names the b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, get_args
 
-from pydantic import TypeAdapter
-
-from tallystick.kernel.operation import Ask
+from tallystick.kernel.operation import Answer, Ask
 
 Schema: TypeAlias = dict[str, object]
 _Definitions: TypeAlias = Mapping[str, Schema]
@@ -29,13 +27,11 @@ def of_ask(ask: type[Ask]) -> Schema:
 
 def of_answer(answer: object) -> Schema:
     """What an operation answers: its fields and their types, one level deep; several answers become one object."""
-    schema = TypeAdapter(cast("type[object]", answer)).json_schema(mode="serialization")
-    defs = _definitions(schema)
-    variants = cast("Sequence[Schema]", schema.get("anyOf", [schema]))
     fields: dict[str, Schema] = {}
-    for variant in variants:
-        for name, field in _properties(_written_out(variant, defs)).items():
-            shape = _shape(field, defs)
+    for variant in cast("Sequence[type[Answer]]", get_args(answer) or (answer,)):
+        schema = variant.model_json_schema(mode="serialization")
+        for name, field in _properties(schema).items():
+            shape = _shape(field, _definitions(schema))
             fields[name] = _either(fields[name], shape) if name in fields else shape
     return {"type": "object", "properties": fields}
 

@@ -1,18 +1,16 @@
-"""The MCP server without a transport: tools and resources over whatever `Calls` it is given.
+"""The MCP server without a transport, over whatever `Calls` it is given.
 
-Nothing here is tied to an MCP session, because the protocol of 2026-07-28 has none: who is calling is asked anew at
-every request. A refusal is a result that a model reads; only what MCP cannot put into a result is a protocol error.
+Knowing every operation takes longer to load than a handshake should last, so the handshake is answered without it: the
+desk that does the work is set up by the first request for some.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types import (
     CallToolRequestParams,
@@ -26,18 +24,13 @@ from mcp_types import (
 )
 
 from tallystick import __version__
-from tallystick.kernel.caller import Caller
-from tallystick.kernel.errors import InternalFault, TallyError
-from tallystick.kernel.operation import Answer
-from tallystick.surfaces.mcp import answers, resources, routing
-from tallystick.surfaces.mcp.routing import Ask, Routed
-from tallystick.surfaces.mcp.tools import ToolSet
-from tallystick.surfaces.mcp.workers import Attention, Workers, hired
+from tallystick.surfaces.mcp.calls import Calls, Request
+from tallystick.surfaces.mcp.workers import Workers, hired
 
-Request: TypeAlias = ServerRequestContext[Workers, Any]
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from tallystick.surfaces.mcp.desk import Desk
 
-logger = logging.getLogger("tallystick.mcp")
+Tools: TypeAlias = Literal["core", "daily", "full"]
 
 INSTRUCTIONS = """\
 Several agents share this workspace; one at a time holds its stick and changes things.
@@ -51,105 +44,58 @@ takeover_stick only when wait_for_turn or get_room_state offers it; then get_roo
 Every refusal has a hint that says what to do next."""
 
 
-class Calls(Protocol):
-    """What a transport brings: who is calling, from where, and a hub that answers. Used from worker threads."""
-
-    def caller(self, request: Request, /) -> Caller: ...
-
-    def workspace(self, request: Request, /) -> str | None:
-        """Where the caller works, for those who join without saying so."""
-        ...
-
-    def call(
-        self, name: str, given: Mapping[str, object], caller: Caller, interest: Attention | None = None, /
-    ) -> Answer: ...
-
-
-def build_server(calls: Calls, tools: ToolSet = ToolSet.DAILY) -> Server[Workers]:
-    desk = _Desk(calls, tools)
+def build_server(calls: Calls, tools: Tools = "daily") -> Server[Workers]:
+    door = _Door(calls, tools)
     return Server(
         "tallystick",
         version=__version__,
         title="Tallystick",
         instructions=INSTRUCTIONS,
-        lifespan=_lifespan,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
+        lifespan=door.open,
+        on_list_tools=door.list_tools,
+        on_call_tool=door.call_tool,
+        on_list_resources=door.list_resources,
+        on_list_resource_templates=door.list_templates,
+        on_read_resource=door.read_resource,
     )
 
 
-@asynccontextmanager
-async def _lifespan(_: Server[Workers]) -> AsyncGenerator[Workers]:
-    with hired() as workers:
-        yield workers
+class _Door:
+    """Takes requests in before the desk is ready, and hands them on."""
 
-
-class _Desk:
-    """The handlers of one server."""
-
-    def __init__(self, calls: Calls, tools: ToolSet) -> None:
+    def __init__(self, calls: Calls, tools: Tools) -> None:
         self._calls = calls
-        self._tools = tools
+        self._tools: Tools = tools
+        self._desk: Desk | None = None
 
-    @cached_property
-    def _listing(self) -> ListToolsResult:
-        return ListToolsResult(tools=self._tools.listed())
+    @asynccontextmanager
+    async def open(self, _: Server[Workers]) -> AsyncGenerator[Workers]:
+        with hired() as workers:
+            yield workers
 
     async def list_tools(self, _request: Request, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return self._listing
+        return (await self._ready()).tools
 
     async def call_tool(self, request: Request, params: CallToolRequestParams) -> CallToolResult:
-        try:
-            routed = routing.route(self._tools, params.name, params.arguments or {})
-        except TallyError as refusal:
-            return answers.refused(refusal)
-        if routed is None:
-            raise answers.protocol_error(routing.unknown(self._tools, params.name))
-        attention = Attention(request.session.report_progress)
-
-        def work() -> CallToolResult:
-            return self._perform(request, routed, attention)
-
-        return await request.lifespan_context.run(work, attention, waits=routed.operation.waits)
-
-    def _perform(self, request: Request, routed: Routed, attention: Attention) -> CallToolResult:
-        try:
-            caller = self._calls.caller(request)
-            given = routing.filled(routed, self._asking(caller), self._calls.workspace(request))
-            return answers.answered(self._calls.call(routed.operation.name, given, caller, attention))
-        except TallyError as error:
-            return answers.refused(routed.explained(error))
-        except Exception:
-            logger.exception("%s failed", routed.operation.name)
-            return answers.refused(InternalFault())
+        return await (await self._ready()).call(request, params)
 
     async def list_resources(self, request: Request, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        found = await self._read(request, lambda ask: resources.listed(ask, self._calls.workspace(request)))
-        return ListResourcesResult(resources=found)
+        return await (await self._ready()).resources(request)
 
     async def list_templates(
         self, _request: Request, _params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return (await self._ready()).templates
 
     async def read_resource(self, request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
-        uri = str(params.uri)
-        return await self._read(request, lambda ask: resources.read(uri, ask, self._calls.workspace(request)))
+        return await (await self._ready()).resource(request, params)
 
-    async def _read(self, request: Request, find: Callable[[Ask], T]) -> T:
-        def work() -> T:
-            try:
-                return find(self._asking(self._calls.caller(request)))
-            except TallyError as error:
-                raise answers.protocol_error(error) from error
-            except Exception as fault:
-                logger.exception("reading resources failed")
-                raise answers.protocol_error(InternalFault()) from fault
+    async def _ready(self) -> Desk:
+        return self._desk or await asyncio.to_thread(self._load)
 
-        return await request.lifespan_context.run(work, Attention(), waits=False)
+    def _load(self) -> Desk:
+        from tallystick.surfaces.mcp.desk import Desk
+        from tallystick.surfaces.mcp.tools import ToolSet
 
-    def _asking(self, caller: Caller) -> Ask:
-        return lambda name, given: self._calls.call(name, given, caller)
+        self._desk = Desk(self._calls, ToolSet(self._tools))
+        return self._desk

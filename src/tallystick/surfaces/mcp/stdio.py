@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
     from tallystick.kernel.caller import Caller
     from tallystick.kernel.operation import Answer
-    from tallystick.surfaces.mcp.server import Request
+    from tallystick.surfaces.mcp.calls import Request
+    from tallystick.surfaces.mcp.server import Tools
     from tallystick.surfaces.mcp.workers import Attention
 
 VARIABLE = "TALLYSTICK_MCP_TOOLS"
-_SETS = ("core", "daily", "full")
+_SETS: Sequence[Tools] = ("core", "daily", "full")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _tools(argv: Sequence[str] | None) -> str:
+def _tools(argv: Sequence[str] | None) -> Tools:
     parser = argparse.ArgumentParser(
         prog="tally mcp", description="Serve Tallystick to a coding agent over MCP on standard input and output."
     )
@@ -48,13 +49,13 @@ def _tools(argv: Sequence[str] | None) -> str:
         help="core: the nine tools of the stick; daily: those and one portal per noun; full: everything by name"
         f" (default: daily, or ${VARIABLE})",
     )
-    tools = cast("str", parser.parse_args(argv).tools)
+    tools = cast("Tools", parser.parse_args(argv).tools)
     if tools not in _SETS:
         parser.error(f"there is no tool set '{tools}'; choose {', '.join(_SETS)} (--tools or ${VARIABLE})")
     return tools
 
 
-def serve(tools: str) -> None:
+def serve(tools: Tools) -> None:
     """Serve until standard input ends."""
     # Late, so that --help costs nothing.
     import anyio
@@ -62,10 +63,9 @@ def serve(tools: str) -> None:
 
     from tallystick.surfaces.mcp.framing import Screened
     from tallystick.surfaces.mcp.server import build_server
-    from tallystick.surfaces.mcp.tools import ToolSet
 
     seat = Seat()
-    server = build_server(seat, ToolSet(tools))
+    server = build_server(seat, tools)
 
     async def run() -> None:
         async with stdio_server() as (incoming, outgoing):
@@ -73,6 +73,8 @@ def serve(tools: str) -> None:
 
     try:
         anyio.run(run)
+    except* BrokenPipeError:
+        pass  # The client is gone, and with it the only one to tell.
     finally:
         seat.close()
 
