@@ -56,6 +56,18 @@ class Pending(Generic[A]):
     act: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attendance:
+    """What a wait writes once before its first look and once when it is over, however it ends."""
+
+    wanted: Callable[..., bool]
+    """`(ask) -> bool`: whether this wait is one that has to be attended."""
+    begin: Callable[..., str]
+    """`(tx, me, ask) -> token`; may refuse."""
+    end: Callable[..., None]
+    """`(tx, me, ask, token)`."""
+
+
 @dataclass(frozen=True)
 class Operation:
     name: str
@@ -63,6 +75,7 @@ class Operation:
     writes: bool = False
     waits: bool = False
     """Returns `Pending` while there is nothing to answer; its input has a `room_id` to watch."""
+    attendance: Attendance | None = None
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
     short: str = ""
@@ -116,6 +129,7 @@ def operation(
     *,
     writes: bool = False,
     waits: bool = False,
+    attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
@@ -127,6 +141,15 @@ def operation(
     def declare(run: Run) -> Operation:
         if not run.__doc__:
             raise ValueError(f"{name} needs a docstring: it is what users and agents read")
-        return Operation(name, run, writes=writes, waits=waits, prepare=prepare, short=short, examples=examples)
+        return Operation(
+            name,
+            run,
+            writes=writes,
+            waits=waits,
+            attendance=attendance,
+            prepare=prepare,
+            short=short,
+            examples=examples,
+        )
 
     return declare

@@ -59,3 +59,40 @@ class AgentView(Answer):
     pid: int | None
     process: ProcessState
     """Whether the process behind it is alive, provably gone, or not ours to know."""
+
+    @classmethod
+    def of(cls, member: Member) -> AgentView:
+        return cls(
+            agent_id=member.agent_id,
+            name=member.name,
+            role=member.role,
+            harness=member.harness,
+            ordinal=member.ordinal,
+            joined_at=member.joined_at,
+            last_seen_at=member.last_seen_at,
+            session_kind=member.session,
+            pid=member.process.pid if member.process else None,
+            process=member.process_state,
+        )
+
+
+class ListAgents(Ask):
+    room_id: RoomId
+
+
+class Agents(Answer):
+    agents: list[AgentView]
+
+
+class UpdateAgent(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text | None, Field(max_length=200, description="Whom to change; yourself when left out.")] = (
+        None
+    )
+    name: Annotated[Text | None, Field(min_length=1, max_length=128, description="How others should see it.")] = None
+    role: Annotated[Role | None, Field(strict=False, description="foreman or peer.")] = None
+
+
+class AgentUpdated(Answer):
+    changed: bool
+    agent: AgentView

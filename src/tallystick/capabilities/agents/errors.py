@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import NotFound
+from tallystick.kernel.errors import NotAllowed, NotFound
 
 
 class UnknownMember(NotFound):
@@ -15,3 +15,9 @@ class AgentNotFound(NotFound):
     """There is no such agent in this room."""
 
     hint = "List them with `tally agents list`."
+
+
+class NotYourAgent(NotAllowed):
+    """Only the agent itself, a foreman or the user may change that."""
+
+    hint = "Ask the user or a foreman, or leave agent_id out to change yourself."

@@ -27,6 +27,16 @@ def removed(tx: Tx, event: Event) -> None:
     tx.run(SQL["remove"], room_id=event.room_id, agent_id=cast("str", event.data["actor_id"]))
 
 
+def updated(tx: Tx, event: Event) -> None:
+    tx.run(
+        SQL["update"],
+        room_id=event.room_id,
+        agent_id=cast("str", event.data["actor_id"]),
+        name=cast("str", event.data["name"]),
+        role=cast("str", event.data["role"]),
+    )
+
+
 def reordered(tx: Tx, event: Event) -> None:
     for ordinal, agent_id in enumerate(cast("list[str]", event.data["sequence"])):
         tx.run(SQL["place"], room_id=event.room_id, agent_id=agent_id, ordinal=ordinal)
@@ -35,5 +45,6 @@ def reordered(tx: Tx, event: Event) -> None:
 PROJECTIONS: dict[str, Projection] = {
     "actor.add": added,
     "actor.remove": removed,
+    "actor.update": updated,
     "group.reorder": reordered,
 }

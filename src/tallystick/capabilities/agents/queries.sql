@@ -24,6 +24,9 @@ UPDATE presence SET last_seen_at = :now WHERE room_id = :room_id AND agent_id = 
 INSERT INTO agents (room_id, agent_id, name, role, harness, scope_key, ordinal, joined_at)
 VALUES (:room_id, :agent_id, :name, :role, :harness, :scope_key, :ordinal, :joined_at)
 
+-- update --
+UPDATE agents SET name = :name, role = :role WHERE room_id = :room_id AND agent_id = :agent_id
+
 -- remove --
 DELETE FROM agents WHERE room_id = :room_id AND agent_id = :agent_id
 

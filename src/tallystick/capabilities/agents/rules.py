@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.errors import UnknownMember
+from tallystick.capabilities.agents.errors import NotYourAgent, UnknownMember
 from tallystick.capabilities.agents.model import Member, Role, Status
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant
@@ -12,6 +12,15 @@ from tallystick.kernel.envelope import Draft
 
 TOUCH_INTERVAL_MS = 5_000
 """Presence is written at most this often per member."""
+
+
+def person(agent_id: str) -> bool:
+    return agent_id.startswith("human:")
+
+
+def principal(agent_id: str) -> str:
+    """Who an id stands for: a person is the room's one `user`, from whichever terminal."""
+    return "user" if person(agent_id) else agent_id
 
 
 def status(member: Member, *, now: Instant, presence_ttl_ms: int) -> Status:
@@ -63,3 +72,19 @@ def outranked(member: Member, me: Caller) -> bool:
 def needs_touch(member: Member, me: Caller, *, now: Instant) -> bool:
     moved = member.process != me.process and not outranked(member, me)
     return moved or not 0 <= now - member.last_seen_at < TOUCH_INTERVAL_MS
+
+
+def check_updater(member: Member, mine: Member | None, me: Caller) -> None:
+    """A member is changed by itself, by a foreman or by the user."""
+    foreman = mine is not None and mine.role is Role.FOREMAN
+    if me.agent_id != member.agent_id and not foreman and principal(me.agent_id) != "user":
+        raise NotYourAgent(f"You are '{me.agent_id}' and cannot change '{member.agent_id}'.", agent_id=member.agent_id)
+
+
+def update(member: Member, *, name: str | None, role: Role | None) -> Draft | None:
+    """The event that changes a member, or None when it already is as wanted."""
+    wanted = (name or member.name, role or member.role)
+    if wanted == (member.name, member.role):
+        return None
+    data: dict[str, object] = {"actor_id": member.agent_id, "name": wanted[0], "role": wanted[1].value}
+    return Draft(kind="actor.update", data=data, scope_key=member.scope_key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -12,6 +12,7 @@ import msgspec
 from tallystick.capabilities.agents.model import Member
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Tx
 
 MINUTE = 60_000
@@ -107,4 +108,29 @@ class Sticks(Protocol):
 
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         """Refuse when the caller holds the stick: nobody leaves with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """What a wait brings besides a turn."""
+
+    events: Sequence[Event]
+    cursor: int
+    """Where to go on listening."""
+    act: bool
+    """There is something to write down before it may be handed over: look again in a write transaction."""
+
+
+class Mail(Protocol):
+    """What waits need to know of messages; answered by `messages`."""
+
+    def begin(self, tx: Tx, room_id: str, me: Caller, *, wait_ms: int) -> str:
+        """Register the caller's one listener; refuse while another one lives."""
+        ...
+
+    def end(self, tx: Tx, room_id: str, me: Caller, listener_id: str) -> None: ...
+
+    def waiting(self, tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> Post:
+        """What was addressed to the caller after a cursor; without one, after what its last wait was given."""
         ...

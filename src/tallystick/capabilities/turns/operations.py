@@ -1,19 +1,15 @@
-"""`turns.*`: claim, keep, hand over and recover the stick."""
+"""`turns.*`: keep, hand over and recover the stick. Waiting for it is in `waiting`."""
 
 from __future__ import annotations
-
-from typing import TypeAlias
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
-from tallystick.capabilities.turns import history, queries, rules
+from tallystick.capabilities.turns import history, queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     Beat,
-    Closed,
     CloseRoom,
     Heartbeat,
-    NotYet,
     Pass,
     Passed,
     Release,
@@ -21,98 +17,18 @@ from tallystick.capabilities.turns.contract import (
     RoomClosedNow,
     ShowState,
     Takeover,
-    TakeoverAvailable,
     TookOver,
     TurnState,
-    WaitTurn,
-    YourTurn,
 )
 from tallystick.capabilities.turns.errors import ObserverCannotHold
 from tallystick.capabilities.turns.glimpse import OFFERS
-from tallystick.capabilities.turns.model import Kind, Lease, Table, Why
+from tallystick.capabilities.turns.model import Kind, Lease, Table
 from tallystick.capabilities.turns.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
-
-Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
-
-
-@operation("turns.wait", waits=True, short="wait", examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
-def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvailable | Closed | Pending[Turn]:
-    """Wait for your turn; claims the stick when it is free or kept for you, and brings the last handoff.
-
-    On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
-    holder gets its own lease again. With `cursor` it also returns when something new happened in the room.
-    """
-    table = queries.table(tx, ask.room_id)
-    if table.room.closed_at is not None:
-        return Closed(room_id=ask.room_id)
-    agent_rules.membership(table.members, me)
-    head = tx.head(ask.room_id).seq
-    not_yet = NotYet(cursor=str(head), room_state=rules.state(table, now=tx.now))
-    holding = rules.holds(table, me)
-    if holding and table.lease.lease_id:
-        return _granted(tx, table, table.lease.lease_id, Why.ALREADY_OWNER)
-    reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
-    if reason:
-        if not me.session.may_hold:
-            raise ObserverCannotHold
-        return _claim(tx, table, me, reason) if tx.writable else Pending(not_yet, act=True)
-    if opening := rules.may_take_over(table, me, now=tx.now):
-        return TakeoverAvailable(
-            room_id=ask.room_id,
-            turn_id=table.stick.turn_id,
-            room_state=not_yet.room_state,
-            reason=opening,
-            current_owner=table.stick.owner,
-            reserved_for=table.stick.reserved_for,
-        )
-    if ask.cursor is not None and head > int(ask.cursor):
-        return not_yet
-    wait_ms = table.policy.wait_for_turn_max_wait_ms if ask.max_wait_ms is None else ask.max_wait_ms
-    return Pending(not_yet, wait_ms=wait_ms, every_ms=table.policy.wait_for_turn_poll_ms)
-
-
-def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
-    room_id = table.room.room_id
-    if reason is not Why.ALREADY_OWNER:
-        data: dict[str, object] = {
-            "turn_id": table.stick.turn_id + 1,
-            "from_agent_id": table.handed_by,
-            "to_agent_id": me.agent_id,
-            "reason": reason.value,
-            "handoff_seq": table.stick.pending_seq,
-        }
-        member = agent_rules.membership(table.members, me)
-        tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
-    lease_id = _lease(tx, table, me)
-    return _granted(tx, queries.table(tx, room_id), lease_id, reason)
-
-
-def _lease(tx: Tx, table: Table, me: Caller) -> str:
-    """A fresh fencing token for the present owner."""
-    room_id, lease_id = table.room.room_id, tx.new_id()
-    turn_id = queries.stick(tx, room_id).turn_id
-    until = tx.now + table.policy.owner_lease_ttl_ms
-    queries.put_lease(
-        tx, room_id, Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
-    )
-    return lease_id
-
-
-def _granted(tx: Tx, table: Table, lease_id: str, reason: Why) -> YourTurn:
-    received = history.handoff(tx, table.room.room_id, table.stick.received_seq)
-    return YourTurn(
-        room_id=table.room.room_id,
-        turn_id=table.stick.turn_id,
-        lease_id=lease_id,
-        handoff=received.data if received else None,
-        from_agent_id=received.by if received else None,
-        reason=reason,
-    )
 
 
 @operation("turns.heartbeat", writes=True, examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},))
@@ -203,7 +119,7 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
     }
     member = agent_rules.membership(table.members, me)
     tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.TAKEOVER, data=data, scope_key=member.scope_key)])
-    lease_id = _lease(tx, table, me)
+    lease_id = waiting.lease(tx, table, me)
     return TookOver(
         room_id=ask.room_id,
         turn_id=table.stick.turn_id + 1,
@@ -257,7 +173,7 @@ def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
 CAPABILITY = Capability(
     name="turns",
     package="tallystick.capabilities.turns",
-    operations=(wait, heartbeat, release, pass_, takeover, show_state, history.stick_events, close),
+    operations=(waiting.wait, heartbeat, release, pass_, takeover, show_state, history.stick_events, close),
     projections=PROJECTIONS,
     tables=("sticks",),
     offers=OFFERS,

@@ -1,0 +1,94 @@
+"""`context.sync`: a small set of named values that a room shares, such as the goal or the branch in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from pydantic import Field
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.messages import rules
+from tallystick.capabilities.messages.model import Kind
+from tallystick.capabilities.messages.queries import SQL
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft, to_json
+from tallystick.kernel.errors import TooLarge
+from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.ledger import bodies, reading
+from tallystick.ledger.contract import RoomId, Text
+from tallystick.ledger.tx import Tx
+
+ENTRIES_LIMIT = 200
+
+
+class Change(Ask):
+    op: Annotated[Literal["set", "delete"], Field(description="What to do.")]
+    name: Annotated[Text, Field(min_length=1, max_length=200, description="Which value.")]
+    value: Annotated[object, Field(description="Its new content, any JSON; for `set`.")] = None
+
+
+class SyncContext(Ask):
+    room_id: RoomId
+    ops: Annotated[list[Change] | None, Field(max_length=100, description="Changes; without any, this only reads.")] = (
+        None
+    )
+
+
+class ContextView(Answer):
+    revision: int
+    """The seq of the newest change; 0 when there never was one."""
+    changed: bool
+    entries: dict[str, object]
+
+
+@operation(
+    "context.sync",
+    writes=True,
+    examples=({"room_id": "ROOM", "ops": [{"op": "set", "name": "goal", "value": "ship 2.0"}]}, {"room_id": "ROOM"}),
+)
+def sync(tx: Tx, me: Caller, ask: SyncContext) -> ContextView:
+    """Change the values that everyone in the room shares, and get all of them as they are now. Without `ops`, only get.
+
+    What changes nothing leaves no event.
+    """
+    room = rooms.room(tx, ask.room_id)
+    bodies.check(ask.model_dump())
+    entries, effective = _applied(_entries(tx, room.room_id), ask.ops or [])
+    if effective:
+        rooms.open_room(tx, room.room_id)
+        author = rules.author(agents.members(tx, room.room_id), me)
+        draft = Draft(kind=Kind.CONTEXT, data={"ops": effective}, scope_key=author.scope_key)
+        tx.append(room.room_id, author.principal, [draft])
+    last = reading.before(tx, room.room_id, tx.head(room.room_id).seq + 1, kinds=[Kind.CONTEXT], limit=1)
+    return ContextView(revision=last[0].seq if last else 0, changed=bool(effective), entries=entries)
+
+
+def _entries(tx: Tx, room_id: str) -> dict[str, object]:
+    return dict(tx.all(SQL["context"], _entry, room_id=room_id))
+
+
+def _entry(*, name: str, value: str) -> tuple[str, object]:
+    return name, msgspec.json.decode(value, type=dict[str, object])["value"]
+
+
+def _applied(entries: dict[str, object], ops: Sequence[Change]) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """The entries after some changes, and those changes that made a difference."""
+    effective: list[dict[str, object]] = []
+    for change in ops:
+        if change.op == "delete" and change.name in entries:
+            del entries[change.name]
+            effective.append({"op": "delete", "name": change.name})
+        elif change.op == "set" and (change.name not in entries or not _same(entries[change.name], change.value)):
+            entries[change.name] = change.value
+            effective.append({"op": "set", "name": change.name, "value": change.value})
+    if len(entries) > ENTRIES_LIMIT:
+        raise TooLarge(f"A room shares at most {ENTRIES_LIMIT} values.", field="ops", limit=ENTRIES_LIMIT)
+    return dict(sorted(entries.items())), effective
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values are the same JSON; to Python 1, 1.0 and true are equal."""
+    return to_json({"value": one}) == to_json({"value": other})

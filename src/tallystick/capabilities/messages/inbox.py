@@ -1,0 +1,87 @@
+"""`messages.inbox`: what was delivered to somebody, what became of it, and what its reader is still waiting for."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages import overdue, queries
+from tallystick.capabilities.messages.contract import Awaiting, InboxView, ReadInbox, Received
+from tallystick.capabilities.messages.model import Letter
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Pending, operation
+from tallystick.ledger import reading
+from tallystick.ledger.contract import Envelope
+from tallystick.ledger.errors import EventNotFound
+from tallystick.ledger.tx import Tx
+
+
+@operation("messages.inbox", waits=True, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "owed": True}))
+def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxView]:
+    """Read what was addressed to you and is not read yet: messages and notifications, oldest first.
+
+    Looking marks nothing. Mark it read with messages.read, and accept what `needs_ack` with messages.ack, or with
+    notifications.ack. `awaiting` lists your own messages that others have not acknowledged.
+    """
+    room = rooms.room(tx, ask.room_id)
+    if overdue.due(tx, room):
+        if not tx.writable:
+            return Pending(_view(tx, me, ask), act=True)
+        overdue.nudge(tx, room)
+    return _view(tx, me, ask)
+
+
+def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
+    actor_id = agent_rules.principal(ask.actor_id or me.agent_id)
+    counts = queries.inbox(tx, ask.room_id, actor_id)
+    # What is owed is shown whether it was read or not.
+    start = ask.since_seq if ask.since_seq is not None else 0 if ask.owed else counts.read_seq
+    found = queries.letters(tx, ask.room_id, actor_id, start, kind=ask.kind, owed=ask.owed, limit=ask.limit + 1)
+    letters = found[: ask.limit]
+    return InboxView(
+        actor_id=actor_id,
+        messages=[_received(tx, letter, counts.read_seq) for letter in letters],
+        cursor=letters[-1].event.seq if letters else start,
+        more=len(found) > ask.limit,
+        read_seq=counts.read_seq,
+        unread=counts.unread,
+        unacked=counts.unacked,
+        awaiting=_awaiting(tx, ask.room_id, actor_id),
+    )
+
+
+def _received(tx: Tx, letter: Letter, read_seq: int) -> Received:
+    event = letter.event
+    return Received(
+        event=Envelope.of(event),
+        read=event.seq <= read_seq,
+        needs_ack=letter.needs_ack and letter.acked_at is None,
+        acked_at=letter.acked_at,
+        source_available=_source_available(tx, event),
+        reactions=queries.reactions(tx, event.room_id, event.seq),
+    )
+
+
+def _source_available(tx: Tx, event: Event) -> bool | None:
+    source = cast("str | None", event.data.get("src_event_id"))
+    if source is None:
+        return None
+    try:
+        reading.event_by_id(tx, cast("str", event.data["src_group_id"]), source)
+    except EventNotFound:
+        return False
+    return True
+
+
+def _awaiting(tx: Tx, room_id: str, sender: str) -> list[Awaiting]:
+    return [
+        Awaiting(
+            event_id=attention.event_id,
+            seq=attention.seq,
+            sent_at=attention.sent_at,
+            missing=queries.missing(tx, room_id, attention.seq),
+        )
+        for attention in queries.awaiting(tx, room_id, sender)
+    ]

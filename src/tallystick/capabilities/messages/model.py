@@ -1,0 +1,119 @@
+"""What the ledger says about messages: kinds, who got what, who owes an ack, and who is listening."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.kernel.caller import Process
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
+
+USER = "user"
+SYSTEM = "system"
+
+
+class Kind(StrEnum):
+    """The events of this capability, by the standard's own names."""
+
+    MESSAGE = "chat.message"
+    ACK = "chat.ack"
+    READ = "chat.read"
+    REACTION = "chat.reaction"
+    NOTIFY = "system.notify"
+    NOTIFY_ACK = "system.notify_ack"
+    CONTEXT = "context.sync"
+
+
+class Selector(StrEnum):
+    ALL = "@all"
+    PEERS = "@peers"
+    FOREMAN = "@foreman"
+    USER = "@user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who an event is ascribed to, and the scope it speaks from."""
+
+    principal: str
+    scope_key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """One recipient's counts. `read_seq` is its watermark."""
+
+    delivered: int = 0
+    read_seq: int = 0
+    unread: int = 0
+    unacked: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One event in one recipient's inbox; `place` counts that recipient's deliveries."""
+
+    seq: int
+    place: int
+    sender: str
+    needs_ack: int
+    acked_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """A delivered event together with its state."""
+
+    event: Event
+    needs_ack: bool
+    acked_at: Instant | None
+
+    @classmethod
+    def of_row(cls, *, needs_ack: int, acked_at: Instant | None, **event: object) -> Letter:
+        return cls(event=Event(**event), needs_ack=needs_ack == 1, acked_at=acked_at)  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """A message whose sender still waits for acks."""
+
+    seq: int
+    event_id: str
+    sender: str
+    sent_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """What a client_id was used for."""
+
+    digest: str
+    seq: int
+    sent_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """How far a member has listened, and the wait that listens for it now, if any."""
+
+    heard_seq: int
+    listener_id: str | None
+    since: Instant
+    until: Instant
+    process: Process | None
+
+    @classmethod
+    def of_row(
+        cls,
+        *,
+        heard_seq: int,
+        listener_id: str | None,
+        since: Instant | None,
+        until: Instant | None,
+        host_id: str | None,
+        pid: int | None,
+        process_started_at: str | None,
+    ) -> Listener:
+        process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
+        return cls(heard_seq=heard_seq, listener_id=listener_id, since=since or 0, until=until or 0, process=process)

@@ -1,0 +1,90 @@
+"""`notifications.*`: signs from the system and from tools, kept apart from the conversation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages import overdue, queries, rules
+from tallystick.capabilities.messages.contract import Acked, ActorId, EventId
+from tallystick.capabilities.messages.model import Kind, Selector
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.ledger import bodies, reading
+from tallystick.ledger.contract import Envelope, RoomId
+from tallystick.ledger.tx import Tx
+
+
+class Notify(Ask):
+    room_id: RoomId
+    kind: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="nudge, keepalive, help_nudge, actor_idle, silence_check, automation, status_change, error, "
+            "info, or a word of your own.",
+        ),
+    ]
+    priority: Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How pressing it is.")] = "normal"
+    title: Annotated[str | None, Field(max_length=500, description="One line.")] = None
+    message: Annotated[str | None, Field(max_length=16_384, description="The whole of it.")] = None
+    target_actor_id: Annotated[
+        str | None, Field(min_length=1, max_length=200, description="Whom it is for; everyone when left out.")
+    ] = None
+    context: Annotated[dict[str, object] | None, Field(description="Facts for programs.")] = None
+    requires_ack: Annotated[bool, Field(description="Whether each recipient has to acknowledge it.")] = False
+    related_event_id: Annotated[EventId | None, Field(description="The event it is about.")] = None
+
+
+class Notified(Answer):
+    event: Envelope
+    recipients: list[str]
+
+
+class AckNotification(Ask):
+    room_id: RoomId
+    notify_event_id: Annotated[EventId, Field(description="The notification you have taken note of.")]
+    actor_id: ActorId = None
+
+
+@operation(
+    "notifications.send",
+    writes=True,
+    examples=({"room_id": "ROOM", "kind": "status_change", "title": "CI is red on main"},),
+)
+def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
+    """Notify one member, the user, or everyone, without adding to the conversation. For tools and automation."""
+    room = rooms.open_room(tx, ask.room_id)
+    members = agents.members(tx, room.room_id)
+    author = rules.author(members, me)
+    if ask.related_event_id:
+        reading.event_by_id(tx, room.room_id, ask.related_event_id)
+    to = [ask.target_actor_id or Selector.ALL]
+    recipients = rules.recipients(members, to, author.principal)
+    given = ask.model_dump(exclude={"room_id"}, exclude_none=True)
+    data = {**given, "target_actor_id": ask.target_actor_id, "recipients": recipients}
+    bodies.check(data)
+    overdue.nudge(tx, room)
+    draft = Draft(kind=Kind.NOTIFY, data=data, scope_key=author.scope_key)
+    (event,) = tx.append(room.room_id, author.principal, [draft])
+    return Notified(event=Envelope.of(event), recipients=recipients)
+
+
+@operation("notifications.ack", writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},))
+def ack(tx: Tx, me: Caller, ask: AckNotification) -> Acked:
+    """Say that you have taken note of a notification addressed to you. Once is enough."""
+    room = rooms.open_room(tx, ask.room_id)
+    mine = agent_rules.principal(me.agent_id)
+    rules.check_self(mine, ask.actor_id)
+    event = reading.event_by_id(tx, room.room_id, ask.notify_event_id)
+    delivery = rules.check_notify_ack(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
+    if delivery.acked_at is not None:
+        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=delivery.acked_at)
+    (done,) = tx.append(room.room_id, mine, [rules.settlement(Kind.NOTIFY_ACK, mine, event.id)])
+    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=done.ts)

@@ -1,0 +1,222 @@
+"""Pure decisions about messages: who speaks, whom it reaches, what may be acknowledged and marked read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.model import Member, Role
+from tallystick.capabilities.messages.contract import TEXT_LIMIT, SendMessage
+from tallystick.capabilities.messages.errors import (
+    ClientIdConflict,
+    DuplicateListener,
+    NotAddressed,
+    NotAnAttentionMessage,
+    NotYourAck,
+    NotYourInbox,
+    OwnMessage,
+    ReservedService,
+    UnknownRecipient,
+)
+from tallystick.capabilities.messages.model import (
+    SYSTEM,
+    USER,
+    Attention,
+    Author,
+    Delivery,
+    Inbox,
+    Kind,
+    Listener,
+    Selector,
+    Sending,
+)
+from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.envelope import Draft, Event, to_json
+from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.ids import digest
+
+REPLAY_MS = 24 * 60 * 60 * 1000
+OVERDUE_MS = 30 * 60 * 1000
+"""How long an ack may stay out before its sender is told."""
+LISTENER_GRACE_MS = 5_000
+"""How long after its time a wait still counts as listening."""
+NUDGE = "nudge"
+"""The kind of notification that tells it."""
+
+RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
+_SERVICE = re.compile(r"svc:[^\s:]\S*")
+
+
+def author(members: Sequence[Member], me: Caller) -> Author:
+    """Whom an event by this caller is ascribed to; refused unless it is a member or another principal."""
+    name = agent_rules.principal(me.agent_id)
+    if name.startswith(RESERVED_SERVICES):
+        raise ReservedService(f"'{name}' is reserved.", principal=name)
+    if name in {USER, SYSTEM} or _SERVICE.fullmatch(name):
+        return Author(principal=name)
+    return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
+
+
+def recipients(members: Sequence[Member], to: Sequence[str], sender: str) -> list[str]:
+    """Everyone the tokens reach right now, sorted; the sender only when it is named and not merely selected."""
+    named, selected = set[str](), set[str]()
+    for token in to or [Selector.ALL]:
+        chosen = _chosen(members, token)
+        (selected if token in {Selector.ALL, Selector.PEERS, Selector.FOREMAN} else named).update(chosen)
+    found = named | (selected - {sender})
+    if not found:
+        raise UnknownRecipient("Nobody but you is here to receive it.", to=list(to))
+    return sorted(found)
+
+
+def _chosen(members: Sequence[Member], token: str) -> set[str]:
+    everyone = {agent_rules.principal(member.agent_id) for member in members} | {USER}
+    match token:
+        case Selector.ALL:
+            return everyone
+        case Selector.USER | "user":
+            return {USER}
+        case Selector.PEERS:
+            chosen = {
+                member.agent_id
+                for member in members
+                if member.role is Role.PEER and not agent_rules.person(member.agent_id)
+            }
+        case Selector.FOREMAN:
+            chosen = {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}
+        case _:
+            chosen = {agent_rules.principal(token)} & everyone
+    if not chosen:
+        raise _unknown(token, everyone)
+    return chosen
+
+
+def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
+    known = sorted({*everyone, *Selector})
+    if token in {Selector.PEERS, Selector.FOREMAN}:
+        text = f"There is no {token[1:].rstrip('s')} in this room."
+    else:
+        near = difflib.get_close_matches(token, known, n=1)
+        text = f"'{token}' is not in this room." + (f" Did you mean '{near[0]}'?" if near else "")
+    return UnknownRecipient(text, recipient=token, known=known)
+
+
+def message(ask: SendMessage) -> dict[str, object]:
+    """The body of a message as its author wrote it, without the recipients it will resolve to."""
+    if (ask.src_group_id is None) != (ask.src_event_id is None):
+        raise InvalidField("src_group_id and src_event_id belong together.", field="src_event_id")
+    if ask.dst_to is not None and ask.dst_group_id is None:
+        raise InvalidField("dst_to needs dst_group_id.", field="dst_group_id")
+    if not ask.text and not ask.attachments:
+        raise InvalidField("text may be empty only when attachments carry the message.", field="text")
+    check_text(ask.text)
+    plain = ask.model_dump(exclude={"room_id", "to", "attachments", "refs"}, exclude_none=True)
+    data: dict[str, object] = {**plain, "to": ask.to or []}
+    if ask.attachments:
+        data["attachments"] = [attachment.data() for attachment in ask.attachments]
+    if ask.refs:
+        data["refs"] = [reference.data() for reference in ask.refs]
+    return data
+
+
+def check_text(text: str) -> None:
+    if len(text.encode("utf-8", "surrogatepass")) > TEXT_LIMIT:
+        raise TooLarge(f"text is longer than {TEXT_LIMIT} bytes.", field="text", limit=TEXT_LIMIT)
+
+
+def fingerprint(data: Mapping[str, object]) -> str:
+    """What makes two submissions of a client_id the same message: all its author wrote, except when."""
+    written = {name: value for name, value in data.items() if name not in {"recipients", "client_ts"}}
+    return digest(to_json(written), length=64)
+
+
+def check_replay(sending: Sending | None, data: Mapping[str, object], *, now: Instant) -> bool:
+    """Whether this client_id has already sent exactly this message."""
+    if sending is None or sending.sent_at + REPLAY_MS <= now:
+        return False
+    if sending.digest != fingerprint(data):
+        raise ClientIdConflict(client_id=data["client_id"])
+    return True
+
+
+def owes_ack(event: Event, recipient: str) -> bool:
+    """Whether an event, when it is delivered, makes its recipient owe an acknowledgement."""
+    if event.kind == Kind.NOTIFY:
+        return event.data.get("requires_ack") is True and recipient != event.by
+    return event.data.get("priority") == "attention" and recipient != event.by
+
+
+def check_self(me: str, actor_id: str | None) -> None:
+    if actor_id is not None and agent_rules.principal(actor_id) != me:
+        raise NotYourAck(f"You are '{me}' and cannot acknowledge for '{actor_id}'.", actor_id=actor_id)
+
+
+def check_ack(event: Event, delivery: Delivery | None, me: str) -> Delivery:
+    """An attention message that was addressed to the one who acknowledges it."""
+    if event.kind != Kind.MESSAGE or event.data.get("priority") != "attention":
+        raise NotAnAttentionMessage(event_id=event.id)
+    if event.by == me:
+        raise OwnMessage(event_id=event.id)
+    return addressed(event, delivery, me)
+
+
+def check_notify_ack(event: Event, delivery: Delivery | None, me: str) -> Delivery:
+    if event.kind != Kind.NOTIFY:
+        raise InvalidField(
+            f"'{event.id}' is a {event.kind}, not a notification.",
+            field="notify_event_id",
+            hint="Acknowledge a message with messages.ack; notifications are in messages.inbox.",
+        )
+    return addressed(event, delivery, me)
+
+
+def addressed(event: Event, delivery: Delivery | None, actor_id: str) -> Delivery:
+    if delivery is None:
+        raise NotAddressed(f"'{event.id}' was not addressed to '{actor_id}'.", event_id=event.id, actor_id=actor_id)
+    return delivery
+
+
+def check_reader(me: str, actor_id: str) -> None:
+    """A read mark is moved by its owner, or by the user."""
+    if me not in {actor_id, USER}:
+        raise NotYourInbox(f"You are '{me}' and cannot mark for '{actor_id}'.", actor_id=actor_id)
+
+
+def moves(inbox: Inbox, delivery: Delivery) -> bool:
+    return delivery.seq > inbox.read_seq
+
+
+def settlement(kind: Kind, actor_id: str, event_id: str) -> Draft:
+    """The event that says an actor acknowledged, or read up to, another event."""
+    about = "notify_event_id" if kind is Kind.NOTIFY_ACK else "event_id"
+    return Draft(kind=kind, data={"actor_id": actor_id, about: event_id})
+
+
+def nudge(attention: Attention, missing: Sequence[str]) -> Draft:
+    """The notification that tells a sender who has not acknowledged."""
+    who = ", ".join(missing)
+    data: dict[str, object] = {
+        "kind": NUDGE,
+        "priority": "high",
+        "title": "Acknowledgement overdue",
+        "message": f"Your message of {to_wire(attention.sent_at)} still waits for the ack of {who}.",
+        "target_actor_id": attention.sender,
+        "context": {"waiting_for": list(missing)},
+        "requires_ack": False,
+        "related_event_id": attention.event_id,
+        "recipients": [attention.sender],
+    }
+    return Draft(kind=Kind.NOTIFY, data=data)
+
+
+def check_listener(present: Listener, process: ProcessState, *, now: Instant) -> None:
+    """One listener per name: a second one is refused unless the first is over, out of time or provably dead."""
+    if present.listener_id is None or process is ProcessState.GONE:
+        return
+    # A clock that was set back must not keep a dead wait alive.
+    if present.since <= now < present.until:
+        since, pid = to_wire(present.since), present.process.pid if present.process else None
+        raise DuplicateListener(f"A wait of yours listens since {since}.", since=since, pid=pid)

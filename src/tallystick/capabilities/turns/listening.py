@@ -1,0 +1,71 @@
+"""What a wait brings besides a turn, so that an agent needs one loop; through the `Mail` protocol of `rooms`.
+
+A wait that listens is attended: it is the only one of its name, and writes once when it begins and once when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Mail, Room
+from tallystick.capabilities.turns.contract import WaitTurn, Wanted
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Attendance
+from tallystick.ledger.contract import Envelope
+from tallystick.ledger.tx import Tx
+
+KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: "chat.message", Wanted.NOTIFICATIONS: "system.notify"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What came in. Without anything to listen for, nothing ever does."""
+
+    events: tuple[Event, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
+    cursor: int | None = None
+    act: bool = False
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """The part of an answer that carries it: one list for each thing that was asked for."""
+        return {
+            wanted.value: [Envelope.of(event) for event in self.events if event.kind == KINDS[wanted]]
+            for wanted in self.wanted
+        }
+
+
+def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
+    wanted = tuple(each for each in Wanted if each in ask.include and each in KINDS)
+    if not wanted:
+        return Arrival()
+    after = int(ask.cursor) if ask.cursor is not None else None
+    post = tx.use(Mail).waiting(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
+    return Arrival(events=tuple(post.events), wanted=wanted, cursor=post.cursor, act=post.act)
+
+
+def _listens(ask: WaitTurn) -> bool:
+    return ask.max_wait_ms != 0 and not KINDS.keys().isdisjoint(ask.include)
+
+
+def _begin(tx: Tx, me: Caller, ask: WaitTurn) -> str:
+    tx.lock(ask.room_id)
+    room = rooms.room(tx, ask.room_id)
+    agent_rules.membership(agents.members(tx, room.room_id), me)
+    return tx.use(Mail).begin(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
+
+
+def _end(tx: Tx, me: Caller, ask: WaitTurn, listener_id: str) -> None:
+    tx.use(Mail).end(tx, ask.room_id, me, listener_id)
+
+
+def wait_ms(room: Room, ask: WaitTurn) -> int:
+    return room.policy.wait_for_turn_max_wait_ms if ask.max_wait_ms is None else ask.max_wait_ms
+
+
+ATTENDANCE = Attendance(wanted=_listens, begin=_begin, end=_end)

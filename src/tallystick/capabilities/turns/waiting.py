@@ -1,0 +1,112 @@
+"""`turns.wait`: the one call an agent loops on. It claims the stick when its time has come, and may bring mail."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.turns import history, listening, queries, rules
+from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
+from tallystick.capabilities.turns.errors import ObserverCannotHold
+from tallystick.capabilities.turns.model import Kind, Lease, Table, Why
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import Pending, operation
+from tallystick.ledger.tx import Tx
+
+Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
+
+
+@operation(
+    "turns.wait",
+    waits=True,
+    attendance=listening.ATTENDANCE,
+    short="wait",
+    examples=({"room_id": "ROOM", "max_wait_ms": 30_000}, {"room_id": "ROOM", "include": ["turn", "messages"]}),
+)
+def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvailable | Closed | Pending[Turn]:
+    """Wait for your turn; claims the stick when it is free or kept for you, and brings the last handoff.
+
+    On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
+    holder gets its own lease again. With `cursor` it also returns when something new happened in the room. With
+    `include` it also brings messages and notifications that are new to you; they stay unread until messages.read.
+    """
+    table = queries.table(tx, ask.room_id)
+    if table.room.closed_at is not None:
+        return Closed(room_id=ask.room_id)
+    agent_rules.membership(table.members, me)
+    mail = listening.look(tx, table.room, me, ask)
+    head = tx.head(ask.room_id).seq
+    not_yet = NotYet(cursor=str(mail.cursor or head), room_state=rules.state(table, now=tx.now))
+    not_yet = not_yet.model_copy(update=mail.fields)
+    if mail.act and not tx.writable:
+        return Pending(not_yet, act=True)
+    found = _turn(tx, table, me, not_yet) if Wanted.TURN in ask.include else None
+    if found:
+        return found if isinstance(found, Pending) else found.model_copy(update=mail.fields)
+    if mail.events or (ask.cursor is not None and head > int(ask.cursor)):
+        return not_yet
+    wait_ms = listening.wait_ms(table.room, ask)
+    return Pending(not_yet, wait_ms=wait_ms, every_ms=table.policy.wait_for_turn_poll_ms)
+
+
+def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | TakeoverAvailable | Pending[Turn] | None:
+    """The caller's turn, if it is, or its chance to take over."""
+    holding = rules.holds(table, me)
+    if holding and table.lease.lease_id:
+        return _granted(tx, table, table.lease.lease_id, Why.ALREADY_OWNER)
+    reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
+    if reason:
+        if not me.session.may_hold:
+            raise ObserverCannotHold
+        return _claim(tx, table, me, reason) if tx.writable else Pending(not_yet, act=True)
+    opening = rules.may_take_over(table, me, now=tx.now)
+    if opening is None:
+        return None
+    return TakeoverAvailable(
+        room_id=table.room.room_id,
+        turn_id=table.stick.turn_id,
+        room_state=not_yet.room_state,
+        reason=opening,
+        current_owner=table.stick.owner,
+        reserved_for=table.stick.reserved_for,
+    )
+
+
+def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
+    room_id = table.room.room_id
+    if reason is not Why.ALREADY_OWNER:
+        data: dict[str, object] = {
+            "turn_id": table.stick.turn_id + 1,
+            "from_agent_id": table.handed_by,
+            "to_agent_id": me.agent_id,
+            "reason": reason.value,
+            "handoff_seq": table.stick.pending_seq,
+        }
+        member = agent_rules.membership(table.members, me)
+        tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
+    lease_id = lease(tx, table, me)
+    return _granted(tx, queries.table(tx, room_id), lease_id, reason)
+
+
+def lease(tx: Tx, table: Table, me: Caller) -> str:
+    """A fresh fencing token for the present owner."""
+    room_id, lease_id = table.room.room_id, tx.new_id()
+    turn_id = queries.stick(tx, room_id).turn_id
+    until = tx.now + table.policy.owner_lease_ttl_ms
+    queries.put_lease(
+        tx, room_id, Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
+    )
+    return lease_id
+
+
+def _granted(tx: Tx, table: Table, lease_id: str, reason: Why) -> YourTurn:
+    received = history.handoff(tx, table.room.room_id, table.stick.received_seq)
+    return YourTurn(
+        room_id=table.room.room_id,
+        turn_id=table.stick.turn_id,
+        lease_id=lease_id,
+        handoff=received.data if received else None,
+        from_agent_id=received.by if received else None,
+        reason=reason,
+    )

@@ -1,0 +1,194 @@
+"""Searching messages, notes and handoffs: any query is safe, and hits are the same on every engine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick.capabilities.messages import texts
+from tallystick.hub import maintenance
+from tests.messages.talk import elsewhere, human, notify, say
+from tests.scene import HANDOFF, Actor, Row, Scene, refused
+
+
+def hits(actor: Actor, query: str, **given: object) -> list[Row]:
+    found: list[Row] = actor.here("messages.search", query=query, **given)["hits"]  # pyright: ignore[reportAssignmentType]
+    return found
+
+
+def snippets(actor: Actor, query: str, **given: object) -> list[str]:
+    return [hit["snippet"] for hit in hits(actor, query, **given)]
+
+
+def test_a_hit_says_where_it_is_and_marks_the_word(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    event = say(ada, "The parser drops\nthe last line.")
+    assert hits(bob, "parser") == [
+        {
+            "kind": "message",
+            "event_id": event["id"],
+            "seq": event["seq"],
+            "by": "ada",
+            "ts": event["ts"],
+            "snippet": "The «parser» drops the last line.",
+        }
+    ]
+
+
+def test_messages_notes_and_handoffs_are_found_newest_first(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    say(ada, "a timeout in a message")
+    ada.here("notes.add", body="a timeout in a note")
+    artifacts = [{"path": "src/timeout.py", "role": "review", "note": "look"}]
+    ada.release(
+        ada.claim(),
+        handoff={
+            "status": "nothing",
+            "next_action": "nothing",
+            "artifacts": artifacts,
+            "open_questions": ["which?"],
+            "do_not": ["touch the tests"],
+        },
+    )
+    bob.pass_to(bob.claim(), "ada", handoff={"status": "raised the timeout", "next_action": "check"})
+    assert [hit["kind"] for hit in hits(ada, "timeout")] == ["handoff", "handoff", "note", "message"]
+    assert snippets(ada, "which tests timeout") == ["nothing nothing «which»? touch the «tests» src/«timeout».py look"]
+
+
+def test_notifications_and_other_events_are_not_searched(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    notify(ada, title="needle", message="needle")
+    ada.here("events.append", kind="x.acme.needle", data={"text": "needle"})
+    assert hits(ada, "needle") == []
+
+
+def test_every_word_has_to_occur_and_a_word_matches_from_its_beginning(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "Deployment of snake_case and kebab-case to src/main.py")
+    for query in ("deploy", "DEPLOYMENT", "deploy snake", "snake_case", "case kebab", "main.py", "src/main.py", "py"):
+        assert len(hits(ada, query)) == 1, query
+    for query in ("deploy nothing", "ployment", "deployments", "ain.py"):
+        assert hits(ada, query) == [], query
+
+
+@pytest.mark.parametrize("text", ["Straße", "ÀÉÎ", "日本語", "Ωmega", "ﬁne", "İstanbul", "e\u0301te", "\U0001d4b3yz"])
+def test_words_of_any_script_are_found(scene: Scene, text: str) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, f"before {text} after")
+    assert len(hits(ada, text)) == 1
+    assert len(hits(ada, text.casefold())) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        " ",
+        '"',
+        '"open',
+        "*",
+        "a*b",
+        "(",
+        "NEAR(x, 3)",
+        "AND OR NOT",
+        "x AND",
+        "room_id : y",
+        "-x ^y",
+        "{words} : x",
+        "'; DROP TABLE texts; --",
+        "a & | ! <-> b:*",
+        "\\",
+        "%_",
+        "\x00",
+        "\u0301",
+        "😀",
+        "x" * 1000,
+        " ".join("abcdefghijklmnopqrstuvwxyz"),
+    ],
+)
+def test_no_query_is_an_error(scene: Scene, query: str) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "nothing to see")
+    assert hits(ada, query) == []
+
+
+def test_a_hostile_query_finds_the_words_in_it(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "we drop table and near")
+    assert snippets(ada, "'; DROP TABLE; NEAR(and*) --") == ["we «drop» «table» «and» «near»"]
+
+
+def test_hostile_text_is_indexed_and_shown_on_one_line(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "a\x00b\tneedle\r\n<b>")
+    assert snippets(ada, "needle") == ["a\x00b «needle» <b>"]
+
+
+def test_filters_narrow_the_search(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    say(ada, "needle one")
+    scene.clock.forward(minutes=1)
+    say(bob, "needle two")
+    scene.clock.forward(minutes=1)
+    ada.here("notes.add", body="needle three")
+    say(human(scene, ada.room_id), "needle four")
+    found = {
+        "by": snippets(ada, "needle", by="bob"),
+        "user": snippets(ada, "needle", by="user"),
+        "kinds": snippets(ada, "needle", kinds=["note", "handoff"]),
+        "since": snippets(ada, "needle", since_ts="2026-09-21T14:14:20Z", by="bob"),
+        "until": snippets(ada, "needle", until_ts="2026-09-21T14:14:20Z"),
+        "limit": snippets(ada, "needle", limit=2),
+    }
+    assert found == {
+        "by": ["«needle» two"],
+        "user": ["«needle» four"],
+        "kinds": ["«needle» three"],
+        "since": ["«needle» two"],
+        "until": ["«needle» one"],
+        "limit": ["«needle» four", "«needle» three"],
+    }
+
+
+@pytest.mark.parametrize("given", [{"kinds": ["job"]}, {"since_ts": "yesterday"}, {"limit": 0}, {"by": "a\x00"}])
+def test_a_wrong_filter_is_refused(scene: Scene, given: dict[str, object]) -> None:
+    (ada,) = scene.joined("ada")
+    with refused("invalid_input"):
+        hits(ada, "x", **given)
+
+
+def test_a_search_stays_in_its_room(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    there = elsewhere(ada)
+    say(ada, "needle here")
+    say(there, "needle there")
+    assert (snippets(ada, "needle"), snippets(there, "needle")) == (["«needle» here"], ["«needle» there"])
+
+
+def test_the_search_rows_are_rebuilt_from_the_ledger(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    say(ada, "needle in a message")
+    bob.release(bob.claim(), handoff={**HANDOFF, "status": "needle in a handoff"})
+    before = hits(ada, "needle")
+    scene.sql("DELETE FROM texts")
+    assert hits(ada, "needle") == []
+    assert maintenance.check(scene.hub) == ["texts"]
+    maintenance.rebuild(scene.hub)
+    assert hits(ada, "needle") == before
+
+
+def test_a_snippet_shows_the_surroundings_of_the_first_hit() -> None:
+    text = f"{'x ' * 100}needle {'y ' * 100}needle"
+    snippet = texts.snippet(text, ["need"])
+    assert snippet.startswith("…x x ")
+    assert snippet.endswith(" y y…")
+    assert snippet.count("«needle»") == 1
+    assert len(snippet) == 164
+
+
+@given(st.text(max_size=400), st.text(min_size=1, max_size=20))
+def test_a_snippet_of_anything_is_one_short_line(text: str, query: str) -> None:
+    snippet = texts.snippet(text, texts.words(query))
+    assert "\n" not in snippet
+    assert len(snippet) <= 2 * 160 + 2 * 80
