@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from tallystick.storage.errors import (
     OutcomeUnknown,
     StoreBusy,
     StoreDamaged,
+    StoreGone,
     StoreReadOnly,
     StoreUnreachable,
     UnstorableValue,
@@ -34,7 +36,6 @@ SQLITE_ERRORS = (apsw.Error, *BINDING_ERRORS)
 _FULL = "The disk that holds {path} is full; nothing was changed."
 _SQLITE: Mapping[type[apsw.Error], tuple[type[TallyError], str]] = {
     apsw.AuthError: (StoreReadOnly, "{path} cannot be opened for writing: {wrong}."),
-    apsw.CantOpenError: (StoreUnreachable, "{path} cannot be opened: {wrong}."),
     apsw.ConstraintError: (ConstraintBroken, "A row would break the schema: {wrong}."),
     apsw.CorruptError: (StoreDamaged, "{path} is damaged: {wrong}."),
     apsw.FullError: (DiskFull, _FULL),
@@ -49,7 +50,6 @@ _SQLITE: Mapping[type[apsw.Error], tuple[type[TallyError], str]] = {
     apsw.TooBigError: (UnstorableValue, "A value cannot be stored: {wrong}."),
 }
 _SQLITE_EXTENDED: Mapping[int, tuple[type[TallyError], str]] = {
-    apsw.SQLITE_CANTOPEN_ISDIR: (NotOurFile, "{path} is a directory, not a database."),
     apsw.SQLITE_CONSTRAINT_PRIMARYKEY: (DuplicateRow, ""),
     apsw.SQLITE_CONSTRAINT_ROWID: (DuplicateRow, ""),
     apsw.SQLITE_CONSTRAINT_UNIQUE: (DuplicateRow, ""),
@@ -77,16 +77,34 @@ def from_binding(wrong: Exception) -> TallyError:
 
 
 def from_sqlite(wrong: Exception, path: Path, *, seconds: float = 5, reading: bool = False) -> TallyError:
+    if isinstance(wrong, UnicodeDecodeError):
+        return StoreDamaged(f"{path} is damaged: it holds text that is not UTF-8.")
     if not isinstance(wrong, apsw.Error):
         return from_binding(wrong)
     if isinstance(wrong, apsw.BusyError | apsw.LockedError):
         return busy(sqlite_writer(path), seconds)
+    if isinstance(wrong, apsw.CantOpenError):
+        return _cannot_open(wrong, path)
     if isinstance(wrong, apsw.ReadOnlyError) and reading:
         return WriteInRead()
     code = getattr(wrong, "extendedresult", 0)
     usual = _SQLITE.get(type(wrong), (BadStatement, "A database statement failed: {wrong}."))
     kind, message = _SQLITE_EXTENDED.get(code, usual)
     return kind(message.format(path=path, wrong=wrong))
+
+
+def _cannot_open(wrong: Exception, path: Path) -> TallyError:
+    """SQLite does not say why; the file system does."""
+    if not os.access(path.parent, os.R_OK | os.W_OK | os.X_OK):
+        if path.parent.exists():
+            return StoreReadOnly(f"{path.parent} cannot be written to.")
+    elif path.is_dir():
+        return NotOurFile(f"{path} is a directory, not a database.")
+    elif path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        return StoreReadOnly(f"{path} cannot be written to.")
+    if not path.exists():
+        return StoreGone()
+    return StoreUnreachable(f"{path} cannot be opened: {wrong}.")
 
 
 @contextmanager

@@ -97,6 +97,12 @@ class StoreDamaged(Fault):
     hint = "Stop all agents, keep a copy of the data directory, and restore the newest backup."
 
 
+class StoreGone(Fault):
+    """The store's file was moved, deleted or replaced while this program had it open; nothing was changed."""
+
+    hint = "Put the file back, or start this program again to use what is there now."
+
+
 class StoreTooNew(Fault):
     """The store was last used by a newer Tallystick."""
 

@@ -108,7 +108,7 @@ class Pool(Generic[C]):
 class LimitedPool(Pool[C]):
     """A pool that lends only so many at a time; who finds none free waits a while for one."""
 
-    def __init__(self, *args: Callable[..., Any], keep: int, limit: int, patience: float = 5.0) -> None:
+    def __init__(self, *args: Callable[..., Any], keep: int, limit: int, patience: float) -> None:
         self._limit, self._patience = limit, patience
         super().__init__(*args, keep=keep, survives_fork=True)
 

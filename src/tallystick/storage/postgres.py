@@ -38,8 +38,8 @@ class PostgresStore:
 
     engine = "postgres"
 
-    def __init__(self, url: str) -> None:
-        self._server = PostgresServer(url)
+    def __init__(self, url: str, *, patience: float = 5.0) -> None:
+        self._server = PostgresServer(url, patience)
         self._home = Home(
             sessions=LimitedPool(
                 self._server.session,
@@ -47,6 +47,7 @@ class PostgresStore:
                 leave,
                 keep=IDLE_CONNECTIONS,
                 limit=CONNECTIONS,
+                patience=patience,
             )
         )
         self._listener = Listener(self._server.connect)

@@ -19,7 +19,6 @@ from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
 from tallystick.storage.port import Value
 
 SCHEMA = "tallystick"
-LOCK_SECONDS = 5
 STATEMENTS = 250
 DEFAULTS: Mapping[str, str] = {
     "application_name": "tallystick",
@@ -31,7 +30,7 @@ DEFAULTS: Mapping[str, str] = {
 }
 SETTINGS = f"""
 SET search_path = {SCHEMA};
-SET lock_timeout = '{LOCK_SECONDS}s';
+SET lock_timeout = {{patience_ms}};
 SET idle_in_transaction_session_timeout = '60s';
 SET client_min_messages = 'warning'
 """
@@ -86,13 +85,14 @@ class Session:
 
 
 class PostgresServer:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float) -> None:
         try:
             given = conninfo_to_dict(url)
         except psycopg.Error:
             # The driver's message quotes the address, password and all.
             raise InvalidDatabaseUrl from None
         self._parameters: dict[str, Any] = {**DEFAULTS, **given}
+        self._settings = SETTINGS.format(patience_ms=int(patience * 1000))
         self._password = str(given.get("password") or "")
 
     @property
@@ -112,7 +112,7 @@ class PostgresServer:
             raise self._unreachable(wrong) from None
         try:
             connection.prepared_max = STATEMENTS
-            connection.execute(cast("Any", SETTINGS))
+            connection.execute(cast("Any", self._settings))
         except psycopg.Error as wrong:
             connection.close()
             raise from_postgres(wrong) from wrong

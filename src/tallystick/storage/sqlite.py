@@ -10,7 +10,7 @@ from typing import cast
 import apsw
 
 from tallystick.storage.driver_errors import from_sqlite, os_errors
-from tallystick.storage.errors import BackupExists, NotOurFile
+from tallystick.storage.errors import BackupExists, NotOurFile, StoreGone
 from tallystick.storage.migrations import Migration, applied_migration, fingerprint, missing
 from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import Pool
@@ -57,21 +57,18 @@ class SqliteStore:
             queue=WriteQueue(path, busy_timeout_ms / 1000),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
-        self._ready = False
+        self._identity: tuple[int, int] | None = None
 
     def read(self) -> SqliteRead:
-        if not self._ready:
-            self._prepare()
+        self._check()
         return SqliteRead(self._home)
 
     def write(self) -> SqliteWrite:
-        if not self._ready:
-            self._prepare()
+        self._check()
         return SqliteWrite(self._home)
 
     def watch(self, room_id: str) -> Watch:
-        if not self._ready:
-            self._prepare()
+        self._check()
         return self._home.wakes.watch(room_id)
 
     def migrate(self, migrations: Sequence[Migration]) -> None:
@@ -131,6 +128,13 @@ class SqliteStore:
         self._home.writers.close()
         self._home.queue.close()
 
+    def _check(self) -> None:
+        """Refuse once the file is not the one we opened: what is written to a deleted file is lost with it."""
+        if self._identity is None:
+            self._prepare()
+        elif self._identity != self._file.identity():
+            raise StoreGone(f"{self._file.path} was moved, deleted or replaced while in use; nothing was changed.")
+
     def _prepare(self) -> None:
         """Check the place and create the store if there is none; may run in several threads at once."""
         self._file.prepare()
@@ -140,4 +144,4 @@ class SqliteStore:
                 self._file.create()
             finally:
                 self._home.queue.release()
-        self._ready = True
+        self._identity = self._file.identity()

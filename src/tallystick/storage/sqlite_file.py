@@ -107,6 +107,14 @@ class SqliteFile:
     def is_new(self) -> bool:
         return not self.path.exists() or self.path.stat().st_size == 0
 
+    def identity(self) -> tuple[int, int] | None:
+        """Which file lies in the store's place now; None if there is none to be seen."""
+        try:
+            about = self.path.stat()
+        except OSError:
+            return None
+        return about.st_dev, about.st_ino
+
     def create(self) -> None:
         """Make an empty file ours; the caller holds the write queue, and another process may have been faster."""
         # It takes its mode from the lock file beside it, so at no moment can others read it.
