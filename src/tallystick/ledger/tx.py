@@ -7,10 +7,10 @@ turn each event into rows inside the same transaction. Only leases and presence 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
-from tallystick.kernel.caller import Process, ProcessState
+from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
 from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
 from tallystick.kernel.errors import InternalFault
@@ -156,3 +156,5 @@ class World:
     machine_id: str
     projections: Mapping[str, Sequence[Projection]]
     offers: Mapping[type, object]
+    last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])
+    """When a caller was last seen in a room, as the store said; it spares most calls a look at it."""
