@@ -95,15 +95,14 @@ def from_sqlite(wrong: Exception, path: Path, *, seconds: float = 5, reading: bo
 
 def _cannot_open(wrong: Exception, path: Path) -> TallyError:
     """SQLite does not say why; the file system does."""
-    if not os.access(path.parent, os.R_OK | os.W_OK | os.X_OK):
-        if path.parent.exists():
-            return StoreReadOnly(f"{path.parent} cannot be written to.")
-    elif path.is_dir():
+    use = os.R_OK | os.W_OK
+    for place, needed in ((path.parent, use | os.X_OK), (path, use)):
+        if not os.access(place, os.F_OK):
+            return StoreGone(f"{place} is not there any more; nothing was changed.")
+        if not os.access(place, needed):
+            return StoreReadOnly(f"{place} cannot be written to.")
+    if path.is_dir():
         return NotOurFile(f"{path} is a directory, not a database.")
-    elif path.exists() and not os.access(path, os.R_OK | os.W_OK):
-        return StoreReadOnly(f"{path} cannot be written to.")
-    if not path.exists():
-        return StoreGone()
     return StoreUnreachable(f"{path} cannot be opened: {wrong}.")
 
 

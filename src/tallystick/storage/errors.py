@@ -14,7 +14,8 @@ InvalidInput
 ├── UnstorableValue
 └── InvalidDatabaseUrl
 Fault
-├── StoreReadOnly  NotOurFile  StoreDamaged  StoreTooNew  EngineTooOld  NetworkFilesystem  DiskFailed  DriverMissing
+├── StoreReadOnly  NotOurFile  StoreDamaged  StoreGone  StoreTooNew
+├── EngineTooOld  NetworkFilesystem  DiskFailed  DriverMissing
 ├── BadStatement  ConstraintBroken  WriteInRead
 └── TransactionOver  TransactionFailed  ForkedTransaction  NestedWrite  StoreClosed
 """

@@ -112,6 +112,7 @@ class SqliteStore:
                 self._copy(rows.connection, target)
             except apsw.Error as wrong:
                 target.unlink()
+                target.with_name(f"{target.name}-journal").unlink(missing_ok=True)
                 raise from_sqlite(wrong, target) from wrong
 
     @staticmethod
