@@ -20,6 +20,7 @@ from tallystick.kernel.errors import TallyError
 from tallystick.ledger import chain, reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
+from tallystick.storage.errors import BadStatement
 from tallystick.storage.mounts import Mount
 from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
@@ -28,6 +29,7 @@ from tallystick.storage.queries import Queries
 RECENT = 200
 """So many events of each room a quick look verifies."""
 
+NO_STORE = "no store yet: the first `tally join` creates it"
 WAKE_SECONDS = 2.0
 
 _SQL = Queries("tallystick.storage")
@@ -55,7 +57,11 @@ class Check:
 
 
 def has_store(settings: Settings) -> bool:
-    return bool(settings.database_url) or (settings.data_dir / FILE).exists()
+    try:
+        return bool(settings.database_url) or (settings.data_dir / FILE).exists()
+    except PermissionError:
+        # It cannot be told; opening it will say why.
+        return True
 
 
 @contextmanager
@@ -75,7 +81,7 @@ def examine(settings: Settings, *, deep: bool) -> Iterator[Check]:
         with closing(_opened(settings)) as store:
             yield from _store(store, deep=deep)
     else:
-        yield Check(name="store", found="no store yet: the first `tally join` creates it")
+        yield Check(name="store", found=NO_STORE)
     yield running(settings.data_dir)
 
 
@@ -110,11 +116,10 @@ def _store(store: Store, *, deep: bool) -> Iterator[Check]:
         facts = store.describe()
         yield from _engine(facts)
         name = "schema"
-        if pending := _pending(store):
-            found = f"{pending} migrations are missing"
-            yield Check(name=name, verdict=Verdict.WARN, found=found, fix="The next command that writes applies them.")
+        schema, pending = _schema(store)
+        yield schema
+        if pending:
             return
-        yield Check(name=name, found=f"{len(registry.schema())} migrations, all applied")
         name = "write lock"
         with store.write():
             yield Check(name=name, found="can be had")
@@ -142,10 +147,19 @@ def _engine(facts: dict[str, object]) -> Iterator[Check]:
         yield Check(name="file system", found=f"{kind}, local")
 
 
-def _pending(store: Store) -> int:
-    with store.read() as rows:
-        applied = dict(rows.all(_SQL["applied"], migrations.applied_migration))
-    return len(migrations.missing(registry.schema(), applied))
+def _schema(store: Store) -> tuple[Check, int]:
+    """What the store's tables were made by, and how many migrations they lack."""
+    known = registry.schema()
+    try:
+        with store.read() as rows:
+            applied = dict(rows.all(_SQL["applied"], migrations.applied_migration))
+    except BadStatement:
+        # Not even the table of migrations is there: a database that nobody has used yet.
+        return Check(name="schema", found=NO_STORE), len(known)
+    if pending := len(migrations.missing(known, applied)):
+        fix = "The next command applies them."
+        return Check(name="schema", verdict=Verdict.WARN, found=f"{pending} migrations are missing", fix=fix), pending
+    return Check(name="schema", found=f"{len(known)} migrations, all applied"), 0
 
 
 def _wake(store: Store, room_id: str) -> Check:

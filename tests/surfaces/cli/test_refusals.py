@@ -91,3 +91,13 @@ def test_the_traceback_goes_to_the_log_of_an_existing_store(
 
     assert "ZeroDivisionError: at noon" in (tmp_path / "tally.log").read_text("utf-8")
     assert f"{tmp_path}/tally.log" in capsys.readouterr().err
+
+
+def test_the_traceback_is_shown_to_those_who_asked_for_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TALLYSTICK_DATA_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("TALLYSTICK_DEBUG", "1")
+    _raising(ZeroDivisionError("at noon"), as_json=False)
+
+    assert "ZeroDivisionError: at noon" in capsys.readouterr().err

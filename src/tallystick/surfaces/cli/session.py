@@ -49,13 +49,11 @@ class Session:
 
     @cached_property
     def caller(self) -> Caller:
-        from getpass import getuser
-
         from tallystick.harnesses import identity, processes
 
         pid = os.getpid()
         return identity.resolve(
-            os.environ, pid=pid, user=getuser(), tty=processes.terminal(pid), surface="cli", explicit=self.agent
+            os.environ, pid=pid, user=user(), tty=processes.terminal(pid), surface="cli", explicit=self.agent
         )
 
     @property
@@ -117,6 +115,15 @@ class Session:
         if self.as_json:
             print(output.envelope(self.command, data), flush=True)
         return self.as_json
+
+
+def user() -> str:
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (KeyError, OSError):  # A user without an account, as in many containers.
+        return str(os.getuid())
 
 
 def absolute(path: str | None) -> str:

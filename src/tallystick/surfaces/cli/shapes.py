@@ -42,7 +42,7 @@ def _field(name: str, schema: JsonSchema, defs: JsonSchema, *, required: bool) -
     many = plain.get("type") == "array" and _kind(name, resolved(plain["items"], defs)) != "json"
     inner = resolved(plain["items"], defs) if many else plain
     kind = _kind(name, inner)
-    field: Field = {"name": name, "kind": kind, "help": _help(schema, plain)}
+    field: Field = {"name": name, "kind": kind, "help": _help(schema, plain, defs)}
     if required:
         field["required"] = True
     if many:
@@ -54,9 +54,10 @@ def _field(name: str, schema: JsonSchema, defs: JsonSchema, *, required: bool) -
     return field
 
 
-def _help(schema: JsonSchema, plain: JsonSchema) -> str:
+def _help(schema: JsonSchema, plain: JsonSchema, defs: JsonSchema) -> str:
     text = schema.get("description") or plain.get("description", "")
-    return f"{text} Keys: {', '.join(plain['properties'])}." if "properties" in plain else text
+    inner = resolved(plain.get("items", plain), defs)
+    return f"{text} Keys: {', '.join(inner['properties'])}." if "properties" in inner else text
 
 
 def _kind(name: str, schema: JsonSchema) -> Kind:
