@@ -178,6 +178,8 @@ def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
     if problems:
         fix = "Run `tally verify` for the first bad event of each room, then restore a backup taken before it."
         return Check(name="ledger", verdict=Verdict.BAD, found="; ".join(problems), fix=fix)
+    if deep:
+        chain.check_engine(tx)
     part = "every event" if deep else f"the latest {RECENT} events of each"
     return Check(name="ledger", found=f"{len(rooms)} rooms, {part} as it was written")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tallystick.kernel.envelope import GENESIS, Event
 from tallystick.ledger.tx import SQL, Head, Tx
+from tallystick.storage.errors import StoreDamaged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ def flaw(event: Event, seq: int, prev_hash: str) -> str:
         return "prev_hash is not the hash of the event before"
     try:
         seal = event.seal()
-    except (TypeError, ValueError, OverflowError, AttributeError):
+    except (TypeError, ValueError, OverflowError, OSError, AttributeError):
         return "the event holds what Tallystick never writes"  # such as a time beyond the calendar
     return "" if event.hash == seal else "the event was changed after it was written"
 
@@ -41,6 +42,17 @@ def check(room_id: str, events: Iterable[Event], head: Head | None) -> Verdict:
         problem = f"the ledger ends at seq {seq}, but seq {head.seq} was acknowledged"
         return Verdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
     return Verdict(room_id=room_id, events=seq, hash=last)
+
+
+def check_engine(tx: Tx) -> None:
+    """Refuse a store in which the engine itself finds damage: a broken index hides events that are all there."""
+    found = tx.all(SQL["engine_problems"], _problem)
+    if found:
+        raise StoreDamaged(f"The database is damaged: {found[0]}.", problems=found)
+
+
+def _problem(*, problem: str) -> str:
+    return problem
 
 
 def verify(tx: Tx, room_id: str) -> Verdict:

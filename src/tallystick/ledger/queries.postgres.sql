@@ -3,3 +3,6 @@ SELECT seq, hash, ts FROM heads WHERE room_id = :room_id FOR UPDATE
 
 -- lock_all --
 SELECT room_id FROM heads ORDER BY room_id FOR UPDATE
+
+-- engine_problems -- PostgreSQL looks after its own pages and says so when it cannot
+SELECT '' AS problem WHERE 1 = 0

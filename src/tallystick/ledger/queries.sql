@@ -50,3 +50,6 @@ SELECT seq FROM events WHERE room_id = :room_id AND ts <= :ts ORDER BY ts DESC, 
 -- whole -- a room from the start, for verify, export and rebuild
 SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
 FROM events WHERE room_id = :room_id ORDER BY seq
+
+-- engine_problems -- what the engine finds wrong with its own pages and indexes
+SELECT integrity_check AS problem FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 20
