@@ -154,7 +154,7 @@ def from_postgres(wrong: Exception, *, reading: bool = False) -> TallyError:
 
     if not isinstance(wrong, psycopg.Error):
         return from_binding(wrong)
-    reason = (wrong.diag.message_primary or str(wrong)).strip().rstrip(".")
+    reason = (wrong.diag.message_primary or str(wrong).strip()).partition("\n")[0].rstrip(".")
     state = wrong.sqlstate or ""
     if state == "25006" and reading:
         return WriteInRead()

@@ -125,6 +125,11 @@ class ThreadQueue:
         self._state = threading.Lock()
         self._waiting: deque[tuple[threading.Lock, int]] = deque()
 
+    @property
+    def length(self) -> int:
+        """How many wait at this moment."""
+        return len(self._waiting)
+
     def acquire(self, timeout: float) -> bool:
         if not self._waiting and self._lock.acquire(blocking=False):
             self._owner = threading.get_ident()

@@ -1,0 +1,63 @@
+"""A network between us and PostgreSQL that breaks when told to."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+
+class FlakyNetwork:
+    """Forwards connections; cuts each one whose client sends `word`, either before or after the server has seen it."""
+
+    def __init__(self, url: str) -> None:
+        parts = conninfo_to_dict(url)
+        self._server = f"{parts['host']}/.s.PGSQL.{parts.get('port') or 5432}"
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self._ends: list[socket.socket] = []
+        self.before = self.after = b""
+        self.url = make_conninfo(url, host="127.0.0.1", port=self._door.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Break every connection there is; new ones work."""
+        while self._ends:
+            end = self._ends.pop()
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        self._door.shutdown(socket.SHUT_RDWR)
+        self._door.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._server)
+                self._ends += [client, server]
+                threading.Thread(target=self._upwards, args=(client, server), daemon=True).start()
+                threading.Thread(target=self._downwards, args=(server, client), daemon=True).start()
+
+    def _upwards(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while data := client.recv(65536):
+                if self.before and self.before in data:
+                    self.cut()
+                    return
+                if self.after and self.after in data:
+                    # The server answers, and the answer goes nowhere.
+                    client.shutdown(socket.SHUT_WR)
+                server.sendall(data)
+            server.shutdown(socket.SHUT_WR)
+
+    def _downwards(self, server: socket.socket, client: socket.socket) -> None:
+        with suppress(OSError):
+            while data := server.recv(65536):
+                client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
