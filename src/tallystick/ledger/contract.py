@@ -42,7 +42,7 @@ class Envelope(Answer):
 
     @classmethod
     def of(cls, event: Event) -> Envelope:
-        return cls.model_construct(None, **event.wire())
+        return cls.model_validate(event.wire())
 
 
 class Cursor(Ask):

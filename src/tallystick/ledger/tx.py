@@ -108,7 +108,8 @@ class Tx:
     def place(self, event: Event) -> None:
         """Store a sealed event as its room's newest: one just decided, or one being imported."""
         room_id, seq, seal, ts = event.room_id, event.seq, event.hash, event.ts
-        self.run(
+        rows = self._write
+        rows.run(
             SQL["append"],
             room_id=room_id,
             seq=seq,
@@ -122,10 +123,10 @@ class Tx:
             hash=seal,
             v=event.v,
         )
-        self.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
+        rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
         self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts)
         self.project(event)
-        self._write.wake(room_id)
+        rows.wake(room_id)
 
     def project(self, event: Event) -> None:
         for fold in self.world.projections.get(event.kind, ()):

@@ -236,7 +236,7 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
 
 class RoomDoors:
     def check_open(self, tx: Tx, room_id: str) -> None:
-        queries.open_room(tx, room_id)
+        queries.check_open(tx, room_id)
 
 
 CAPABILITY = Capability(
