@@ -25,6 +25,11 @@ class Ask(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    @property
+    def also_locks(self) -> tuple[str, ...]:
+        """The rooms besides its own that a write may touch."""
+        return ()
+
 
 class Answer(BaseModel):
     """The result of an operation."""
