@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 NewId: TypeAlias = Callable[[], str]
 
 
 def new_id() -> str:
+    return str(_uuid7()())
+
+
+@cache
+def _uuid7() -> Callable[[], object]:
     import uuid_utils  # Late: who only needs `digest` to know itself should start without it.
 
-    return str(uuid_utils.uuid7())
+    return uuid_utils.uuid7
 
 
 def digest(*parts: str, length: int = 8) -> str:
