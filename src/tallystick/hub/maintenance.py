@@ -9,24 +9,36 @@ from pathlib import Path
 
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
+from tallystick.ledger import chain, reading, transfer
 from tallystick.ledger import rebuild as folding
-from tallystick.ledger import transfer
+from tallystick.ledger.errors import LedgerDamaged
+from tallystick.ledger.tx import Tx
 from tallystick.storage.sqlite import SqliteStore
 
 
 def rebuild(hub: Hub) -> int:
     """Replace every projection by what the ledger says; returns the number of events folded."""
     with hub.writing() as tx:
+        _refuse_damage(tx, reading.lock_every_room(tx))
         return folding.rebuild(tx, registry.tables())
 
 
 def check(hub: Hub) -> list[str]:
     """The projection tables that differ from a fresh fold of the ledger; changes nothing."""
     with hub.reading() as live, scratch(hub) as folded:
+        _refuse_damage(live, reading.every_room(live))
         with folded.writing() as tx:
             transfer.import_(tx, transfer.export(live))
         with folded.reading() as tx:
             return folding.differences(live, tx, registry.tables())
+
+
+def _refuse_damage(tx: Tx, rooms: Iterable[str]) -> None:
+    """Nothing is folded from a ledger that does not verify: the projections may be all that is left of the truth."""
+    for room_id in rooms:
+        verdict = chain.verify(tx, room_id)
+        if verdict.bad_seq:
+            raise LedgerDamaged(f"Room {room_id}, event {verdict.bad_seq}: {verdict.problem}.", room_id=room_id)
 
 
 @contextmanager

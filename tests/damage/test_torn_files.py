@@ -1,0 +1,132 @@
+"""Files that were cut, flipped or left behind: refused or repaired, and never a wrong answer that nobody notices."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tallystick.kernel.errors import Fault
+from tests.damage.house import House
+from tests.damage.writer import leave_a_log
+
+DAMAGE = {"store_damaged", "not_our_file", "disk_failed"}
+
+
+def outcome(house: House) -> str:
+    """How a damaged store answers: `whole`, `caught` by verification, or the code of its refusal."""
+    try:
+        with house.hub() as hub:
+            flaws = house.flaws(hub)
+            assert flaws or house.read(hub) == house.words, "a wrong answer that verification does not see"
+    except Fault as fault:
+        return fault.code if fault.advice else "no hint"
+    return "caught" if flaws else "whole"
+
+
+def settle(house: House) -> None:
+    """Move everything from the log into the database."""
+    with house.foreign() as connection:
+        connection.pragma("wal_checkpoint", "truncate")
+
+
+def flipped(sound: bytes, at: int, bit: int) -> bytes:
+    return sound[:at] + bytes([sound[at] ^ 1 << bit]) + sound[at + 1 :]
+
+
+@pytest.mark.parametrize("kept", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_a_database_that_was_cut_short_is_refused_or_caught(house: House, kept: float) -> None:
+    settle(house)
+    sound = house.database.read_bytes()
+    os.truncate(house.database, int(len(sound) * kept))
+
+    assert outcome(house) in DAMAGE | {"caught"}
+
+    house.database.write_bytes(sound)
+    house.assert_whole()
+
+
+def test_one_flipped_bit_anywhere_is_refused_or_caught_or_changes_nothing(house: House, tmp_path: Path) -> None:
+    settle(house)
+    sound, dice = house.database.read_bytes(), random.Random(11)
+    seen: Counter[str] = Counter()
+    for number in range(100):
+        damaged = House(tmp_path / str(number), house.room_id, list(house.words))
+        damaged.folder.mkdir()
+        damaged.database.write_bytes(flipped(sound, dice.randrange(len(sound)), dice.randrange(8)))
+
+        seen[outcome(damaged)] += 1
+
+        shutil.rmtree(damaged.folder)
+    assert set(seen) <= DAMAGE | {"caught", "whole"}
+    assert min(seen["caught"], seen["whole"]) > 0
+
+
+def test_what_a_killed_process_had_acknowledged_is_there_afterwards(house: House) -> None:
+    leave_a_log(house)
+
+    house.assert_whole()
+
+
+def test_a_log_that_was_cut_short_leaves_a_sound_beginning(house: House) -> None:
+    settled = len(house.words)
+    leave_a_log(house)
+    os.truncate(house.log, house.log.stat().st_size // 2)
+
+    with house.hub() as hub:
+        left = house.read(hub)
+        assert house.flaws(hub) == []
+
+    assert settled <= len(left) < len(house.words)
+    assert left == house.words[: len(left)]
+
+
+def test_a_log_that_was_deleted_leaves_what_was_settled(house: House) -> None:
+    settled = list(house.words)
+    leave_a_log(house)
+    house.log.unlink()
+
+    with house.hub() as hub:
+        assert (house.read(hub), house.flaws(hub)) == (settled, [])
+
+
+def test_a_flipped_bit_in_the_log_leaves_a_sound_beginning(house: House, tmp_path: Path) -> None:
+    leave_a_log(house)
+    database, log, dice = house.database.read_bytes(), house.log.read_bytes(), random.Random(5)
+    for number in range(20):
+        damaged = House(tmp_path / str(number), house.room_id)
+        damaged.folder.mkdir()
+        damaged.database.write_bytes(database)
+        damaged.log.write_bytes(flipped(log, dice.randrange(len(log)), dice.randrange(8)))
+
+        with damaged.hub() as hub:
+            left = damaged.read(hub)
+            assert (left, damaged.flaws(hub)) == (house.words[: len(left)], [])
+
+
+def test_an_old_copy_of_the_database_under_a_newer_log_is_refused_or_caught(house: House) -> None:
+    settle(house)
+    old = house.database.read_bytes()
+    with house.hub() as hub:
+        for _ in range(60):
+            house.append(hub, 2000)
+    settle(house)
+    leave_a_log(house, events=5)
+    house.database.write_bytes(old)
+
+    assert outcome(house) in DAMAGE | {"caught"}
+
+
+def test_a_log_without_its_database_is_refused_instead_of_dropped(house: House) -> None:
+    leave_a_log(house)
+    away = house.database.rename(house.folder / "away")
+
+    assert outcome(house) == "store_damaged"
+    assert house.tally("join", "/").is_refusal(4, "store_damaged")
+
+    away.rename(house.database)
+    house.assert_whole()
