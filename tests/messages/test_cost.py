@@ -22,6 +22,8 @@ VALUES: dict[str, Value] = {
     "kind": "chat.message",
     "emoji": "e",
     "seq": 1,
+    "first": 1,
+    "last": 2,
     "cutoff": 1,
     "limit": 10,
 }

@@ -11,6 +11,7 @@ import pytest
 
 from tallystick.capabilities.messages import errors
 from tallystick.kernel.errors import InvalidInput, NotAllowed, NotFound, Unavailable, every_error
+from tests.frame.checkout import ROOT
 from tests.messages.talk import ask_attention, elsewhere, inbox, notify, principal, say
 from tests.scene import Actor, Row, Scene, refused
 
@@ -230,3 +231,10 @@ def test_every_refusal_about_messages_says_what_to_do_next() -> None:
     ours = [error for error in every_error() if error.__module__ == errors.__name__]
     assert len(ours) == 10
     assert [error.code for error in ours if not error.hint or not error.__doc__] == []
+
+
+def test_the_documents_say_what_an_authors_name_is_worth_under_local_trust() -> None:
+    page = (ROOT / "docs" / "decisions" / "0005-the-user-principal.md").read_text("utf-8")
+    said = " ".join(page.split())
+    assert "whoever can open the store's file is trusted" in said
+    assert "a hint about who spoke and not a security boundary" in said

@@ -90,7 +90,7 @@ class ReadInbox(Ask):
     limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
 
 
-class Reaction(Answer):
+class ReactionView(Answer):
     actor_id: str
     emoji: str
 
@@ -105,7 +105,7 @@ class Received(Answer):
     acked_at: Moment | None
     source_available: bool | None
     """For a relayed message: whether its source can be opened here."""
-    reactions: list[Reaction]
+    reactions: list[ReactionView]
 
 
 class Awaiting(Answer):

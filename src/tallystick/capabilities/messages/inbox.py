@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import overdue, queries
-from tallystick.capabilities.messages.contract import Awaiting, InboxView, ReadInbox, Received
+from tallystick.capabilities.messages.contract import Awaiting, InboxView, ReactionView, ReadInbox, Received
 from tallystick.capabilities.messages.model import Letter
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -42,7 +43,7 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     letters = found[: ask.limit]
     return InboxView(
         actor_id=actor_id,
-        messages=[_received(tx, letter, counts.read_seq) for letter in letters],
+        messages=_received(tx, letters, counts.read_seq) if letters else [],
         cursor=letters[-1].event.seq if letters else start,
         more=len(found) > ask.limit,
         read_seq=counts.read_seq,
@@ -52,16 +53,24 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     )
 
 
-def _received(tx: Tx, letter: Letter, read_seq: int) -> Received:
-    event = letter.event
-    return Received(
-        event=Envelope.of(event),
-        read=event.seq <= read_seq,
-        needs_ack=letter.needs_ack and letter.acked_at is None,
-        acked_at=letter.acked_at,
-        source_available=_source_available(tx, event),
-        reactions=queries.reactions(tx, event.room_id, event.seq),
-    )
+def _received(tx: Tx, letters: Sequence[Letter], read_seq: int) -> list[Received]:
+    first, last = letters[0].event, letters[-1].event
+    reactions = queries.reactions(tx, first.room_id, first.seq, last.seq)
+    return [
+        Received(
+            event=Envelope.of(letter.event),
+            read=letter.event.seq <= read_seq,
+            needs_ack=letter.needs_ack and letter.acked_at is None,
+            acked_at=letter.acked_at,
+            source_available=_source_available(tx, letter.event),
+            reactions=[
+                ReactionView(actor_id=reaction.actor_id, emoji=reaction.emoji)
+                for reaction in reactions
+                if reaction.seq == letter.event.seq
+            ],
+        )
+        for letter in letters
+    ]
 
 
 def _source_available(tx: Tx, event: Event) -> bool | None:

@@ -85,6 +85,14 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    seq: int
+    """Of the event it is about."""
+    actor_id: str
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
     """What a client_id was used for."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.messages.contract import Reaction
-from tallystick.capabilities.messages.model import Attention, Delivery, Inbox, Letter, Listener, Sending
+from tallystick.capabilities.messages.model import Attention, Delivery, Inbox, Letter, Listener, Reaction, Sending
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -58,8 +57,9 @@ def sending(tx: Tx, room_id: str, sender: str, client_id: str | None) -> Sending
     return tx.one(SQL["sending"], Sending, room_id=room_id, sender=sender, client_id=client_id)
 
 
-def reactions(tx: Tx, room_id: str, seq: int) -> list[Reaction]:
-    return tx.all(SQL["reactions"], Reaction, room_id=room_id, seq=seq)
+def reactions(tx: Tx, room_id: str, first: int, last: int) -> list[Reaction]:
+    """The reactions to the events of a range."""
+    return tx.all(SQL["reactions"], Reaction, room_id=room_id, first=first, last=last)
 
 
 def reacted(tx: Tx, room_id: str, seq: int, actor_id: str, emoji: str) -> bool:

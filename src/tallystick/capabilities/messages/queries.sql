@@ -79,11 +79,12 @@ ON CONFLICT (room_id, sender, client_id) DO UPDATE SET
     digest = excluded.digest, seq = excluded.seq, sent_at = excluded.sent_at
 
 -- reaction --
-SELECT actor_id, emoji FROM reactions
+SELECT seq, actor_id, emoji FROM reactions
 WHERE room_id = :room_id AND seq = :seq AND actor_id = :actor_id AND emoji = :emoji
 
 -- reactions --
-SELECT actor_id, emoji FROM reactions WHERE room_id = :room_id AND seq = :seq ORDER BY actor_id, emoji
+SELECT seq, actor_id, emoji FROM reactions
+WHERE room_id = :room_id AND seq >= :first AND seq <= :last ORDER BY seq, actor_id, emoji
 
 -- react --
 INSERT INTO reactions (room_id, seq, actor_id, emoji) VALUES (:room_id, :seq, :actor_id, :emoji)

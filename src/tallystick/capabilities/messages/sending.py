@@ -9,7 +9,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
-from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.errors import RoomClosed
 from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import bodies, reading
@@ -23,7 +23,8 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
     known = queries.sending(tx, room.room_id, author.principal, client_id)
     if known and rules.check_replay(known, data, now=tx.now):
         return _sent(reading.event_at(tx, room.room_id, known.seq), replayed=True)
-    rooms.open_room(tx, room.room_id)
+    if room.closed_at is not None:
+        raise RoomClosed(room_id=room.room_id)
     if reply_to := cast("str | None", data.get("reply_to")):
         reading.event_by_id(tx, room.room_id, reply_to)
     recipients = rules.recipients(members, cast("list[str]", data["to"]), author.principal)

@@ -5,5 +5,7 @@ CREATE VIRTUAL TABLE texts USING fts5 (
     author UNINDEXED,
     ts UNINDEXED,
     words,
+    detail = column,
+    columnsize = 0,
     tokenize = 'ascii tokenchars ''-'''
 );

@@ -1,0 +1,83 @@
+"""The pure decisions about messages, without a store."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick.capabilities.agents.model import Member, Role
+from tallystick.capabilities.messages import rules
+from tallystick.capabilities.messages.errors import DuplicateListener, UnknownRecipient
+from tallystick.capabilities.messages.model import Listener, Sending
+from tallystick.kernel.caller import ProcessState, SessionKind
+from tests.scene import refused
+
+NAMES = ["ada", "bob", "cyd", "human:eve:pts1", "human:eve:pts2"]
+TOKENS = [*NAMES, "@all", "@peers", "@foreman", "@user", "user", "nobody", "@nobody"]
+
+
+def member(name: str, role: Role) -> Member:
+    return Member(
+        agent_id=name,
+        name=name,
+        role=role,
+        harness="",
+        scope_key="",
+        ordinal=0,
+        joined_at=0,
+        last_seen_at=0,
+        session=SessionKind.NAMED,
+        process=None,
+        process_state=ProcessState.UNKNOWN,
+    )
+
+
+teams = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(Role)).map(
+    lambda team: [member(name, role) for name, role in team.items()]
+)
+
+
+@given(teams, st.lists(st.sampled_from(TOKENS), max_size=4), st.sampled_from(["ada", "user", "svc:ci"]))
+def test_recipients_are_sorted_principals_of_the_room_without_an_unnamed_sender(
+    team: list[Member], to: list[str], sender: str
+) -> None:
+    everyone = {"user", *(each.agent_id for each in team if not each.agent_id.startswith("human:"))}
+    try:
+        found = rules.recipients(team, to, sender)
+    except UnknownRecipient:
+        return
+    assert found == sorted(set(found))
+    assert set(found) <= everyone
+    named = {"user" if token == "@user" or token.startswith("human:") else token for token in to}
+    assert sender not in found or sender in named
+
+
+@given(teams, st.lists(st.sampled_from(TOKENS), max_size=4), st.sampled_from(TOKENS))
+def test_another_token_never_reaches_fewer(team: list[Member], to: list[str], more: str) -> None:
+    try:
+        fewer = set(rules.recipients(team, to or ["@user"], "svc:ci"))
+        wider = set(rules.recipients(team, [*(to or ["@user"]), more], "svc:ci"))
+    except UnknownRecipient:
+        return
+    assert fewer <= wider
+
+
+def test_a_client_id_is_remembered_to_the_millisecond() -> None:
+    data = {"text": "x", "client_id": "c", "client_ts": "then", "recipients": ["bob"]}
+    sending = Sending(digest=rules.fingerprint({"text": "x", "client_id": "c"}), seq=1, sent_at=1000)
+    assert rules.check_replay(sending, data, now=1000 + rules.REPLAY_MS - 1) is True
+    assert rules.check_replay(sending, {**data, "text": "y"}, now=1000 + rules.REPLAY_MS) is False
+    assert rules.check_replay(None, data, now=1000) is False
+    with refused("client_id_conflict"):
+        rules.check_replay(sending, {**data, "text": "y"}, now=1000)
+
+
+@given(st.integers(0, 200), st.sampled_from(ProcessState))
+def test_a_listener_bars_others_exactly_while_it_lives(now: int, process: ProcessState) -> None:
+    listener = Listener(heard_seq=0, listener_id="l", since=50, until=150, process=None)
+    try:
+        rules.check_listener(listener, process, now=now)
+        barred = False
+    except DuplicateListener:
+        barred = True
+    assert barred == (50 <= now < 150 and process is not ProcessState.GONE)
