@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from os import stat
 from pathlib import Path
 from typing import cast
 
@@ -57,7 +58,8 @@ class SqliteStore:
             queue=WriteQueue(path, busy_timeout_ms / 1000),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
-        self._identity: tuple[int, int] | None = None
+        self._name = str(path)
+        self._inode = self._device = 0
 
     def read(self) -> SqliteRead:
         self._check()
@@ -131,10 +133,15 @@ class SqliteStore:
 
     def _check(self) -> None:
         """Refuse once the file is not the one we opened: what is written to a deleted file is lost with it."""
-        if self._identity is None:
-            self._prepare()
-        elif self._identity != self._file.identity():
-            raise StoreGone(f"{self._file.path} was moved, deleted or replaced while in use; nothing was changed.")
+        try:
+            about = stat(self._name)  # noqa: PTH116 - for every transaction, at half the price
+            if about.st_ino == self._inode and about.st_dev == self._device:
+                return
+        except OSError:
+            pass
+        if self._inode:
+            raise StoreGone(f"{self._name} was moved, deleted or replaced while in use; nothing was changed.")
+        self._prepare()
 
     def _prepare(self) -> None:
         """Check the place and create the store if there is none; may run in several threads at once."""
@@ -145,4 +152,6 @@ class SqliteStore:
                 self._file.create()
             finally:
                 self._home.queue.release()
-        self._identity = self._file.identity()
+        with os_errors(self._file.path):
+            about = self._file.path.stat()
+        self._inode, self._device = about.st_ino, about.st_dev

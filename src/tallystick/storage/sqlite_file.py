@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,14 +106,6 @@ class SqliteFile:
     @property
     def is_new(self) -> bool:
         return not self.path.exists() or self.path.stat().st_size == 0
-
-    def identity(self) -> tuple[int, int] | None:
-        """Which file lies in the store's place now; None if there is none to be seen."""
-        try:
-            about = os.stat(self.path)  # noqa: PTH116 - asked for every transaction, and twice as fast
-        except OSError:
-            return None
-        return about.st_dev, about.st_ino
 
     def create(self) -> None:
         """Make an empty file ours; the caller holds the write queue, and another process may have been faster."""

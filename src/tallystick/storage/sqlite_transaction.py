@@ -167,11 +167,12 @@ class SqliteWrite(SqliteRead):
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        self._home.queue.acquire()
+        queue = self._home.queue
+        queue.acquire()
         try:
             self._begin(self._home.writers, "BEGIN IMMEDIATE")
         except BaseException:
-            self._home.queue.release()
+            queue.release()
             raise
         return self
 
@@ -184,7 +185,7 @@ class SqliteWrite(SqliteRead):
         self._end()
         try:
             if kind is None and last is not ended.failed:
-                self._session.execute("COMMIT")
+                last("COMMIT", {})
                 committed = True
         except apsw.Error as wrong:
             raise home.file.error(wrong) from wrong

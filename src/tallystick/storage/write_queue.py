@@ -7,12 +7,12 @@ writers do not hand over after every transaction. SQLite's lock remains the one 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
-import time
 from collections import deque
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
+from time import monotonic, sleep
 
 from tallystick.storage import forks
 from tallystick.storage.driver_errors import busy, os_errors
@@ -26,14 +26,10 @@ SHORTEST_NAP, LONGEST_NAP = 0.0001, 0.002
 
 def _try_lock(fd: int) -> bool:
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def _unlock(fd: int) -> None:
-    fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 class WriteQueue:
@@ -53,18 +49,18 @@ class WriteQueue:
 
     def acquire(self) -> None:
         """Become the only writer, or raise `StoreBusy` when that takes too long."""
-        now = time.monotonic()
+        asked = monotonic()
         if not self._threads.acquire(self._patience):
             raise StoreBusy(f"Another thread of this process has been writing for {self._patience:g} s.")
         try:
-            if now >= self._slice_ends or not _try_lock(self._writer):
-                self._queue(now + self._patience)
+            if monotonic() >= self._slice_ends or not _try_lock(self._writer):
+                self._queue(asked + self._patience)
         except BaseException:
             self._threads.release()
             raise
 
     def release(self) -> None:
-        _unlock(self._writer)
+        flock(self._writer, LOCK_UN)
         self._threads.release()
 
     def close(self) -> None:
@@ -77,18 +73,18 @@ class WriteQueue:
 
     def _queue(self, deadline: float) -> None:
         line = self._line or self._open()
-        if not line.enter(deadline - time.monotonic()):
+        if not line.enter(deadline - monotonic()):
             raise self._busy()
         try:
             nap = SHORTEST_NAP
             while not _try_lock(self._writer):
-                if time.monotonic() >= deadline:
+                if monotonic() >= deadline:
                     raise self._busy()
-                time.sleep(nap)
+                sleep(nap)
                 nap = min(nap * 1.05, LONGEST_NAP)
         finally:
             line.leave()
-        self._slice_ends = time.monotonic() + SLICE
+        self._slice_ends = monotonic() + SLICE
 
     def _open(self) -> FileLine:
         if self._closed:
@@ -215,7 +211,7 @@ class FileLine:
         return not self._withdraw()
 
     def leave(self) -> None:
-        _unlock(self.fd)
+        flock(self.fd, LOCK_UN)
 
     def close(self) -> None:
         self._closed = True
@@ -242,11 +238,11 @@ class FileLine:
             if self._closed:
                 os.close(self.fd)
                 return
-            fcntl.flock(self.fd, fcntl.LOCK_EX)
+            flock(self.fd, LOCK_EX)
             with self._state:
                 self._waiting = False
                 if self._wanted:
                     self._wanted = False
                     self._granted.release()
                 else:
-                    _unlock(self.fd)
+                    flock(self.fd, LOCK_UN)
