@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, cast
 
+from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
 from tallystick.hub import asking, presence, registry, replies
+from tallystick.hub.blobs import BlobFolder
 from tallystick.hub.settings import Settings
 from tallystick.hub.writing import Direct, Grouped, Writer
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock
-from tallystick.kernel.errors import Refused
+from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.kernel.ids import NewId, new_id
-from tallystick.kernel.operation import Answer, Ask, Operation, Pending
+from tallystick.kernel.operation import Answer, Ask, Attendance, Operation, Pending
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
@@ -64,8 +67,18 @@ class Call:
     def run(self, tx: Tx) -> Answer | Pending[Answer]:
         return cast("Answer | Pending[Answer]", self.operation.run(tx, self.caller, self.ask, *self.more))
 
+    @property
+    def attendance(self) -> Attendance | None:
+        """What has to be written around this wait, if anything."""
+        found = self.operation.attendance
+        return found if found and found.wanted(self.ask) else None
+
     def write(self, tx: Tx) -> Answer | Pending[Answer]:
         """Run as the room's only writer; a keyed call that was done before only gives its answer again."""
+        if also := self.ask.also_locks:
+            # In one order for everybody, so that no two calls wait for each other in a circle.
+            for room_id in sorted({self.room_id or "", *also}):
+                tx.try_lock(room_id)
         if self.room_id:
             tx.lock(self.room_id)
         if self.key and (known := replies.recall(tx, self.key, self.operation)):
@@ -87,15 +100,17 @@ class Hub:
         process_state: Callable[[Process], ProcessState] = processes.state,
         machine_id: str | None = None,
         grouped: bool = False,
+        blobs: Path | None = None,
     ) -> None:
         self.store = store
+        self.blobs = BlobFolder(blobs)
         self.world = World(
             clock=clock,
             new_id=new_id,
             process_state=process_state,
             machine_id=machine_id or processes.machine_id(),
             projections=registry.projections(),
-            offers=registry.offers(),
+            offers={**registry.offers(), Files: self.blobs},
         )
         self.writer: Writer = Grouped(store, self.world) if grouped else Direct(store, self.world)
 
@@ -108,7 +123,7 @@ class Hub:
             allow_network_fs=settings.allow_network_fs,
         )
         store.migrate(registry.schema())
-        return cls(store, grouped=grouped)
+        return cls(store, grouped=grouped, blobs=settings.data_dir / "blobs")
 
     def close(self) -> None:
         self.writer.close()
@@ -158,7 +173,7 @@ class Hub:
         self, call: Call, job: Callable[[Tx], Answer | Pending[Answer]] | None = None
     ) -> Answer | Pending[Answer]:
         try:
-            return self.writer.run(job or call.write, call.room_id)
+            return self.writer.run(job or call.write, call.room_id, call.ask.also_locks)
         except Refused:
             # A refused call changed nothing, yet it shows that the caller is there.
             self.touch(call)
@@ -181,6 +196,18 @@ class Hub:
         return self.write(call, lambda tx: found if interest and interest.stopped() else call.write(tx))
 
     def _wait(self, call: Call, interest: Interest) -> Answer:
+        attendance = call.attendance
+        if attendance is None:
+            return self._look_until(call, interest)
+        token = self.writer.run(lambda tx: attendance.begin(tx, call.caller, call.ask), call.room_id)
+        try:
+            return self._look_until(call, interest)
+        finally:
+            # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
+            with suppress(Unavailable):
+                self.writer.run(lambda tx: attendance.end(tx, call.caller, call.ask, token), call.room_id)
+
+    def _look_until(self, call: Call, interest: Interest) -> Answer:
         """Look, and look again at every wake, until there is an answer or the time is up."""
         self.touch(call)
         started = time.monotonic()

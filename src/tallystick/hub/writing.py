@@ -1,21 +1,21 @@
 """How writes reach the store: one transaction each, or concurrent ones sharing a transaction (group commit).
 
 In a group every write runs in its own savepoint: one that is refused rolls back alone, and when the shared transaction
-itself fails, each write is tried again by itself.
+itself fails, each write is tried again by itself, or told to try again when the store is not to be had at all.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from tallystick.kernel.errors import Refused, TallyError, Unavailable
 from tallystick.ledger.tx import Tx, World
-from tallystick.storage.errors import OutcomeUnknown
+from tallystick.storage import forks
 from tallystick.storage.port import Store, Write
 
 T = TypeVar("T")
@@ -29,7 +29,9 @@ class HubClosed(Unavailable):
 
 
 class Writer(Protocol):
-    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T: ...
+    def run(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> T:
+        """Commit a job that writes to its room, and to the other rooms named."""
+        ...
 
     def close(self) -> None: ...
 
@@ -40,7 +42,12 @@ class Direct:
     def __init__(self, store: Store, world: World) -> None:
         self._store, self._world = store, world
 
-    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T:  # noqa: ARG002 - only a group orders its locks
+    def run(
+        self,
+        job: Callable[[Tx], T],
+        room_id: str | None,  # noqa: ARG002 - only a group orders its locks
+        also: Sequence[str] = (),  # noqa: ARG002
+    ) -> T:
         with self._store.write() as rows:
             return job(Tx(rows, self._world, writable=True))
 
@@ -51,7 +58,7 @@ class Direct:
 @dataclass
 class _Job(Generic[T]):
     run: Callable[[Tx], T]
-    room_id: str | None
+    rooms: Sequence[str]
     done: Future[T] = field(default_factory=Future)
     outcome: Callable[[], None] | None = None
 
@@ -61,26 +68,49 @@ class Grouped:
 
     def __init__(self, store: Store, world: World) -> None:
         self._store, self._world = store, world
-        self._jobs: queue.SimpleQueue[_Job[object] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, name="tally-commit", daemon=True)
         self._closed = False
-        self._thread.start()
+        self.on_commit: Callable[[int], None] = lambda _size: None
+        """Told the size of every group that was committed."""
+        self._start()
+        forks.attend(self)
 
-    def run(self, job: Callable[[Tx], T], room_id: str | None) -> T:
-        return self.submit(job, room_id).result()
+    def _start(self) -> None:
+        self._state = threading.Lock()
+        self._jobs: queue.SimpleQueue[_Job[object] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
 
-    def submit(self, job: Callable[[Tx], T], room_id: str | None) -> Future[T]:
-        if self._closed:
-            raise HubClosed
-        entry = _Job(job, room_id)
-        self._jobs.put(entry)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
+    def run(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> T:
+        return self.submit(job, room_id, also).result()
+
+    def submit(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> Future[T]:
+        entry = _Job(job, [room_id, *also] if room_id else also)
+        with self._state:
+            # Checked under the lock: what came after the end mark would never be served.
+            if self._closed:
+                raise HubClosed
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="tally-commit", daemon=True)
+                self._thread.start()
+            self._jobs.put(entry)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
         return entry.done
 
     def close(self) -> None:
         """Finish what was accepted, then stop."""
-        self._closed = True
-        self._jobs.put(None)
-        self._thread.join()
+        with self._state:
+            self._closed = True
+            self._jobs.put(None)
+        if self._thread:
+            self._thread.join()
+
+    def before_fork(self) -> None:
+        self._state.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._state.release()
+
+    def after_fork_in_child(self) -> None:
+        # The thread stayed behind in the parent, with everything that was accepted there.
+        self._start()
 
     def _serve(self) -> None:
         while True:
@@ -100,13 +130,14 @@ class Grouped:
         try:
             with self._store.write() as rows:
                 # One order for everybody, so that two hubs on one PostgreSQL never wait for each other in a circle.
-                for room_id in sorted({job.room_id for job in group if job.room_id}):
+                for room_id in sorted({room_id for job in group for room_id in job.rooms}):
                     Tx(rows, self._world, writable=True).try_lock(room_id)
                 for job in group:
                     self._attempt(rows, job)
         except TallyError as failed:
             self._separately(group, failed)
             return
+        self.on_commit(len(group))
         for job in group:
             if job.outcome:
                 job.outcome()
@@ -126,8 +157,8 @@ class Grouped:
             job.outcome = _teller(job.done.set_result, result)
 
     def _separately(self, group: list[_Job[object]], failed: TallyError) -> None:
-        """What failed together is tried one by one, unless it may already have been committed."""
-        if len(group) == 1 or isinstance(failed, OutcomeUnknown):
+        """What failed together is tried one by one, unless each would only wait for the same store again."""
+        if len(group) == 1 or isinstance(failed, Unavailable):
             for job in group:
                 job.done.set_exception(failed)
             return

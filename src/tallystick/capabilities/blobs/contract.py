@@ -1,0 +1,72 @@
+"""Inputs and results of `blobs.*`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tallystick.capabilities.blobs.model import Blob
+from tallystick.kernel.operation import Answer, Ask
+from tallystick.ledger.contract import RoomId
+
+INLINE_LIMIT = 256 * 1024
+ENCODED_LIMIT = (INLINE_LIMIT + 2) // 3 * 4
+
+MimeType = Annotated[
+    str,
+    Field(
+        max_length=100,
+        pattern=r"^[a-z0-9][a-z0-9.+_-]*/[a-z0-9][a-z0-9.+_-]*$",
+        description="What it is, such as text/plain or image/png.",
+    ),
+]
+BlobName = Annotated[
+    str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f/\\]*$", description="A file name to show; no path.")
+]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="The SHA-256 of the content, in hex.")]
+
+
+class DescribeBlob(Ask):
+    """What the uploader says about a content."""
+
+    room_id: RoomId
+    mime_type: MimeType = "application/octet-stream"
+    name: BlobName = ""
+
+
+class PutBlob(DescribeBlob):
+    content_base64: Annotated[
+        str, Field(max_length=ENCODED_LIMIT, description="At most 256 KiB of content, in base64; more goes over HTTP.")
+    ]
+
+
+class GetBlob(Ask):
+    room_id: RoomId
+    sha256: Sha256
+
+
+class BlobView(Answer):
+    sha256: str
+    path: str
+    """What an attachment's `path` says."""
+    size: int
+    mime_type: str
+    name: str
+    seq: int
+
+    @classmethod
+    def of(cls, blob: Blob) -> BlobView:
+        return cls(
+            sha256=blob.sha256,
+            path=f"blobs/{blob.sha256}",
+            size=blob.size,
+            mime_type=blob.mime_type,
+            name=blob.name,
+            seq=blob.seq,
+        )
+
+
+class BlobContent(Answer):
+    blob: BlobView
+    content_base64: str

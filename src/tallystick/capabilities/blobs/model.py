@@ -1,0 +1,39 @@
+"""A blob as a room knows it, and what is needed of the folder that holds the contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+KIND = "x.tally.blob.put"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What is known of a content once it is stored."""
+
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blob:
+    room_id: str
+    sha256: str
+    size: int
+    mime_type: str
+    name: str
+    seq: int
+    """The event that brought it into the room."""
+
+
+class Files(Protocol):
+    """The contents, outside the store; answered by the hub."""
+
+    def keep(self, content: bytes) -> Content:
+        """Store a content durably; to store it twice changes nothing."""
+        ...
+
+    def read(self, sha256: str) -> bytes | None:
+        """The content, unless it is not on this machine."""
+        ...

@@ -1,0 +1,90 @@
+"""`blobs.*`: put a small file into a room and get it back. Large ones are streamed over HTTP into the same place."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from tallystick.capabilities.blobs import queries
+from tallystick.capabilities.blobs.contract import (
+    INLINE_LIMIT,
+    BlobContent,
+    BlobView,
+    DescribeBlob,
+    GetBlob,
+    PutBlob,
+)
+from tallystick.capabilities.blobs.errors import BlobElsewhere
+from tallystick.capabilities.blobs.holdings import OFFERS
+from tallystick.capabilities.blobs.model import KIND, Content, Files
+from tallystick.capabilities.blobs.projections import PROJECTIONS
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.operation import operation
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+
+def _decoded(ask: PutBlob) -> bytes:
+    try:
+        content = base64.b64decode(ask.content_base64, validate=True)
+    except (binascii.Error, ValueError) as wrong:
+        raise InvalidField(f"content_base64 is not base64: {wrong}.", field="content_base64") from wrong
+    if len(content) > INLINE_LIMIT:
+        raise TooLarge(f"The content is larger than {INLINE_LIMIT} bytes.", field="content_base64", limit=INLINE_LIMIT)
+    return content
+
+
+@operation(
+    "blobs.put",
+    writes=True,
+    prepare=_decoded,
+    examples=({"room_id": "ROOM", "mime_type": "text/plain", "name": "log.txt", "content_base64": "aGVsbG8K"},),
+)
+def put(tx: Tx, me: Caller, ask: PutBlob, content: bytes) -> BlobView:
+    """Put a file of at most 256 KiB into a room; the answer's `path` is what an attachment refers to.
+
+    The same content twice is one blob, and keeps its first description. Larger files go to `/v1/blobs.put` over HTTP.
+    """
+    return record(tx, me, ask, tx.use(Files).keep(content))
+
+
+def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
+    """Tell the room about a content that is stored already."""
+    known = queries.known(tx, ask.room_id, content.sha256)
+    if known is None:
+        data: dict[str, object] = {
+            "sha256": content.sha256,
+            "bytes": content.size,
+            "mime_type": ask.mime_type,
+            "name": ask.name,
+        }
+        tx.append(ask.room_id, me.agent_id, [Draft(kind=KIND, data=data)])
+    return BlobView.of(known or queries.blob(tx, ask.room_id, content.sha256))
+
+
+@operation("blobs.get", examples=({"room_id": "ROOM", "sha256": "5891b5b5…"},))
+def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
+    """Get a file of at most 256 KiB from a room, with its content in base64; larger ones come over HTTP."""
+    blob = queries.blob(tx, ask.room_id, ask.sha256)
+    if blob.size > INLINE_LIMIT:
+        raise TooLarge(
+            f"The blob has {blob.size} bytes; {INLINE_LIMIT} fit into an answer.",
+            hint=f"Read it from the hub: GET /v1/blobs/{blob.sha256}.",
+            limit=INLINE_LIMIT,
+        )
+    content = tx.use(Files).read(ask.sha256)
+    if content is None:
+        raise BlobElsewhere(sha256=ask.sha256)
+    return BlobContent(blob=BlobView.of(blob), content_base64=base64.b64encode(content).decode())
+
+
+CAPABILITY = Capability(
+    name="blobs",
+    package="tallystick.capabilities.blobs",
+    operations=(put, get),
+    projections=PROJECTIONS,
+    tables=("blobs",),
+    offers=OFFERS,
+)

@@ -1,0 +1,230 @@
+"""Following rooms for many at once: a room's new events are read once and handed to all who follow it.
+
+A follower first reads the past at its own pace, page by page, and goes live only where nothing can fall between. Once
+live it has a bounded queue: a reader too slow to empty it is cut off and can resume by seq. Everything here belongs to
+the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from tallystick.hub import asking
+from tallystick.hub.feed_watch import Batch, Encode, Party, RoomWatch, read
+from tallystick.hub.hub import Hub
+from tallystick.kernel.clock import from_wire
+from tallystick.kernel.operation import Ask
+from tallystick.ledger import reading
+from tallystick.ledger.contract import RoomId
+from tallystick.ledger.errors import AmbiguousCursor
+
+QUEUE_EVENTS = 10_000
+QUEUE_BYTES = 8 * 1024 * 1024
+QUIET_SECONDS = 15.0
+"""A stream without events shows at least this often that it is alive."""
+
+Ending: TypeAlias = Literal["too_slow", "bye"]
+
+
+class Follow(Ask):
+    """Which events to follow, and from where."""
+
+    room_id: RoomId
+    since_seq: Annotated[int | None, Field(ge=0, description="Events after this seq (0: from the start).")] = None
+    since_event_id: Annotated[str | None, Field(description="Events after this event.", max_length=200)] = None
+    since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
+    kinds: Annotated[list[str], Field(description="Only these kinds.", max_length=50, default_factory=list)]
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Follow:
+        try:
+            return cls.model_validate(given)
+        except ValidationError as wrong:
+            raise asking.refusal(cls, wrong) from None
+
+
+class Wake:
+    """A listener that only wants to know when to look again."""
+
+    def __init__(self) -> None:
+        self._rung = asyncio.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    def take(self, batch: Batch) -> None:
+        pass
+
+    async def wait(self, seconds: float) -> None:
+        """Until it rings, which may have been before this call, or until the time is up."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._rung.wait()
+        except TimeoutError:
+            return
+        self._rung.clear()
+
+
+class Follower:
+    def __init__(self, feeds: Feeds, ask: Follow, cursor: int) -> None:
+        self.ask, self.cursor = ask, cursor
+        self.ending: Ending | None = None
+        self.on_cut: Callable[[], object] = lambda: None
+        """Called when the reader was too slow, so that whoever is stuck writing to it can let go."""
+        self._feeds = feeds
+        self._kinds = frozenset(ask.kinds)
+        self._bell = Wake()
+        self._batches: deque[Batch] = deque()
+        self._events = self._bytes = 0
+
+    async def frames(self) -> AsyncGenerator[bytes]:
+        """Encoded events in order, without gap or duplicate; an empty chunk when it was quiet for a while."""
+        with self._feeds.following(self) as room:
+            await room.armed.wait()
+            live = False
+            while not self.ending:
+                page = await self._feeds.page(self.ask, self.cursor)
+                self.cursor = page.last
+                if page.data:
+                    yield page.data
+                if page.full:
+                    continue
+                if live:
+                    break
+                # One more page after going live: what was committed since this one may have been read for nobody.
+                live = room.go_live(self, self.cursor)
+            while not self.ending:
+                await self._bell.wait(QUIET_SECONDS)
+                chunk = self._next()
+                if chunk or not self.ending:
+                    yield chunk
+
+    def ring(self) -> None:
+        pass
+
+    def take(self, batch: Batch) -> None:
+        if self.ending:
+            return
+        self._batches.append(batch)
+        self._events += len(batch.items)
+        self._bytes += len(batch.data)
+        if self._events > QUEUE_EVENTS or self._bytes > QUEUE_BYTES:
+            self._feeds.cut += 1
+            self.end("too_slow")
+            self.on_cut()
+        else:
+            self._bell.ring()
+
+    def end(self, why: Ending) -> None:
+        self.ending = why
+        self._bell.ring()
+
+    def _next(self) -> bytes:
+        chunks: list[bytes] = []
+        for batch in self._batches:
+            if not self._kinds and batch.items[0].seq > self.cursor:
+                chunks.append(batch.data)
+            else:
+                chunks += [item.frame for item in batch.items if item.seq > self.cursor and self._wants(item.kind)]
+            self.cursor = max(self.cursor, batch.last)
+        self._batches.clear()
+        self._events = self._bytes = 0
+        return b"".join(chunks)
+
+    def _wants(self, kind: str) -> bool:
+        return not self._kinds or kind in self._kinds
+
+
+class Feeds:
+    """Every room that somebody listens to."""
+
+    def __init__(self, hub: Hub, encode: Encode, pool: Executor) -> None:
+        self._hub, self._encode, self._pool = hub, encode, pool
+        self._loop = asyncio.get_running_loop()
+        self._rooms: dict[str, RoomWatch] = {}
+        self._followers: set[Follower] = set()
+        self._closing = False
+        self.cut = 0
+        """How many followers were too slow so far."""
+
+    @property
+    def followers(self) -> int:
+        return len(self._followers)
+
+    @property
+    def rooms(self) -> int:
+        return len(self._rooms)
+
+    async def follow(self, ask: Follow) -> Follower:
+        """A follower at the place its cursor names; an unknown room or cursor is refused here."""
+        return Follower(self, ask, await self._loop.run_in_executor(self._pool, self._start, ask))
+
+    async def page(self, ask: Follow, after: int) -> Batch:
+        return await self._loop.run_in_executor(
+            self._pool, read, self._hub, self._encode, ask.room_id, after, ask.kinds
+        )
+
+    @contextmanager
+    def listen(self, room_id: str) -> Generator[Wake]:
+        """A bell that rings at every wake of a room."""
+        wake = Wake()
+        with self._present(room_id, wake) as room:
+            if room.armed.is_set():
+                wake.ring()  # Whoever comes to a watch that is already armed has seen nothing of it yet.
+            yield wake
+
+    @contextmanager
+    def following(self, follower: Follower) -> Generator[RoomWatch]:
+        self._followers.add(follower)
+        if self._closing:
+            follower.end("bye")
+        try:
+            with self._present(follower.ask.room_id, follower) as room:
+                yield room
+        finally:
+            self._followers.discard(follower)
+
+    def dismiss(self) -> None:
+        """Let every follower go with a good-bye, and ring for all others."""
+        self._closing = True
+        for follower in self._followers:
+            follower.end("bye")
+        for room in self._rooms.values():
+            room.stop()
+
+    async def close(self) -> None:
+        for room in list(self._rooms.values()):
+            await self._loop.run_in_executor(self._pool, room.join)
+
+    @contextmanager
+    def _present(self, room_id: str, party: Party) -> Generator[RoomWatch]:
+        room = self._rooms.get(room_id)
+        if room is None or not room.add(party):
+            room = self._rooms[room_id] = RoomWatch(self._hub, self._encode, room_id, party, self._ended)
+        try:
+            yield room
+        finally:
+            room.remove(party)
+
+    def _ended(self, room: RoomWatch) -> None:
+        if self._rooms.get(room.room_id) is room:
+            del self._rooms[room.room_id]
+
+    def _start(self, ask: Follow) -> int:
+        given = [cursor for cursor in (ask.since_seq, ask.since_event_id, ask.since_ts) if cursor is not None]
+        if len(given) > 1:
+            raise AmbiguousCursor
+        with self._hub.reading() as tx:
+            tx.head(ask.room_id)
+            if ask.since_event_id is not None:
+                return reading.seq_of_event(tx, ask.room_id, ask.since_event_id)
+            if ask.since_ts is not None:
+                return reading.seq_at_time(tx, ask.room_id, from_wire(ask.since_ts))
+        return ask.since_seq or 0

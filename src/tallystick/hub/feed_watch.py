@@ -1,0 +1,188 @@
+"""One room under watch: a thread that waits for wakes, reads what is new once, and posts it to the event loop.
+
+It starts with the first party and ends soon after the last one left. A lost wake costs a quarter of a second, never an
+event, because the thread looks again after every timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from tallystick.hub.hub import Hub
+from tallystick.kernel.envelope import Event
+from tallystick.ledger import reading
+
+LOOK_EVERY_SECONDS = 0.25
+BATCH_EVENTS = 200
+BATCH_BYTES = 1024 * 1024
+
+Encode: TypeAlias = Callable[[Event], bytes]
+
+log = logging.getLogger("tallystick.feed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    seq: int
+    kind: str
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Consecutive events, encoded once for everybody."""
+
+    items: Sequence[Item]
+    last: int
+    """The seq up to which nothing is missing, filtered events included."""
+    full: bool
+    """There may be more."""
+    data: bytes
+
+
+class Party(Protocol):
+    """Whoever is interested in a room."""
+
+    def ring(self) -> None:
+        """Something may have happened."""
+        ...
+
+    def take(self, batch: Batch) -> None:
+        """Events after the seq at which the party went live."""
+        ...
+
+
+def read(hub: Hub, encode: Encode, room_id: str, after: int, kinds: Sequence[str] = ()) -> Batch:
+    """The next events after a seq; refuses an unknown room."""
+    with hub.reading() as tx:
+        head = tx.head(room_id).seq
+        events = reading.since(tx, room_id, after, kinds=kinds, limit=BATCH_EVENTS)
+    items: list[Item] = []
+    size = 0
+    for event in events:
+        items.append(Item(seq=event.seq, kind=event.kind, frame=encode(event)))
+        size += len(items[-1].frame)
+        if size >= BATCH_BYTES:
+            break
+    full = len(items) == BATCH_EVENTS or len(items) < len(events)
+    last = items[-1].seq if full else max(head, after)
+    return Batch(items=items, last=last, full=full, data=b"".join(item.frame for item in items))
+
+
+class RoomWatch:
+    """What the event loop shares with one room's thread. Only `_run` and what it calls happen in the thread."""
+
+    def __init__(
+        self, hub: Hub, encode: Encode, room_id: str, first: Party, ended: Callable[[RoomWatch], None]
+    ) -> None:
+        self.room_id = room_id
+        self.armed = asyncio.Event()
+        self._hub, self._encode, self._ended = hub, encode, ended
+        self._loop = asyncio.get_running_loop()
+        self._changing = threading.Lock()
+        self._over = False
+        self._parties: set[Party] = {first}
+        self._live: set[Party] = set()
+        # The number of the live period, and the seq up to which events were given out in it. What was read for an
+        # earlier period is not given out in a later one.
+        self._place = (0, 0)
+        self._taken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tally-watch", daemon=True)
+        self._thread.start()
+
+    def add(self, party: Party) -> bool:
+        """Ring for this party at every wake; False when this watch has just ended."""
+        with self._changing:
+            if not self._over:
+                self._parties.add(party)
+            return not self._over
+
+    def go_live(self, party: Party, cursor: int) -> bool:
+        """Give the party everything after `cursor` from now on; False when later events were given out already."""
+        period, given = self._place
+        if not self._live:
+            self._place = (period + 1, cursor)
+        elif cursor < given:
+            return False
+        self._live.add(party)
+        return True
+
+    def remove(self, party: Party) -> None:
+        self._live.discard(party)
+        with self._changing:
+            self._parties.discard(party)
+
+    def stop(self) -> None:
+        """End the thread soon, whoever is still there."""
+        with self._changing:
+            self._over = True
+        self._ring()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _give(self, period: int, batch: Batch) -> None:
+        now, given = self._place
+        if period == now and batch.last > given:
+            self._place = (period, batch.last)
+            for party in tuple(self._live):
+                party.take(batch)
+        # Behind the parties' own tasks, which the loop has just been told to run.
+        self._loop.call_soon(self._taken.set)
+
+    def _ring(self) -> None:
+        for party in tuple(self._parties):
+            party.ring()
+
+    def _arm(self) -> None:
+        self.armed.set()
+        self._ring()
+
+    def _run(self) -> None:
+        while not self._done():
+            try:
+                self._watch()
+            except Exception:
+                log.exception("watching a room failed; trying again")
+                self._taken.clear()
+                self._taken.wait(LOOK_EVERY_SECONDS)
+        self._loop.call_soon_threadsafe(self._ended, self)
+
+    def _watch(self) -> None:
+        watch = self._hub.store.watch(self.room_id)
+        try:
+            self._loop.call_soon_threadsafe(self._arm)
+            period = cursor = 0
+            while not self._done():
+                if watch.wait(LOOK_EVERY_SECONDS):
+                    self._loop.call_soon_threadsafe(self._ring)
+                if not self._live:
+                    continue
+                now, given = self._place
+                if period != now:
+                    period, cursor = now, given
+                cursor = self._hand_on(period, cursor)
+        finally:
+            watch.close()
+
+    def _hand_on(self, period: int, cursor: int) -> int:
+        """Post everything after `cursor`, no faster than the loop hands it out."""
+        while True:
+            batch = read(self._hub, self._encode, self.room_id, cursor)
+            if batch.items:
+                self._taken.clear()
+                self._loop.call_soon_threadsafe(self._give, period, batch)
+            if not batch.full:
+                return batch.last
+            cursor = batch.last
+            self._taken.wait(1)
+
+    def _done(self) -> bool:
+        with self._changing:
+            self._over = self._over or not self._parties
+            return self._over

@@ -1,0 +1,165 @@
+"""The hub for many callers in one event loop: no thread per caller, whether it writes, reads or waits.
+
+Writes go to the group committer and come back by one wake per group; reads run in a few threads; a wait looks, then
+sleeps until its room is woken. How far a caller may reach is checked here for every call (see `tokens_reach`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Generic, TypeVar, cast
+
+from tallystick.hub import registry
+from tallystick.hub.feed import Feeds
+from tallystick.hub.feed_watch import Encode
+from tallystick.hub.hub import Call, Hub
+from tallystick.hub.tokens_reach import Visitor, permit
+from tallystick.hub.writing import Grouped, HubClosed
+from tallystick.kernel.errors import Refused
+from tallystick.kernel.operation import Answer, Pending
+from tallystick.ledger.tx import Tx
+
+T = TypeVar("T")
+
+READERS = 4
+
+
+class CallerLeft(Exception):
+    """Whoever asked for this write is gone, so it is not done."""
+
+
+class _Returns(Generic[T]):
+    """Outcomes on their way from the committing thread to the event loop; a whole group costs one wake."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ready: deque[tuple[asyncio.Future[T], Future[T]]] = deque()
+        self._called = False
+
+    def put(self, waiter: asyncio.Future[T], done: Future[T]) -> None:
+        self._ready.append((waiter, done))
+        if not self._called:
+            self._called = True
+            self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        # First the flag, then the queue: what is put in between calls again.
+        self._called = False
+        while self._ready:
+            waiter, done = self._ready.popleft()
+            if waiter.cancelled():
+                continue
+            if (failed := done.exception()) is not None:
+                waiter.set_exception(failed)
+            else:
+                waiter.set_result(done.result())
+
+
+class Serving:
+    def __init__(self, hub: Hub, encode: Encode) -> None:
+        if not isinstance(hub.writer, Grouped):
+            raise TypeError("Serving many callers needs a hub opened with grouped=True.")
+        self.hub = hub
+        self.pool = ThreadPoolExecutor(READERS, "tally-read")
+        self.feeds = Feeds(hub, encode, self.pool)
+        self.waits = 0
+        self._writer = hub.writer
+        self._loop = asyncio.get_running_loop()
+        self._returns: _Returns[object] = _Returns(self._loop)
+        self._closing = False
+
+    async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
+        """Run an operation for a visitor. Cancelled, it does nothing more; a write that has begun is finished."""
+        operation = registry.find(name)
+        permit(visitor, operation, given)
+        if operation.prepare:
+            call = await self.read(lambda: self.hub.prepare(name, given, visitor.caller, key))
+        else:
+            call = self.hub.prepare(name, given, visitor.caller, key)
+        if operation.waits:
+            return await self._wait(call)
+        if operation.writes:
+            return cast("Answer", await self._write(call))
+        return await self.read(lambda: self.hub.run(call))
+
+    def on_commit(self, told: Callable[[int], None]) -> None:
+        """Have the size of every committed group told."""
+        self._writer.on_commit = told
+
+    async def read(self, work: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self.pool, work)
+
+    async def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> T:
+        """Have a job committed together with whatever else is waiting."""
+        waiter: asyncio.Future[T] = self._loop.create_future()
+
+        def run(tx: Tx) -> T:
+            if waiter.cancelled():
+                raise CallerLeft
+            return job(tx)
+
+        done = self._writer.submit(run, room_id, also)
+        returns = cast("_Returns[T]", self._returns)
+        done.add_done_callback(lambda done: returns.put(waiter, done))
+        return await waiter
+
+    def dismiss(self) -> None:
+        """Shutting down: answer those who wait and let followers go; other calls are still served."""
+        self._closing = True
+        self.feeds.dismiss()
+
+    async def close(self) -> None:
+        """Stop reading and watching, once nobody is served any more. The hub itself stays open."""
+        await self.feeds.close()
+        self.pool.shutdown()
+
+    async def _write(self, call: Call) -> Answer | Pending[Answer]:
+        try:
+            return await self.write(call.write, call.room_id, call.ask.also_locks)
+        except Refused:
+            await self.read(lambda: self.hub.touch(call))
+            raise
+
+    async def _look(self, call: Call) -> Answer | Pending[Answer]:
+        found = await self.read(lambda: self._peek(call))
+        return await self._write(call) if isinstance(found, Pending) and found.act else found
+
+    def _peek(self, call: Call) -> Answer | Pending[Answer]:
+        with self.hub.reading() as tx:
+            return call.run(tx)
+
+    async def _wait(self, call: Call) -> Answer:
+        attendance = call.attendance
+        if attendance is None:
+            return await self._look_until(call)
+        token = await self.write(lambda tx: attendance.begin(tx, call.caller, call.ask), call.room_id)
+        try:
+            return await self._look_until(call)
+        finally:
+            # Not awaited, so that it is written for a caller who has left too.
+            with suppress(HubClosed):
+                self._writer.submit(lambda tx: attendance.end(tx, call.caller, call.ask, token), call.room_id)
+
+    async def _look_until(self, call: Call) -> Answer:
+        """Look, and look again at every wake, until there is an answer or the time is up."""
+        await self.read(lambda: self.hub.touch(call))
+        started = self._loop.time()
+        # The first look refuses an unknown room before anything watches it.
+        found = await self._look(call)
+        if not isinstance(found, Pending) or not found.wait_ms:
+            return found.otherwise if isinstance(found, Pending) else found
+        self.waits += 1
+        try:
+            with self.feeds.listen(call.room_id or "") as wake:
+                while (left := started + found.wait_ms / 1000 - self._loop.time()) > 0 and not self._closing:
+                    await wake.wait(min(found.every_ms / 1000, left))
+                    found = await self._look(call)
+                    if not isinstance(found, Pending):
+                        return found
+                return found.otherwise
+        finally:
+            self.waits -= 1

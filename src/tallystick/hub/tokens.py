@@ -1,0 +1,161 @@
+"""Bearer tokens: who a caller is when nothing else vouches for it, and how far it may reach.
+
+A token is a 256-bit secret shown once; the store keeps only its hash. It stands for one
+principal, and often for one room only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass, field
+
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, ReservedName
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.hub", "tokens.sql")
+PREFIX = "tally_"
+CHANGED = "tokens"
+"""Woken like a room when a token was revoked, so that a running hub forgets what it remembered."""
+USED_EVERY_MS = 60_000
+"""How often at most a token's last use is written down."""
+
+_SERVICE = re.compile(r"svc:[a-z0-9][a-z0-9._-]{0,63}")
+_RESERVED_SERVICES = ("svc:tally", "svc:cccc")
+
+
+class NotAuthenticated(NotAllowed):
+    """This request does not say who is calling."""
+
+
+class TokenMissing(NotAuthenticated):
+    """This request carries no token."""
+
+    hint = (
+        "Send `Authorization: Bearer …` with the token that `tally token issue` printed, or use the hub's Unix socket."
+    )
+
+
+class TokenInvalid(NotAuthenticated):
+    """That token is unknown, expired or revoked."""
+
+    hint = "Ask whoever runs the hub for a new one (`tally token issue`)."
+
+
+class TokenNotFound(NotFound):
+    """There is no token with that id."""
+
+    hint = "List them with `tally token list`."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    token_hash: str = field(repr=False)
+    principal: str
+    room_id: str | None
+    label: str
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+    last_used_at: Instant | None
+
+    @property
+    def id(self) -> str:
+        """Enough of the hash to name the token, and no help in guessing it."""
+        return self.token_hash[:12]
+
+    def valid(self, now: Instant) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    @property
+    def caller(self) -> Caller:
+        session = SessionKind.HUMAN_CLI if self.principal == "user" else SessionKind.NAMED
+        return Caller(agent_id=self.principal, session=session)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    secret: str = field(repr=False)
+    token: Token
+
+
+def check_principal(text: str) -> str:
+    """A principal that a token may stand for: `user`, an agent or a service that is not one of our own."""
+    if text == "user":
+        return text
+    if not text.startswith("svc:"):
+        return check_agent_id(text)
+    if not _SERVICE.fullmatch(text):
+        raise InvalidField("A service is named svc: and 1 to 64 characters of [a-z0-9._-].", field="principal")
+    if any(text == each or text.startswith(each + ".") for each in _RESERVED_SERVICES):
+        raise ReservedName(f"'{text}' is reserved.", principal=text)
+    return text
+
+
+def issue(
+    hub: Hub, *, principal: str, room_id: str | None = None, label: str = "", lasts_ms: int | None = None
+) -> Issued:
+    """Make a token; its secret is never seen again."""
+    check_principal(principal)
+    secret = PREFIX + secrets.token_urlsafe(32)
+    with hub.store.write() as rows:
+        tx = Tx(rows, hub.world, writable=True)
+        if room_id is not None:
+            tx.head(room_id)
+        token = Token(
+            token_hash=hash_of(secret),
+            principal=principal,
+            room_id=room_id,
+            label=label,
+            created_at=tx.now,
+            expires_at=None if lasts_ms is None else tx.now + lasts_ms,
+            revoked_at=None,
+            last_used_at=None,
+        )
+        tx.run(
+            SQL["issue"],
+            token_hash=token.token_hash,
+            principal=principal,
+            room_id=room_id,
+            label=label,
+            created_at=token.created_at,
+            expires_at=token.expires_at,
+        )
+    return Issued(secret=secret, token=token)
+
+
+def every_token(hub: Hub) -> list[Token]:
+    with hub.reading() as tx:
+        return tx.all(SQL["every_token"], Token)
+
+
+def revoke(hub: Hub, token_id: str) -> Token:
+    """End a token at once; to revoke it twice changes nothing."""
+    with hub.store.write() as rows:
+        tx = Tx(rows, hub.world, writable=True)
+        token = tx.one(SQL["by_id"], Token, id=token_id)
+        if token is None:
+            raise TokenNotFound(f"There is no token '{token_id[:80]}'.", id=token_id)
+        tx.run(SQL["revoke"], token_hash=token.token_hash, now=tx.now)
+        rows.wake(CHANGED)
+    return token
+
+
+def find(hub: Hub, secret: str) -> Token | None:
+    """The valid token with this secret."""
+    with hub.reading() as tx:
+        token = tx.one(SQL["by_hash"], Token, token_hash=hash_of(secret))
+        return token if token and token.valid(tx.now) else None
+
+
+def mark_used(tx: Tx, token: Token) -> None:
+    tx.run(SQL["used"], token_hash=token.token_hash, now=tx.now)
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,59 @@
+"""How far a visitor of a served hub may reach: who it is was settled at the door, what it may name is settled here.
+
+A visitor over the Unix socket is trusted like whoever can open the store. Everybody else is what its token says: it
+cannot act under another name, and a token for one room reaches nothing outside that room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.errors import NotAllowed
+from tallystick.kernel.operation import Operation
+
+_OTHER_ROOMS = ("src_group_id", "dst_group_id")
+
+
+class OtherRoom(NotAllowed):
+    """This token is for one room only."""
+
+    hint = "Pass the room_id that the message names, or ask for a token of the other room."
+
+
+class IdentityFixed(NotAllowed):
+    """Over the network you act as the principal of your token and cannot choose another name."""
+
+    hint = "Leave agent_id_override out; `tally token issue --as NAME` makes a token for another name."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    caller: Caller
+    room_id: str | None = None
+    """The only room within reach; None for all."""
+    trusted: bool = False
+    """Came over the Unix socket, so its name is a hint and no boundary."""
+    token_id: str = ""
+    by_cookie: bool = False
+
+    def may_see(self, room_id: str) -> None:
+        if self.room_id is not None and room_id != self.room_id:
+            raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
+
+    def may_see_all(self) -> None:
+        if self.room_id is not None:
+            raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
+
+
+def permit(visitor: Visitor, operation: Operation, given: Mapping[str, object]) -> None:
+    """Refuse what lies beyond the visitor's reach, before anything is looked up for it."""
+    if not visitor.trusted and given.get("agent_id_override") is not None:
+        raise IdentityFixed
+    if visitor.room_id is None or operation.noun == "hub":
+        return
+    named = [given.get("room_id"), *(given[name] for name in _OTHER_ROOMS if given.get(name) is not None)]
+    # A path is a place on the hub's machine, which a token for one room has no business to explore.
+    if given.get("context_path") is not None or any(room != visitor.room_id for room in named):
+        visitor.may_see_all()

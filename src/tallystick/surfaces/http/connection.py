@@ -1,0 +1,129 @@
+"""One connection: uvicorn's HTTP/1.1, with the peer's credentials, and with an end to requests that never end.
+
+Bounds on headers and on the time a request may take to arrive are kept here, before any handler exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.http import headers, peers, refusals
+from tallystick.surfaces.http.errors import HeadTooLarge, MalformedRequest, TooLate
+from tallystick.surfaces.http.limits import Limits
+
+EXTENSION = "tally.connection"
+
+
+class Connection(HttpToolsProtocol):
+    def __init__(self, config: Config, server_state: ServerState, limits: Limits) -> None:
+        super().__init__(config, server_state, {})
+        self.peer: peers.Peer | None = None
+        """Who is at the other end of the Unix socket; None over TCP."""
+        self._limits = limits
+        self._in_head = True
+        self._head_bytes = self._head_fields = self._body_bytes = 0
+        self._began = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def abort(self) -> None:
+        """Drop the connection, and with it whatever was not sent yet."""
+        self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.peer = peers.of(transport)
+        self._expect(self._limits.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+        else:
+            self._body_bytes += len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            self._rest()
+        elif self._in_head and self._head_bytes > self._limits.head_bytes:
+            self._refuse(HeadTooLarge(limit=self._limits.head_bytes))
+        elif self._in_head or self._incomplete:
+            self._expect(self._limits.head_seconds if self._in_head else self._limits.body_seconds)
+            if self._unwanted and self._body_bytes > self._limits.unwanted_bytes:
+                self.abort()
+        else:
+            self._rest()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head_fields = True, 0
+        cast("dict[str, object]", cast("object", self.scope))["extensions"] = {EXTENSION: self}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_fields += 1
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if self._head_fields > self._limits.head_fields:
+            raise HeadTooLarge(limit=self._limits.head_fields)
+        self._rest()
+        self._head_bytes = self._body_bytes = 0
+        self._began = self.loop.time()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._in_head = False
+        self._head_bytes = 0
+
+    def send_400_response(self, msg: str) -> None:
+        crowded = self._head_fields > self._limits.head_fields
+        self._refuse(HeadTooLarge(limit=self._limits.head_fields) if crowded else MalformedRequest(msg))
+
+    @property
+    def _incomplete(self) -> bool:
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return cycle is not None and cycle.more_body
+
+    @property
+    def _unwanted(self) -> bool:
+        return self.cycle.response_complete
+
+    def _expect(self, seconds: float) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(seconds, self._overdue)
+
+    def _rest(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _overdue(self) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        elapsed = self.loop.time() - self._began
+        arrived = self._body_bytes / self._limits.body_rate
+        if not self._in_head and (self.flow.read_paused or elapsed < self._limits.body_seconds + arrived):
+            self._expect(1)
+        elif self._in_head or not self.cycle.response_started:
+            self._refuse(TooLate())
+        else:
+            self.abort()
+
+    def _refuse(self, error: TallyError) -> None:
+        """Answer by hand, since no handler has seen this request yet, and hang up."""
+        self._rest()
+        body = refusals.body_of(error)
+        lines = [*refusals.headers_of(error, body), *headers.SECURITY, (b"connection", b"close")]
+        head = b"".join(b"%b: %b\r\n" % line for line in lines)
+        self.transport.write(STATUS_LINE[refusals.status_of(type(error))] + head + b"\r\n" + body)
+        self.transport.close()

@@ -1,0 +1,110 @@
+"""The few addresses that are no operations: health, metrics, status, the API's description and the browser's way in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from tallystick import __version__
+from tallystick.hub.serving import Serving
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.http import metrics, openapi
+from tallystick.surfaces.http.door import Address
+from tallystick.surfaces.http.errors import MethodNotAllowed, RouteNotFound
+from tallystick.surfaces.http.keyring import SESSION_MS, Links, browser_session
+from tallystick.surfaces.http.metrics import Metrics
+from tallystick.surfaces.http.visit import answer, visit_of
+
+HTML = (b"content-type", b"text/html; charset=utf-8")
+
+# A page that moves on by itself, not a redirect: after a redirect from somebody else's page a strict cookie stays home.
+_WELCOME = b'<!doctype html><title>Tallystick</title><meta http-equiv="refresh" content="0;url=/"><a href="/">Go on</a>'
+_ANYBODY = Visitor(caller=Caller(agent_id="system", session=SessionKind.NAMED))
+
+
+class Page:
+    """A handler as an application of its own, whatever the method."""
+
+    def __init__(self, handle: Callable[[Scope, Send], Awaitable[None]]) -> None:
+        self._handle = handle
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        await self._handle(scope, send)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    serving: Serving
+    metrics: Metrics
+    links: Links
+    address: Address
+    started_at: Instant
+    connections: Callable[[], int]
+
+    async def health(self, scope: Scope, send: Send) -> None:
+        """Whether the store can be read; nothing more, since anybody may ask."""
+        _named(scope, "healthz")
+        try:
+            await self.serving.call(_ANYBODY, "hub.health", {})
+        except TallyError:
+            await answer(send, b'{"ok":false}', status=503)
+        else:
+            await answer(send, b'{"ok":true}')
+
+    async def measures(self, scope: Scope, send: Send) -> None:
+        _named(scope, "metrics")
+        visit_of(scope).visitor.may_see_all()
+        await answer(send, self.metrics.text(), kind=(b"content-type", metrics.TYPE))
+
+    async def status(self, scope: Scope, send: Send) -> None:
+        """What `tally status` shows; with a fresh link for the browser for those who own the hub anyway."""
+        _named(scope, "status")
+        visitor = visit_of(scope).visitor
+        visitor.may_see_all()
+        health = await self.serving.call(visitor, "hub.health", {})
+        facts: dict[str, object] = {
+            "version": __version__,
+            "url": self.address.url,
+            "started_at": to_wire(self.started_at),
+            "rooms": health.model_dump()["rooms"],
+            "connections": self.connections(),
+            "followers": self.serving.feeds.followers,
+            "waits": self.serving.waits,
+        }
+        if visitor.trusted:
+            facts["login"] = self.link()
+        await answer(send, msgspec.json.encode(facts))
+
+    async def description(self, scope: Scope, send: Send) -> None:
+        _named(scope, "openapi")
+        await answer(send, await self.serving.read(lambda: openapi.document(self.address.cookie)))
+
+    async def login(self, scope: Scope, send: Send) -> None:
+        """Turn a one-time link into a session cookie and go to the page."""
+        _named(scope, "login", "GET")
+        code = parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0]
+        self.links.use(code)
+        secret = await browser_session(self.serving)
+        cookie = f"{self.address.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_MS // 1000}"
+        secure = "; Secure" if self.address.tls else ""
+        await answer(send, _WELCOME, (b"set-cookie", (cookie + secure).encode()), kind=HTML)
+
+    async def nowhere(self, scope: Scope, _send: Send) -> None:
+        raise RouteNotFound(f"There is nothing at {scope['path'][:100]}.")
+
+    def link(self) -> str:
+        return f"{self.address.url}/login?code={self.links.new()}"
+
+
+def _named(scope: Scope, name: str, *methods: str) -> None:
+    visit_of(scope).operation = name
+    allowed = methods or ("GET", "HEAD")
+    if scope["method"] not in allowed:
+        raise MethodNotAllowed(f"{scope['path']} takes {', '.join(allowed)}.", allow=", ".join(allowed))

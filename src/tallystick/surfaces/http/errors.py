@@ -1,0 +1,89 @@
+"""Refusals that only HTTP can give."""
+
+from __future__ import annotations
+
+from tallystick.kernel.errors import InvalidInput, NotAllowed, NotFound, Refused, Unavailable
+
+
+class WrongHost(NotAllowed):
+    """This hub does not answer to the host name in the request."""
+
+    hint = "Use the address that `tally status` shows, or a loopback name such as localhost."
+
+
+class ForeignOrigin(NotAllowed):
+    """This request was made by a page of another origin."""
+
+    hint = "Only the hub's own pages may call it from a browser; programs leave the Origin header out."
+
+
+class StrangeUser(NotAllowed):
+    """The Unix socket answers only to the user that runs the hub."""
+
+    hint = "Connect as that user, or use TCP with a token."
+
+
+class NamelessCaller(NotAllowed):
+    """The process at the other end of the socket cannot be seen from here, so it has to say who it is."""
+
+    hint = "Send the header Tally-Agent with the name of the agent."
+
+
+class LoginExpired(NotAllowed):
+    """That link was used already or is older than ten minutes."""
+
+    hint = "Get a fresh one from `tally status`."
+
+
+class RouteNotFound(NotFound):
+    """There is nothing at that address."""
+
+    hint = "GET /v1/openapi.json lists every address."
+
+
+class MethodNotAllowed(Refused):
+    """That address does not take this method."""
+
+    hint = "Use POST, or GET for operations that only read; the Allow header says which."
+
+
+class WrongMediaType(InvalidInput):
+    """The body must be JSON."""
+
+    hint = "Send the header Content-Type: application/json."
+
+
+class HeadTooLarge(InvalidInput):
+    """The address and headers of the request are too large or too many."""
+
+    hint = "Send fewer and shorter headers; put content into the body."
+
+
+class MalformedRequest(InvalidInput):
+    """That is not a valid HTTP request."""
+
+    hint = "Use an HTTP client library."
+
+
+class TooLate(Unavailable):
+    """The request did not arrive in time."""
+
+    hint = "Send it without pauses."
+
+
+class TooManyRequests(Unavailable):
+    """This principal sends requests faster than it may."""
+
+    hint = "Wait as long as Retry-After says; TALLYSTICK_HTTP_RATE sets the hub's limit per principal."
+
+
+class TooManyStreams(Unavailable):
+    """This principal has too many streams and waits open."""
+
+    hint = "Close some, or follow several rooms from fewer connections."
+
+
+class TooSlow(Unavailable):
+    """This stream fell too far behind and was ended."""
+
+    hint = "Connect again with Last-Event-ID: nothing is lost."

@@ -1,0 +1,87 @@
+"""Tokens as a running hub remembers them, and the links and cookies that let a browser in.
+
+What is remembered is asked again after a few seconds, and at once when a token was revoked anywhere.
+"""
+
+from __future__ import annotations
+
+import secrets
+from time import monotonic
+
+from tallystick.hub import tokens
+from tallystick.hub.serving import Serving
+from tallystick.hub.tokens import Token, TokenInvalid
+from tallystick.kernel.clock import system_clock
+from tallystick.surfaces.http.errors import LoginExpired
+
+REMEMBERED_SECONDS = 5.0
+REMEMBERED = 10_000
+LINK_SECONDS = 600.0
+LINKS = 100
+SESSION_MS = 30 * 24 * 60 * 60 * 1000
+
+
+class Keyring:
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._known: dict[str, tuple[Token, float]] = {}
+
+    async def token(self, secret: str) -> Token:
+        """The valid token with this secret, or a refusal."""
+        token, asked = self._known.get(secret, (None, 0.0))
+        if token is None or monotonic() - asked > REMEMBERED_SECONDS:
+            token = await self._ask(secret)
+        if not token.valid(system_clock()):
+            raise TokenInvalid
+        return token
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    async def watch(self) -> None:
+        """Forget everything whenever a token was revoked."""
+        with self._serving.feeds.listen(tokens.CHANGED) as wake:
+            while True:
+                await wake.wait(3600)
+                self.forget()
+
+    async def _ask(self, secret: str) -> Token:
+        hub = self._serving.hub
+        token = await self._serving.read(lambda: tokens.find(hub, secret))
+        if token is None:
+            self._known.pop(secret, None)
+            raise TokenInvalid
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[secret] = (token, monotonic())
+        if system_clock() - (token.last_used_at or 0) > tokens.USED_EVERY_MS:
+            await self._serving.write(lambda tx: tokens.mark_used(tx, token))
+        return token
+
+
+class Links:
+    """One-time links: each lets one browser in, once, within ten minutes."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def new(self) -> str:
+        now = monotonic()
+        self._until = {code: until for code, until in self._until.items() if until > now}
+        while len(self._until) >= LINKS:
+            self._until.pop(next(iter(self._until)))
+        code = secrets.token_urlsafe(24)
+        self._until[code] = now + LINK_SECONDS
+        return code
+
+    def use(self, code: str) -> None:
+        if self._until.pop(code, 0.0) < monotonic():
+            raise LoginExpired
+
+
+async def browser_session(serving: Serving) -> str:
+    """A new session of the person at the browser: a token like any other, so it can be listed and revoked."""
+    issued = await serving.read(
+        lambda: tokens.issue(serving.hub, principal="user", label="browser", lasts_ms=SESSION_MS)
+    )
+    return issued.secret

@@ -1,0 +1,161 @@
+"""Running the hub: what it needs is opened in order, used while it serves, and closed in the reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import resource
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+import uvloop
+
+from tallystick import __version__
+from tallystick.hub import tokens
+from tallystick.hub.hub import Hub
+from tallystick.hub.serving import Serving
+from tallystick.hub.settings import Settings
+from tallystick.kernel.clock import system_clock, to_wire
+from tallystick.surfaces.http import app, frames, listener, place
+from tallystick.surfaces.http.door import Address
+from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.listener import Listener
+from tallystick.surfaces.http.logs import Handler, Log
+from tallystick.surfaces.http.place import Place
+
+SESSIONS = "tallystick.surfaces.mcp.sessions"
+"""Found by name, since surfaces do not import each other."""
+FILES = 65_536
+"""Open files a hub may have: every follower takes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    host: str
+    port: int
+    tls: tuple[Path, Path] | None = None
+    """Certificate and key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What to tell whoever started the hub."""
+
+    url: str
+    place: Place
+    link: str
+
+
+def run(settings: Settings, options: Options, limits: Limits, started: Callable[[Running], None]) -> None:
+    """Serve until a signal comes."""
+    where = Place(settings.data_dir)
+    with ExitStack() as stack:
+        stack.enter_context(where.claimed())
+        sockets = [stack.enter_context(place.tcp(options.host, options.port)), stack.enter_context(where.listening())]
+        hub = Hub.open(settings, grouped=True)
+        stack.callback(hub.close)
+        log = stack.enter_context(_logging(where.log))
+        _allow_many_files()
+        hub.blobs.sweep()
+        _first_token(hub, where)
+        opened = _Opened(hub=hub, place=where, options=options, limits=limits, log=log, sockets=sockets)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(opened, started))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    hub: Hub
+    place: Place
+    options: Options
+    limits: Limits
+    log: Log
+    sockets: Sequence[socket]
+
+
+async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
+    now, options, limits = system_clock(), opened.options, opened.limits
+    secure = listener.tls(*options.tls) if options.tls else None
+    address = Address(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
+    serving = Serving(opened.hub, frames.event)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(serving.close)
+        built = app.build(
+            serving,
+            address=address,
+            limits=limits,
+            log=opened.log,
+            started_at=now,
+            connections=lambda: len(server.server_state.connections),
+        )
+        server = Listener(built.front, limits, secure, dismiss=built.dismiss)
+        for errand in (built.keyring.watch(), built.mcp.run()):
+            stack.push_async_callback(_ended, _started(errand))
+        await stack.enter_async_context(importlib.import_module(SESSIONS).opened(opened.hub, opened.place.folder))
+
+        def ready() -> None:
+            facts = {
+                "url": address.url,
+                "bus_socket": None,
+                "http_socket": str(opened.place.socket),
+                "mcp_socket": str(opened.place.mcp_socket),
+                "pid": os.getpid(),
+                "started_at": to_wire(now),
+                "version": __version__,
+            }
+            stack.enter_context(opened.place.shown(facts))
+            started(Running(url=address.url, place=opened.place, link=built.desk.link()))
+
+        await server.run_on(opened.sockets, ready)
+
+
+def _started(errand: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    """Work that goes on beside the requests until the end; should it fail, the log says why."""
+    task = asyncio.ensure_future(errand)
+
+    def done(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failed := task.exception()):
+            logging.getLogger("tallystick.http").error("an errand failed", exc_info=failed)
+
+    task.add_done_callback(done)
+    return task
+
+
+async def _ended(errand: asyncio.Task[None]) -> None:
+    errand.cancel()
+    await asyncio.gather(errand, return_exceptions=True)
+
+
+def _first_token(hub: Hub, where: Place) -> None:
+    """See to it that the file `token` holds a valid token of the user."""
+    with suppress(FileNotFoundError):
+        if tokens.find(hub, where.token.read_text("utf-8").strip()):
+            return
+    issued = tokens.issue(hub, principal="user", label="made by tally up")
+    place.write_private(where.token, issued.secret.encode() + b"\n")
+
+
+def _allow_many_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@contextmanager
+def _logging(path: Path) -> Generator[Log]:
+    """The hub's log, with the warnings of every library in it."""
+    log = Log(path)
+    handler = Handler(log)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield log
+    finally:
+        root.removeHandler(handler)
+        log.close()

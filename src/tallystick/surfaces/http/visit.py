@@ -1,0 +1,98 @@
+"""One request while it is being served: who makes it, what it is for, and how handlers answer it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from starlette.types import Receive, Scope, Send
+
+from tallystick.hub.tokens import TokenMissing
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.errors import InvalidField, TooLarge
+
+T = TypeVar("T")
+
+JSON = (b"content-type", b"application/json")
+
+
+class ClientGone(Exception):
+    """Nobody is left to answer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    id: str
+    head: dict[bytes, bytes]
+    guest: Visitor | None = None
+    """Nobody in particular, where no token is needed."""
+    operation: str = "other"
+    """For the log and the metrics."""
+    status: int = 0
+    notes: dict[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def visitor(self) -> Visitor:
+        if self.guest is None:
+            raise TokenMissing
+        return self.guest
+
+
+def visit_of(scope: Scope) -> Visit:
+    return cast("Visit", scope["state"]["visit"])
+
+
+async def body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole body, unless it is larger than allowed."""
+    declared = visit_of(scope).head.get(b"content-length", b"0")
+    if not declared.isdigit():
+        raise InvalidField("Content-Length is not a number.", field="Content-Length")
+    if int(declared) > limit:
+        raise _too_large(limit)
+    message = await receive()
+    if not message.get("more_body"):
+        return _chunk(message, limit)
+    whole = bytearray(_chunk(message, limit))
+    while message.get("more_body"):
+        message = await receive()
+        whole += _chunk(message, limit - len(whole), limit)
+    return bytes(whole)
+
+
+def _chunk(message: object, left: int, limit: int = 0) -> bytes:
+    received = cast("dict[str, object]", message)
+    if received["type"] == "http.disconnect":
+        raise ClientGone
+    chunk = cast("bytes", received.get("body", b""))
+    if len(chunk) > left:
+        raise _too_large(limit or left)
+    return chunk
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The body is larger than {limit} bytes.", limit=limit)
+
+
+async def answer(
+    send: Send, content: bytes, *more: tuple[bytes, bytes], status: int = 200, kind: tuple[bytes, bytes] = JSON
+) -> None:
+    headers = [kind, (b"content-length", b"%d" % len(content)), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+async def while_connected(receive: Receive, work: Coroutine[object, object, T]) -> T:
+    """Do some long work, and stop it when the client goes away. Call only after the body was read."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGone
+        return task.result()
+    finally:
+        for each in (task, gone):
+            each.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
