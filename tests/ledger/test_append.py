@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -136,6 +139,23 @@ def test_a_scope_key_is_bounded_and_storable(scene: Scene, scope_key: str, code:
     (ada,) = scene.joined("ada")
     with refused(code):
         ada.here("events.append", kind="x.acme.odd", data={}, scope_key=scope_key)
+
+
+def test_no_two_events_have_the_same_id_and_none_is_without_a_room(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    rest = "ts, kind, scope_key, author, body, prev_hash, hash, v FROM events WHERE seq = 1"
+    with refused("duplicate_row"):
+        scene.sql(f"INSERT INTO events SELECT room_id, 10, id, {rest}")
+    with refused("constraint_broken"):
+        scene.sql(f"INSERT INTO events SELECT 'no-such-room', 10, 'other', {rest}")
+    assert len(ada.events()) == 3
+
+
+def test_no_statement_of_ours_changes_or_deletes_an_event() -> None:
+    package = files("tallystick")
+    sql = [file for file in Path(str(package)).rglob("*.sql") if "schema" not in file.parts]
+    touching = re.compile(r"\b(UPDATE\s+events|DELETE\s+FROM\s+events)\b", re.IGNORECASE)
+    assert [file.name for file in sql if touching.search(file.read_text("utf-8"))] == []
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))

@@ -57,6 +57,20 @@ def test_a_lease_ends_with_its_release(scene: Scene, operation: str, given: dict
     assert (caught.value.code, caught.value.details["current_owner"]) == ("stale_lease", None)
 
 
+@pytest.mark.parametrize(("operation", "given"), OWNER_CALLS)
+def test_a_fenced_write_changes_nothing_and_tells_the_agent_to_stop(
+    scene: Scene, operation: str, given: dict[str, object]
+) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    turn = ada.claim()
+    before = scene.dump()
+    for actor, stale in ((bob, turn), (ada, Turn(ada.room_id, 0, turn.lease_id)), (ada, Turn(ada.room_id, 1, "old"))):
+        with pytest.raises(TallyError) as caught:
+            actor.owner(operation, stale, **given)
+        assert caught.value.advice.startswith("Stop working")
+    assert scene.dump() == before
+
+
 def test_a_takeover_fences_the_former_owner_out(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     turn = ada.claim()

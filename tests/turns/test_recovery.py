@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError
-from tests.scene import HANDOFF, Scene
+from tests.scene import HANDOFF, Scene, refused
 
 
 def test_a_heartbeat_extends_the_lease(scene: Scene) -> None:
@@ -117,13 +118,46 @@ def test_a_takeover_needs_a_reason(scene: Scene) -> None:
     assert caught.value.code == "invalid_input"
 
 
+def test_a_takeover_is_refused_while_the_recipient_is_within_its_time(scene: Scene) -> None:
+    ada, _bob, cyd = scene.joined("ada", "bob", "cyd")
+    ada.release(ada.claim())
+    scene.clock.forward(minutes=19)
+    with refused("takeover_not_available"):
+        cyd.take_over(1)
+
+
+def test_an_idle_room_is_claimed_and_not_taken_over(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    with refused("takeover_not_available"):
+        ada.take_over(0)
+
+
 def test_the_owner_cannot_take_over_its_own_turn(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     ada.claim()
     scene.clock.forward(minutes=46)
-    with pytest.raises(TallyError) as caught:
+    with refused("takeover_ineligible") as caught:
         ada.take_over(1)
-    assert caught.value.code == "takeover_ineligible"
+    assert caught.value.message == "You own the stick: heartbeat, release or pass instead of taking it over."
+
+
+def test_the_recipient_claims_and_does_not_take_over(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.release(ada.claim())
+    scene.clock.forward(minutes=21)
+    with refused("takeover_ineligible") as caught:
+        bob.take_over(1)
+    assert caught.value.message.startswith("The stick is reserved for you")
+
+
+def test_a_one_shot_command_cannot_take_over(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    person = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
+    person.join()
+    ada.claim()
+    scene.clock.forward(minutes=46)
+    with refused("observer_cannot_hold"):
+        person.take_over(1)
 
 
 def test_waiting_shows_that_a_missed_claim_can_be_taken_over(scene: Scene) -> None:
@@ -205,12 +239,18 @@ def test_the_prior_owner_may_take_over_at_once_when_the_recipient_died(scene: Sc
     assert ada.take_over(1)["turn_id"] == 2
 
 
-@pytest.mark.parametrize("operation", ["turns.heartbeat", "turns.release"])
-def test_a_dead_owner_can_neither_renew_nor_release(scene: Scene, operation: str) -> None:
+@pytest.mark.parametrize(
+    ("operation", "given"),
+    [
+        ("turns.heartbeat", {}),
+        ("turns.release", {"handoff": HANDOFF}),
+        ("turns.pass", {"handoff": HANDOFF, "to_agent_id": "bob"}),
+    ],
+)
+def test_a_dead_owner_can_neither_renew_nor_hand_over(scene: Scene, operation: str, given: dict[str, object]) -> None:
     ada, _bob = scene.joined("ada", "bob")
     turn = ada.claim()
     scene.kill(ada)
-    given: dict[str, object] = {"handoff": HANDOFF} if operation == "turns.release" else {}
     with pytest.raises(TallyError) as caught:
         ada.owner(operation, turn, **given)
     assert (caught.value.code, caught.value.details["room_state"]) == ("stale_lease", "owner_gone")
@@ -221,6 +261,17 @@ def test_a_dead_recipient_cannot_claim(scene: Scene) -> None:
     ada.release(ada.claim())
     scene.kill(bob)
     assert bob.look() == {"status": "not_yet", "cursor": bob.state()["cursor"], "room_state": "recipient_gone"}
+
+
+def test_a_dead_member_claims_no_idle_room_and_takes_nothing_over(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    scene.kill(bob)
+    assert bob.look() == {"status": "not_yet", "cursor": "4", "room_state": "idle"}
+    ada.claim()
+    scene.clock.forward(minutes=46)
+    with refused("takeover_ineligible") as caught:
+        bob.take_over(1)
+    assert (caught.value.message, caught.value.details["candidates"]) == ("The process behind your name is gone.", [])
 
 
 def test_a_new_process_under_a_dead_owners_name_must_take_over_explicitly(scene: Scene) -> None:

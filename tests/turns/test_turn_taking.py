@@ -6,7 +6,7 @@ import pytest
 
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError
-from tests.scene import HANDOFF, Scene, refused
+from tests.scene import HANDOFF, Row, Scene, refused
 
 
 def test_a_handoff_travels_from_the_first_claim_to_the_reserved_recipient(scene: Scene) -> None:
@@ -135,8 +135,9 @@ def test_a_wait_with_a_cursor_returns_early_when_something_happened(scene: Scene
 def test_a_pass_to_an_unknown_member_is_refused(scene: Scene, target: str) -> None:
     (ada,) = scene.joined("ada")
     turn = ada.claim()
-    with refused("unknown_member"):
+    with refused("unknown_member") as caught:
         ada.pass_to(turn, target)
+    assert caught.value.details == {"to_agent_id": target}
     assert ada.state()["owner"] == "ada"
 
 
@@ -185,6 +186,42 @@ def test_an_incomplete_handoff_is_refused_and_the_turn_goes_on(
     assert ada.release(turn)["status"] == "released"
 
 
+def test_a_release_or_pass_without_a_handoff_is_refused(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    turn = ada.claim()
+    for operation, given in (("turns.release", {}), ("turns.pass", {"to_agent_id": "bob"})):
+        with refused("invalid_handoff") as caught:
+            ada.owner(operation, turn, **given)
+        assert caught.value.details == {"field": "handoff"}
+    assert ada.state()["owner"] == "ada"
+
+
+@pytest.mark.parametrize("handoff", [{"status": "", "next_action": "go on"}, {"status": "done", "next_action": " "}])
+def test_a_pass_needs_a_whole_handoff_as_a_release_does(scene: Scene, handoff: dict[str, object]) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    turn = ada.claim()
+    with refused("invalid_handoff"):
+        ada.pass_to(turn, "bob", handoff=handoff)
+    assert ada.state()["owner"] == "ada"
+
+
+@pytest.mark.parametrize("role", ["examine", "review", "edit", "context", "output"])
+def test_an_artifact_has_a_role_and_may_go_without_lines_and_note(scene: Scene, role: str) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    handoff: dict[str, object] = {**HANDOFF, "artifacts": [{"path": "src/a.py", "role": role}]}
+    ada.release(ada.claim(), handoff=handoff)
+    assert bob.look()["handoff"] == handoff
+
+
+@pytest.mark.parametrize("field", ["open_questions", "do_not"])
+@pytest.mark.parametrize("value", ["why?", [7], [["why?"]], {"0": "why?"}])
+def test_questions_and_prohibitions_are_lists_of_text(scene: Scene, field: str, value: object) -> None:
+    (ada,) = scene.joined("ada")
+    turn = ada.claim()
+    with refused("invalid_handoff"):
+        ada.release(turn, handoff={**HANDOFF, field: value})
+
+
 def test_a_handoff_is_kept_word_for_word(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     handoff: dict[str, object] = {
@@ -213,6 +250,29 @@ def test_a_one_shot_command_cannot_hold_the_stick(scene: Scene) -> None:
     with refused("observer_cannot_hold"):
         person.look()
     assert person.state()["owner"] is None
+
+
+def test_the_sticks_events_are_on_the_ledger_under_their_own_kinds(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.release(ada.claim())
+    bob.pass_to(bob.claim(), "ada")
+    ada.owner("rooms.close", ada.claim())
+    shown = [(row["event_seq"], row["event_type"], row["event_id"]) for row in ada.history()]
+    stored = [(event["seq"], event["kind"], event["id"]) for event in ada.events() if "stick" in event["kind"]]
+    assert [(seq, f"x.tally.stick.{kind}", id) for seq, kind, id in shown] == stored
+    assert [kind for _seq, kind, _id in shown] == ["claim", "release", "claim", "pass", "claim", "close"]
+
+
+def test_the_sticks_history_is_paged_without_loss(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    for _ in range(3):
+        ada.release(ada.claim())
+    whole = ada.history()
+    first: Row = ada.here("turns.history", limit=4)
+    rest: Row = ada.here("turns.history", limit=4, after_event_seq=first["cursor"])
+    assert first["events"] + rest["events"] == whole
+    assert ada.here("turns.history", limit=2, newest=True)["events"] == whole[-2:]
+    assert ada.here("turns.history", after_event_seq=rest["cursor"]) == {"events": [], "cursor": rest["cursor"]}
 
 
 def test_the_lease_is_shown_to_its_holder_only(scene: Scene) -> None:
