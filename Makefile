@@ -52,7 +52,8 @@ wheel-test: $(DEV) ## Build the wheel and use it from an empty environment outsi
 bench: $(RUNTIME) ## Measure the budgets on this machine
 	$(BIN)/tally bench
 
-docs: $(DEV) ## Check the documents: links, conformance tables, glossary
+docs: $(DEV) ## Write the reference from the registry and check the documents
+	$(BIN)/python -m tallystick.surfaces.cli.reference
 	$(BIN)/pytest tests/frame/test_documents.py tests/frame/test_conformance.py
 
 lock: $(DEV) ## Compile the locks again from pyproject.toml

@@ -43,7 +43,10 @@ SETUP = {
 }
 ELSEWHERE = {
     "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
-    "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP, the web page and the bus."),
+    "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP with live streams, and MCP."),
+    "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
+    "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
+    "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }
