@@ -189,7 +189,21 @@ def add_many(store: Store) -> None:
         say(number)
 
 
-BEHAVIOURS = [climb, hold, commit_and_stay, fork_between, fork_within, fork_and_hold, add_many]
+def fork_while_watching(store: Store) -> None:
+    """The child wakes the parent and ends as any process does."""
+    watch = store.watch("room")
+    if os.fork() == 0:
+        with store.write() as rows:
+            rows.wake("room")
+        say("woke")
+        sys.exit()
+    say(watch.wait(30))
+    os.wait()
+    raise_by(store, 1)
+    say(total(store))
+
+
+BEHAVIOURS = [climb, hold, commit_and_stay, fork_between, fork_within, fork_and_hold, add_many, fork_while_watching]
 
 
 def main(name: str, url: str, data_dir: str) -> None:

@@ -205,6 +205,14 @@ def test_a_transaction_that_is_open_across_a_fork_belongs_to_the_parent(shared: 
     assert heard == [f"child forked_transaction {store_in_child}", "forked_transaction", "ok", "parent 101"]
 
 
+def test_a_child_that_ends_leaves_the_connections_of_its_parent_alone(shared: Store, place: Place) -> None:
+    with acting(place, "fork_while_watching") as [actor]:
+        heard = [actor.hear() for _ in range(3)]
+        assert actor.ended() == 0
+
+    assert (sorted(heard[:2]), heard[2]) == (["True", "woke"], "1")
+
+
 def test_the_child_of_a_writer_that_was_killed_does_not_keep_the_lock(shared: Store, place: Place) -> None:
     with acting(place, "fork_and_hold") as [actor]:
         child = int(actor.hear().split()[1])

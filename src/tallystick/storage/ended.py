@@ -5,9 +5,16 @@ A transaction calls through one attribute, so refusing costs nothing while all i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
+
+
+def refuse_if_ended(execute: Callable[..., object]) -> None:
+    """For what does not begin with a statement."""
+    if execute in (over, failed, forked):
+        execute("")
 
 
 def over(_sql: str, _values: object = None) -> NoReturn:

@@ -30,8 +30,8 @@ def attend(one: Forking) -> None:
 
 def _before() -> None:
     for one in list(_everyone):
-        one.before_fork()
         _stopped.append(one)
+        one.before_fork()
 
 
 def _in_parent() -> None:

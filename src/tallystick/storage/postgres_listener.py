@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 import psycopg
 
+from tallystick.kernel.errors import TallyError
 from tallystick.storage import forks
-from tallystick.storage.errors import StoreClosed, StoreUnreachable
+from tallystick.storage.driver_errors import from_postgres
+from tallystick.storage.errors import StoreClosed
 from tallystick.storage.postgres_server import Link, leave
 from tallystick.storage.postgres_transaction import CHANNEL
 
@@ -84,7 +86,11 @@ class Listener:
 
     def _listen(self) -> Link:
         link = self._connect()
-        link.execute(f"LISTEN {CHANNEL}")
+        try:
+            link.execute(f"LISTEN {CHANNEL}")
+        except psycopg.Error as wrong:
+            link.close()
+            raise from_postgres(wrong) from wrong
         return link
 
     def _serve(self, stop: int) -> None:
@@ -112,7 +118,7 @@ class Listener:
     def _reconnect(self) -> None:
         try:
             self._link = self._listen()
-        except (StoreUnreachable, psycopg.Error):
+        except TallyError:
             return
         self._wake(None)
 

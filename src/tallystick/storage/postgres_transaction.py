@@ -88,7 +88,7 @@ class PostgresRead:
         return [into(**dict(zip(names, row, strict=True))) for row in rows]
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
-        self._execute("SELECT 1", None)
+        ended.refuse_if_ended(self._execute)
         cursor = self._session.connection.cursor(f"stream_{len(self._streams)}")
         cursor.itersize = STREAM_ROWS
         self._streams.append(cursor)
@@ -108,8 +108,7 @@ class PostgresRead:
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
         while True:
-            if self._execute in (ended.over, ended.forked):
-                self._execute("", None)
+            ended.refuse_if_ended(self._execute)
             try:
                 row = next(rows, None)
             except _ERRORS as wrong:

@@ -105,7 +105,8 @@ class SqliteFile:
 
     @property
     def is_new(self) -> bool:
-        return not self.path.exists() or self.path.stat().st_size == 0
+        with os_errors(self.path):
+            return not self.path.exists() or self.path.stat().st_size == 0
 
     def create(self) -> None:
         """Make an empty file ours; the caller holds the write queue, and another process may have been faster."""
@@ -134,7 +135,7 @@ class SqliteFile:
 
     def leave(self, session: Session | None) -> None:
         """In a forked child: never touch the parent's connection, and do not even free it, which would close it."""
-        self.shared_with_parent.add(self.path)
+        self.shared_with_parent.add(self.path.resolve())
         if session:
             import ctypes
 
@@ -160,7 +161,7 @@ class SqliteFile:
 
     def _connect(self, name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> Connection:
         # The locks of a connection opened before the fork would be taken for ours, and we would hold none.
-        if self.path in self.shared_with_parent:
+        if self.shared_with_parent and self.path.resolve() in self.shared_with_parent:
             raise ForkedTransaction
         try:
             connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))

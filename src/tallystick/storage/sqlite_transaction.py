@@ -87,7 +87,7 @@ class SqliteRead:
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         # A stream has a cursor of its own, so that other statements may run between its rows.
-        self._execute("SELECT 1", {})
+        ended.refuse_if_ended(self._execute)
         cursor = self._session.connection.cursor()
         self._streams = [*(self._streams or ()), cursor]
         return self._flow(cursor, query, into, values)
@@ -99,8 +99,7 @@ class SqliteRead:
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
         while True:
-            if self._execute is ended.forked:
-                raise ForkedTransaction
+            ended.refuse_if_ended(self._execute)
             try:
                 row = cursor.fetchone()
             except SQLITE_ERRORS as wrong:
