@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import cast
 
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Draft
 from tests.scene import Actor, Row, Scene
 
 
@@ -15,6 +17,16 @@ def say(actor: Actor, text: str = "hello", /, **given: object) -> Row:
 
 def ask_attention(actor: Actor, text: str = "please look", /, **given: object) -> Row:
     return say(actor, text, priority="attention", **given)
+
+
+def file(actor: Actor, content: str = "a log") -> str:
+    """Put a file into the room and give the path that an attachment names."""
+    sha256 = hashlib.sha256(content.encode()).hexdigest()
+    data: Row = {"sha256": sha256, "bytes": len(content), "mime_type": "text/plain", "name": "log.txt"}
+    with actor.scene.hub.writing() as tx:
+        tx.lock(actor.room_id)
+        tx.append(actor.room_id, actor.caller.agent_id, [Draft(kind="x.tally.blob.put", data=data)])
+    return f"blobs/{sha256}"
 
 
 def notify(actor: Actor, kind: str = "info", **given: object) -> Row:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import cast
 
 import pytest
 
-from tests.messages.talk import counts, say
+from tests.messages.talk import counts, elsewhere, file, kinds, say
 from tests.scene import Row, Scene, refused
 
-SHA = "ab" * 32
+SHA = hashlib.sha256(b"a log").hexdigest()
 BLOB = f"blobs/{SHA}"
 
 
 def carried(scene: Scene, name: str, *what: Row) -> list[Row]:
     """Send a message with attachments or references, and give them as they were stored."""
     ada, _bob = scene.joined("ada", "bob")
+    assert file(ada) == BLOB
     return cast("list[Row]", say(ada, **{name: list(what)})["data"][name])
 
 
@@ -63,6 +65,18 @@ def test_an_attachment_that_leads_anywhere_else_is_refused(scene: Scene, wrong: 
     with refused("invalid_input") as caught:
         carried(scene, "attachments", wrong)
     assert str(caught.value.details["field"]).startswith("attachments.0")
+
+
+def test_a_file_that_is_not_in_the_room_cannot_be_attached(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    elsewhere_only = file(elsewhere(ada))
+    here = file(ada, "another log")
+    snapshot = {"kind": "presentation_ref", "slot_id": "main", "snapshot": {"path": elsewhere_only}}
+    for given in ({"attachments": [{"path": here}, {"path": elsewhere_only}]}, {"refs": [snapshot]}):
+        with refused("blob_not_found") as caught:
+            say(ada, **given)
+        assert caught.value.details == {"sha256": SHA}
+    assert kinds(ada) == []
 
 
 def test_a_reference_is_a_url_unless_it_says_otherwise(scene: Scene) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
 
-from tests.messages.talk import ask_attention, counts, elsewhere, human, inbox, notify, principal, say, texts
+from tallystick.hub.hub import Hub
+from tests.messages.talk import ask_attention, counts, elsewhere, file, human, inbox, notify, principal, say, texts
 from tests.scene import Actor, Row, Scene, refused
-
-SHA = "ab" * 32
 
 
 @pytest.fixture
@@ -179,9 +180,12 @@ def test_a_repeated_relay_under_one_client_id_counts_once(rooms: tuple[Actor, ..
 
 def test_a_message_of_attachments_alone_is_relayed_with_them(rooms: tuple[Actor, ...]) -> None:
     ada, there, _bob = rooms
-    source = say(ada, "", attachments=[{"path": f"blobs/{SHA}", "title": "log"}])
-    data = cast("Row", relay(there, source)["event"]["data"])
-    assert (data["text"], data["attachments"]) == ("", source["data"]["attachments"])
+    source = say(ada, "", attachments=[{"path": file(ada), "title": "log"}])
+    for _ in range(2):
+        data = cast("Row", relay(there, source)["event"]["data"])
+        assert (data["text"], data["attachments"]) == ("", source["data"]["attachments"])
+    (brought,) = there.events(kinds=["x.tally.blob.put"])
+    assert brought["data"] == ada.events(kinds=["x.tally.blob.put"])[0]["data"]
 
 
 def test_a_summary_counts_against_the_limit_with_its_mark(rooms: tuple[Actor, ...]) -> None:
@@ -198,3 +202,27 @@ def test_a_service_relays_between_rooms(rooms: tuple[Actor, ...]) -> None:
     service = principal(ada.scene, there.room_id, "svc:relay")
     assert relay(service, source, priority="attention")["event"]["by"] == "svc:relay"
     assert texts(bob) == ["over to you"]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_relays_in_both_directions_at_once_do_not_block_each_other(rooms: tuple[Actor, ...], grouped: bool) -> None:
+    ada, there, _bob = rooms
+    scene = ada.scene
+    one, two = say(ada, to=["@user"]), say(there, to=["@user"])
+    together = threading.Barrier(8)
+
+    def go(hub: Hub, target: Actor, source: Row) -> None:
+        given = {"room_id": target.room_id, "src_group_id": source["group_id"], "src_event_id": source["id"]}
+        together.wait()
+        for _ in range(5):
+            hub.call("messages.relay", {**given, "record": True}, ada.caller)
+
+    hubs = [Hub(scene.store, clock=scene.clock, machine_id="test-machine", grouped=grouped) for _ in range(2)]
+    with ThreadPoolExecutor(8) as pool:
+        ways = [(hub, *way) for hub in hubs for way in ((there, one), (ada, two))] * 2
+        for done in [pool.submit(go, *way) for way in ways]:
+            done.result()
+    for hub in hubs:
+        hub.writer.close()
+    assert [len(actor.events(kinds=["chat.message"], limit=1000)) for actor in (ada, there)] == [41, 41]
+    assert ada.call("events.verify")["ok"] is True

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tallystick.hub import maintenance
-from tests.messages.talk import elsewhere, human, inbox, kinds, notify, principal, say, texts
+from tests.messages.talk import elsewhere, file, human, inbox, kinds, notify, principal, say, texts
 from tests.scene import Actor, Scene, refused
-
-BLOB = "blobs/" + "ab" * 32
 
 
 def test_a_message_is_an_event_in_the_standard_envelope_with_the_recipients_it_reached(scene: Scene) -> None:
@@ -79,7 +77,7 @@ def test_an_empty_text_is_refused_unless_attachments_carry_the_message(scene: Sc
     for nothing in ({}, {"attachments": None}, {"attachments": list[object]()}):
         with refused("invalid_input"):
             say(ada, "", **nothing)
-    assert say(ada, "", attachments=[{"path": BLOB}])["data"]["text"] == ""
+    assert say(ada, "", attachments=[{"path": file(ada)}])["data"]["text"] == ""
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tallystick.capabilities.messages.contract import Relayed, RelayMessage
 from tallystick.capabilities.messages.errors import SourceUnavailable
 from tallystick.capabilities.messages.model import USER, Author, Kind
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.rooms.model import Blobs, Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.operation import operation
@@ -31,14 +31,17 @@ _BOUND_TO_ITS_ROOM = {"presentation_ref", "task_ref"}
 def relay(tx: Tx, me: Caller, ask: RelayMessage) -> Relayed:
     """Bring a message from another room into this one, word for word and with a pointer to where it came from.
 
-    Give a `summary` to send that instead; it is marked as one. References to tasks and slots of the source room stay
-    behind. `record` notes in the source room where the message went.
+    Give a `summary` to send that instead; it is marked as one. Attached files come along; references to tasks and slots
+    of the source room stay behind. `record` notes in the source room where the message went.
     """
     room = rooms.room(tx, ask.room_id)
     members = agents.members(tx, room.room_id)
     author = rules.author(members, me)
     source = _source(tx, ask)
-    sent = sending.post(tx, room, members, author, _body(source, ask))
+    body = _body(source, ask)
+    for sha256 in rules.blobs(body):
+        tx.use(Blobs).bring(tx, sha256, source=source.room_id, target=room.room_id, by=author.principal)
+    sent = sending.post(tx, room, members, author, body)
     record = _record(tx, me, ask, room, sent.event) if ask.record and not sent.replayed else None
     return Relayed(event=sent.event, recipients=sent.recipients, replayed=sent.replayed, record=record)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member, Role
@@ -120,6 +121,14 @@ def message(ask: SendMessage) -> dict[str, object]:
     if ask.refs:
         data["refs"] = [reference.data() for reference in ask.refs]
     return data
+
+
+def blobs(data: Mapping[str, object]) -> list[str]:
+    """The hashes of all files that a message refers to."""
+    attachments = cast("list[dict[str, str]]", data.get("attachments", []))
+    references = cast("list[dict[str, dict[str, str]]]", data.get("refs", []))
+    snapshots = [reference["snapshot"] for reference in references if reference.get("snapshot")]
+    return sorted({file["path"].removeprefix("blobs/") for file in (*attachments, *snapshots)})
 
 
 def check_text(text: str) -> None:

@@ -10,7 +10,7 @@ from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
 from tallystick.capabilities.rooms.errors import RoomClosed
-from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.rooms.model import Blobs, Room
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
@@ -27,6 +27,8 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
         raise RoomClosed(room_id=room.room_id)
     if reply_to := cast("str | None", data.get("reply_to")):
         reading.event_by_id(tx, room.room_id, reply_to)
+    for sha256 in rules.blobs(data):
+        tx.use(Blobs).check(tx, room.room_id, sha256)
     recipients = rules.recipients(members, cast("list[str]", data["to"]), author.principal)
     body = {**data, "recipients": recipients}
     bodies.check(body)

@@ -134,3 +134,15 @@ class Mail(Protocol):
     def waiting(self, tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> Post:
         """What was addressed to the caller after a cursor; without one, after what its last wait was given."""
         ...
+
+
+class Blobs(Protocol):
+    """What messages need to know of a room's files; answered by `blobs`."""
+
+    def check(self, tx: Tx, room_id: str, sha256: str) -> None:
+        """Refuse when the room has no such file."""
+        ...
+
+    def bring(self, tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
+        """Let the target room have a file of the source room too."""
+        ...
