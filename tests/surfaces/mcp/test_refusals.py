@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import anyio
@@ -36,8 +36,19 @@ class Refusing:
     def workspace(self, _request: Request) -> str | None:
         return None
 
-    def call(self, _name: str, _given: Mapping[str, object], _caller: Caller, _: Attention | None = None) -> Answer:
+    def call(
+        self,
+        _name: str,
+        _given: Mapping[str, object],
+        _caller: Caller,
+        _: Attention | None = None,
+        *,
+        key: str | None = None,
+    ) -> Answer:
         raise self.error
+
+    def notices(self, _name: str, _given: Mapping[str, object], _answer: Answer, _caller: Caller) -> Sequence[str]:
+        return ()
 
 
 @pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)

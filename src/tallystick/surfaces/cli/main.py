@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from tallystick.surfaces.cli import commands
 
@@ -17,6 +18,8 @@ def main() -> int:
             from tallystick import __version__
 
             return _print(f"tally {__version__}\n")
+        if args[0] == "mcp" and _speak_to_the_hub(args[1:]):
+            return 0
         if args[0] in commands.ELSEWHERE:
             from tallystick.surfaces.cli.elsewhere import start
             from tallystick.surfaces.cli.failures import guarded
@@ -26,6 +29,11 @@ def main() -> int:
     from tallystick.surfaces.cli.run import run
 
     return run(args)
+
+
+def _speak_to_the_hub(args: list[str]) -> bool:
+    """The way of `tally mcp` through a running hub, which must be up before anything else could be imported."""
+    return import_module("tallystick.surfaces.mcp.shim").serve(args)
 
 
 def _print(text: str) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tallystick.hub import registry
+from tallystick.hub import notices, registry
 from tallystick.hub.hub import Interest
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor, permit
@@ -75,6 +75,8 @@ class Mcp:
             task.cancel()
 
     def _manager(self) -> StreamableHTTPSessionManager:
+        # The whole package first: two threads that come to its circles from different ends would wait for each other.
+        importlib.import_module("mcp")
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         server = importlib.import_module(SURFACE).build_server(self)
@@ -99,9 +101,20 @@ class Mcp:
         connection: Connection = cast("Any", request.request).scope["extensions"][EXTENSION]
         return connection.peer.folder if connection.peer else None
 
-    def call(self, name: str, given: Mapping[str, object], caller: Caller, interest: Interest | None = None) -> Answer:
+    def call(
+        self,
+        name: str,
+        given: Mapping[str, object],
+        caller: Caller,
+        interest: Interest | None = None,
+        *,
+        key: str | None = None,
+    ) -> Answer:
         permit(cast("Guest", caller).visitor, registry.find(name), given)
-        return self._serving.hub.call(name, given, caller, _Until(interest, self))
+        return self._serving.hub.call(name, given, caller, _Until(interest, self), key=key)
+
+    def notices(self, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+        return notices.after(self._serving.hub, name, given, answer, caller)
 
     @property
     def ending(self) -> bool:

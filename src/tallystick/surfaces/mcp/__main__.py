@@ -2,6 +2,6 @@
 
 import sys
 
-from tallystick.surfaces.mcp.stdio import main
+from tallystick.surfaces.mcp.shim import main
 
 sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from mcp.shared.exceptions import MCPError
@@ -11,11 +12,14 @@ from pydantic_core import to_json, to_jsonable_python
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.operation import Answer
 
+NOTICES = "tallystick/notices"
 
-def answered(answer: Answer) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(text=answer.model_dump_json())], structured_content=answer.model_dump(mode="json")
-    )
+
+def answered(answer: Answer, notices: Sequence[str] = ()) -> CallToolResult:
+    """The answer first; what else the caller should know stands beside it and never in it."""
+    content = [TextContent(text=answer.model_dump_json()), *(TextContent(text=f"Notice: {each}") for each in notices)]
+    result = CallToolResult(content=list(content), structured_content=answer.model_dump(mode="json"))
+    return result.model_copy(update={"meta": {NOTICES: list(notices)}}) if notices else result
 
 
 def refused(error: TallyError) -> CallToolResult:

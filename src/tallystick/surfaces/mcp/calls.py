@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mcp.server.context import ServerRequestContext
@@ -27,5 +27,18 @@ class Calls(Protocol):
         ...
 
     def call(
-        self, name: str, given: Mapping[str, object], caller: Caller, interest: Attention | None = None, /
-    ) -> Answer: ...
+        self,
+        name: str,
+        given: Mapping[str, object],
+        caller: Caller,
+        interest: Attention | None = None,
+        /,
+        *,
+        key: str | None = None,
+    ) -> Answer:
+        """Run an operation; a write with a key that was done before only gives its answer again."""
+        ...
+
+    def notices(self, name: str, given: Mapping[str, object], answer: Answer, caller: Caller, /) -> Sequence[str]:
+        """Short signs beside that answer, such as unread mail."""
+        ...

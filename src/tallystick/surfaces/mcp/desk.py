@@ -24,6 +24,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InternalFault, TallyError
 from tallystick.surfaces.mcp import answers, resources, routing
 from tallystick.surfaces.mcp.calls import Calls, Request
+from tallystick.surfaces.mcp.exchange import KEY
 from tallystick.surfaces.mcp.routing import Ask, Routed
 from tallystick.surfaces.mcp.tools import ToolSet
 from tallystick.surfaces.mcp.workers import Attention
@@ -54,17 +55,20 @@ class Desk:
         if routed is None:
             raise answers.protocol_error(routing.unknown(self._tools, params.name))
         attention = Attention(request.session.report_progress)
+        key = _key(params) if routed.operation.writes else None
 
         def work() -> CallToolResult:
-            return self._perform(request, routed, attention)
+            return self._perform(request, routed, attention, key)
 
         return await request.lifespan_context.run(work, attention, waits=routed.operation.waits)
 
-    def _perform(self, request: Request, routed: Routed, attention: Attention) -> CallToolResult:
+    def _perform(self, request: Request, routed: Routed, attention: Attention, key: str | None) -> CallToolResult:
         try:
             caller = self._calls.caller(request)
             given = routing.filled(routed, self._asking(caller), self._calls.workspace(request))
-            return answers.answered(self._calls.call(routed.operation.name, given, caller, attention))
+            name = routed.operation.name
+            answer = self._calls.call(name, given, caller, attention, key=key)
+            return answers.answered(answer, self._calls.notices(name, given, answer, caller))
         except TallyError as error:
             return answers.refused(routed.explained(error))
         except Exception:
@@ -93,3 +97,8 @@ class Desk:
 
     def _asking(self, caller: Caller) -> Ask:
         return lambda name, given: self._calls.call(name, given, caller)
+
+
+def _key(params: CallToolRequestParams) -> str | None:
+    given = (params.meta or {}).get(KEY)
+    return given if isinstance(given, str) and given else None

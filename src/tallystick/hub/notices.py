@@ -1,0 +1,20 @@
+"""Signs beside an answer: what a member should know though it called about something else, such as unread mail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tallystick.hub import registry
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.operation import Answer
+
+MAIL = frozenset({"messages", "notifications"})
+"""Whoever calls about these sees the mail itself."""
+
+
+def after(hub: Hub, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+    """The notices for a caller who has just been answered: one read, and none where there is no room to read about."""
+    room_id: object = getattr(answer, "room_id", None) or given.get("room_id")
+    brings_mail = registry.find(name).noun in MAIL or getattr(answer, "messages", None)
+    return hub.notices(room_id, caller) if isinstance(room_id, str) and not brings_mail else ()

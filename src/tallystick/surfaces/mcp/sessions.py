@@ -1,0 +1,177 @@
+"""The hub's side of `tally mcp`: a Unix socket on which every connection is one MCP client with a server of its own.
+
+Whoever connects runs as the hub's own user, and the kernel says which process it is. A process that cannot be seen from
+here, or means another store, gets no welcome and serves its client by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import socket
+import struct
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import msgspec
+
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.surfaces.mcp.exchange import OURS
+from tallystick.surfaces.mcp.seat import Seat
+from tallystick.surfaces.mcp.shim import SOCKET
+from tallystick.surfaces.mcp.stdio import SETS
+
+if TYPE_CHECKING:
+    import anyio
+
+    from tallystick.surfaces.mcp.server import Tools
+
+LONGEST_LINE = 64 * 1024 * 1024
+HELLO_SECONDS = 10.0
+WELCOME = {"welcome": True}
+
+_CREDENTIALS = struct.Struct("3i")
+
+log = logging.getLogger("tallystick.mcp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """What a client's process says of itself."""
+
+    pid: Annotated[int, msgspec.Meta(gt=0)]
+    environ: Mapping[str, str]
+    folder: str | None
+    database_url: str | None
+    tools: str
+
+
+@asynccontextmanager
+async def opened(hub: Hub, folder: Path) -> AsyncGenerator[None]:
+    """Take clients for as long as this lasts; those who are connected at its end are let go."""
+    path = folder / SOCKET
+    path.unlink(missing_ok=True)
+    sessions = Sessions(hub, Settings.of().database_url)
+    server = await asyncio.start_unix_server(sessions.serve, sock=_bound(path), limit=LONGEST_LINE)
+    try:
+        yield
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+        await sessions.close()
+
+
+def _bound(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    return listening
+
+
+class Sessions:
+    def __init__(self, hub: Hub, database_url: str | None) -> None:
+        self._hub, self._database_url = hub, database_url
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        mine = cast("asyncio.Task[None]", asyncio.current_task())
+        self._open.add(mine)
+        try:
+            hello = await self._hello(reader, writer)
+            if hello:
+                await self._converse(hello, reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # The client left, or the hub is about to.
+        except Exception:
+            log.exception("a session ended by itself")
+        finally:
+            self._open.discard(mine)
+            writer.close()
+
+    async def close(self) -> None:
+        ending = tuple(self._open)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    async def _hello(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
+        """The client's first line, if it may stay."""
+        try:
+            async with asyncio.timeout(HELLO_SECONDS):
+                hello = msgspec.json.decode(await reader.readline(), type=dict[str, Hello]).get(OURS)
+        except (TimeoutError, ValueError):
+            return None
+        if hello is None or not _is_peer(writer, hello) or hello.tools not in SETS:
+            return None
+        if (hello.database_url or None) != self._database_url:
+            return None
+        tell(writer, WELCOME)
+        return hello
+
+    async def _converse(self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The SDK is slow to import, and meanwhile the hub serves. The whole package first: two threads that come to its
+        # circles from different ends would wait for each other.
+        for module in ("mcp", "tallystick.surfaces.mcp.server"):
+            await asyncio.to_thread(importlib.import_module, module)
+        from mcp.server.stdio import stdio_server
+
+        from tallystick.surfaces.mcp.framing import Screened
+        from tallystick.surfaces.mcp.server import build_server
+
+        server = build_server(self._seat(hello, writer), cast("Tools", hello.tools))
+        lines = cast("anyio.AsyncFile[str]", cast("object", _Lines(reader, writer)))
+        async with stdio_server(lines, lines) as (incoming, outgoing):
+            await server.run(Screened(incoming, outgoing), outgoing, server.create_initialization_options())
+
+    def _seat(self, hello: Hello, writer: asyncio.StreamWriter) -> Seat:
+        loop = asyncio.get_running_loop()
+
+        def folder() -> str | None:
+            return hello.folder if hello.folder and Path(hello.folder).is_dir() else None
+
+        def renamed(name: str) -> None:
+            loop.call_soon_threadsafe(tell, writer, {"called": name})
+
+        return Seat(lambda: self._hub, pid=hello.pid, environ=hello.environ, folder=folder, renamed=renamed)
+
+
+def tell(writer: asyncio.StreamWriter, what: Mapping[str, object]) -> None:
+    """Say something to the process at the other end, not to the client behind it."""
+    with suppress(ConnectionError):
+        writer.write(msgspec.json.encode({OURS: what}) + b"\n")
+
+
+def _is_peer(writer: asyncio.StreamWriter, hello: Hello) -> bool:
+    """Whether the process that says hello is ours and known here under the number that it has for itself."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # The socket's mode is the only check that there is.
+    sock: socket.socket = writer.get_extra_info("socket")
+    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return uid == os.geteuid() and pid == hello.pid
+
+
+class _Lines:
+    """A connection as the SDK's standard input and output."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._reader.readline():
+            yield line.decode("utf-8", "replace")
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode())
+
+    async def flush(self) -> None:
+        with suppress(ConnectionError):
+            await self._writer.drain()

@@ -1,0 +1,229 @@
+"""`tally mcp` while a hub runs: it pumps lines between its client and the hub, and goes on alone when the hub stops.
+
+It must be up before anybody notices, so it imports next to nothing. The hub learns who is calling from the process at
+the socket's end; only what it cannot see from outside is told in the first line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+from tallystick.surfaces.mcp.exchange import OURS, Exchange, decoded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOCKET = "mcp.sock"
+WELCOME_SECONDS = 5.0
+"""How long a hub that took the connection has to answer, before the client is served without it."""
+ENVIRONMENT = (
+    "TALLYSTICK_AGENT",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "GEMINI_CLI",
+    "GEMINI_SESSION_ID",
+)
+"""All that a name or a workspace may depend on, and nothing that may be a secret."""
+
+ENOUGH = 1024 * 1024
+"""So much may wait to be sent before more is read from the client."""
+
+_SETTINGS = {"--as": "TALLYSTICK_AGENT", "--data-dir": "TALLYSTICK_DATA_DIR", "--tools": "TALLYSTICK_MCP_TOOLS"}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve through the hub, or in this process when there is none."""
+    args = sys.argv[1:] if argv is None else argv
+    if serve(args):
+        return 0
+    from tallystick.surfaces.mcp import stdio
+
+    return stdio.main(args)
+
+
+def serve(args: list[str]) -> bool:
+    """Speak for the client to the running hub until it leaves. False when there is no hub, and nothing was read yet."""
+    settings = settings_in(args)
+    if settings is None:
+        return False
+    hub = _connected({**os.environ, **settings})
+    if hub is None:
+        return False
+    os.environ.update(settings)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    exchange = Exchange()
+    pump = Pump(exchange, 0, 1, hub)
+    pump.run()
+    if not pump.client_left:
+        _go_on_alone(exchange, pump.rest)
+    return True
+
+
+def settings_in(args: list[str]) -> dict[str, str] | None:
+    """The options as environment variables; None when there are others, which somebody else has to look at."""
+    found: dict[str, str] = {}
+    rest = iter(args)
+    for arg in rest:
+        flag, given, value = arg.partition("=")
+        if flag not in _SETTINGS:
+            return None
+        value = value if given else next(rest, "")
+        if not value:
+            return None
+        found[_SETTINGS[flag]] = value
+    return found
+
+
+def socket_in(environ: Mapping[str, str]) -> str:
+    """Where the hub listens. The rule for the data directory is the hub's own, without what that would import."""
+    if explicit := environ.get("TALLYSTICK_DATA_DIR"):
+        return os.path.join(os.path.expanduser(explicit), SOCKET)  # noqa: PTH111, PTH118 - pathlib is slow to import
+    xdg = environ.get("XDG_DATA_HOME", "")
+    home = os.path.expanduser(environ.get("HOME") or "~")  # noqa: PTH111
+    data = xdg if xdg.startswith("/") else f"{home}/.local/share"
+    return f"{data}/tallystick/{SOCKET}"
+
+
+def _connected(environ: Mapping[str, str]) -> socket.socket | None:
+    """A hub that has bidden us welcome."""
+    hub = socket.socket(socket.AF_UNIX)
+    hub.settimeout(WELCOME_SECONDS)
+    try:
+        hub.connect(socket_in(environ))
+        hub.sendall(json.dumps({OURS: _hello(environ)}).encode() + b"\n")
+        if decoded(_line(hub)) == {OURS: {"welcome": True}}:
+            hub.setblocking(False)
+            return hub
+    except (OSError, ValueError):
+        pass  # No hub, or one that has nothing to say to us: not our client's concern.
+    hub.close()
+    return None
+
+
+def _hello(environ: Mapping[str, str]) -> dict[str, object]:
+    try:
+        folder = os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        folder = None
+    return {
+        "pid": os.getpid(),
+        "environ": {name: environ[name] for name in ENVIRONMENT if name in environ},
+        "folder": folder,
+        "database_url": environ.get("TALLYSTICK_DATABASE_URL"),
+        "tools": environ.get("TALLYSTICK_MCP_TOOLS") or "daily",
+    }
+
+
+def _line(hub: socket.socket) -> bytes:
+    """The one line that comes before anything was asked."""
+    whole = b""
+    while not whole.endswith(b"\n") and (chunk := hub.recv(4096)):
+        whole += chunk
+    return whole
+
+
+class Pump:
+    """Lines between a client's two descriptors and a server's socket, until either end is gone."""
+
+    def __init__(self, exchange: Exchange, client_in: int, client_out: int, server: socket.socket) -> None:
+        self.client_left = False
+        self.rest = b""
+        """What came of a line whose end has not come yet."""
+        self._exchange = exchange
+        self._in, self._out, self._server = client_in, client_out, server
+        self._unsent = b""
+        self._partial = b""
+
+    def run(self, first: bytes = b"", rest: bytes = b"") -> None:
+        self._unsent, self.rest = first, rest
+        try:
+            while self._turn():
+                pass
+        finally:
+            self._hang_up(socket.SHUT_RDWR)
+
+    def _turn(self) -> bool:
+        """Wait for something to move, and move it; False when the server is gone or the client takes nothing more."""
+        reading = [] if self.client_left or len(self._unsent) > ENOUGH else [self._in]
+        readable, _, _ = select.select([self._server, *reading], [self._server] if self._unsent else [], [])
+        if self._in in readable:
+            self._take()
+        try:
+            if self._unsent:
+                self._send()
+            return self._server not in readable or self._give()
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+
+    def _take(self) -> None:
+        chunk = os.read(self._in, 65536)
+        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        self._unsent += b"".join(self._exchange.sent(line + b"\n") for line in lines)
+        if not chunk:
+            self.client_left = True
+            self._unsent += self.rest
+            if not self._unsent:
+                self._hang_up()
+
+    def _send(self) -> None:
+        try:
+            self._unsent = self._unsent[self._server.send(self._unsent) :]
+        except BrokenPipeError:
+            # What the server said last may still be there to be read; its end shows when that is done.
+            self._unsent = b""
+        if self.client_left and not self._unsent:
+            self._hang_up()
+
+    def _hang_up(self, how: int = socket.SHUT_WR) -> None:
+        try:  # noqa: SIM105 - contextlib is slow to import
+            self._server.shutdown(how)
+        except OSError:
+            pass  # It was faster.
+
+    def _give(self) -> bool:
+        chunk = self._server.recv(65536)
+        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        shown = b"".join(self._exchange.received(line + b"\n") or b"" for line in lines)
+        try:
+            while shown:
+                shown = shown[os.write(self._out, shown) :]
+        except BrokenPipeError:
+            self.client_left = True
+            return False
+        return bool(chunk)
+
+
+def _go_on_alone(exchange: Exchange, rest: bytes) -> None:
+    """The hub is gone: be the server, for a pump that has the client's descriptors, and take up what was left open."""
+    import threading
+
+    from tallystick.surfaces.mcp import stdio
+
+    ours, servers = socket.socketpair()
+    ours.setblocking(False)
+    pump = Pump(exchange, os.dup(0), os.dup(1), ours)
+    for descriptor in (0, 1):
+        os.dup2(servers.fileno(), descriptor)
+    thread = threading.Thread(target=pump.run, args=(b"".join(exchange.again()), rest), daemon=True)
+    thread.start()
+    try:
+        stdio.main([], called=exchange.called)
+    finally:
+        # However many descriptors the server has made of its end, this ends them all.
+        servers.shutdown(socket.SHUT_WR)
+        thread.join()
