@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.hub.patience import Patience
 from tests.messages.talk import ask_attention, counts, human, inbox, kinds, notify, principal, say, texts
 from tests.scene import Row, Scene, refused
 
@@ -162,6 +163,16 @@ def test_an_inbox_can_be_limited_to_messages_or_to_notifications(scene: Scene) -
             for kind in (None, "chat.message", "system.notify")
         ]
         assert found == [both, both[:1], both[1:]]
+
+
+def test_an_empty_inbox_can_be_waited_for(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    user = principal(scene, ada.room_id, "user")
+    given = {"room_id": ada.room_id, "max_wait_ms": 60_000}
+    patience = Patience(1000, then=lambda: say(ada, "at last"))
+    found = scene.hub.call("messages.inbox", given, user.caller, patience).model_dump(mode="json")
+    assert found == inbox(user)
+    assert texts(user) == ["at last"]
 
 
 def test_a_kind_nobody_knows_disturbs_no_inbox(scene: Scene) -> None:

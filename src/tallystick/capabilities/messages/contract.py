@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tallystick.capabilities.messages.references import Attachment, Reference
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text
+from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text, WaitMs
 
 TEXT_LIMIT = 64 * 1024
 RECIPIENTS_LIMIT = 100
@@ -88,6 +88,7 @@ class ReadInbox(Ask):
     ] = None
     owed: Annotated[bool, Field(description="Only what still needs an ack, read or not.")] = False
     limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
+    max_wait_ms: Annotated[WaitMs, Field(description="How long to wait for something new, in ms; 0 looks once.")] = 0
 
 
 class ReactionView(Answer):

@@ -24,14 +24,16 @@ def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxV
     """Read what was addressed to you and is not read yet: messages and notifications, oldest first.
 
     Looking marks nothing. Mark it read with messages.read, and accept what `needs_ack` with messages.ack, or with
-    notifications.ack. `awaiting` lists your own messages that others have not acknowledged.
+    notifications.ack. `awaiting` lists your own messages that others have not acknowledged. With `max_wait_ms` the call
+    waits until there is something to show.
     """
     room = rooms.room(tx, ask.room_id)
     if overdue.due(tx, room):
         if not tx.writable:
             return Pending(_view(tx, me, ask), act=True)
         overdue.nudge(tx, room)
-    return _view(tx, me, ask)
+    view = _view(tx, me, ask)
+    return view if view.messages else Pending(view, wait_ms=ask.max_wait_ms)
 
 
 def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
