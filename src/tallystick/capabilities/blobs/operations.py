@@ -64,7 +64,10 @@ def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
     return BlobView.of(known or queries.blob(tx, ask.room_id, content.sha256))
 
 
-@operation("blobs.get", examples=({"room_id": "ROOM", "sha256": "5891b5b5…"},))
+@operation(
+    "blobs.get",
+    examples=({"room_id": "ROOM", "sha256": "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"},),
+)
 def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
     """Get a file of at most 256 KiB from a room, with its content in base64; larger ones come over HTTP."""
     blob = queries.blob(tx, ask.room_id, ask.sha256)
