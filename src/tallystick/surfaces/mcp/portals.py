@@ -91,7 +91,8 @@ class Portal:
             wrong = InvalidField("op 'call' needs the operation's name in cmd.", field="cmd")
             raise self.with_example(wrong, self.commands[-1], hint=_ARGS)
         if asked.cmd not in {None, name}:
-            raise InvalidField(f"op says {name} and cmd says {asked.cmd}: give one of them.", field="cmd")
+            wrong = InvalidField(f"op says {name} and cmd says {asked.cmd}: give one of them.", field="cmd")
+            raise self.with_example(wrong, name if name in self.commands else self.commands[0], hint=wrong.advice)
         if name not in self.commands:
             near = difflib.get_close_matches(name, self.commands, n=1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
