@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from os import stat
 from pathlib import Path
+from time import monotonic
 from typing import cast
 
 import apsw
@@ -21,8 +22,11 @@ from tallystick.storage.sqlite_file import Connection, Session, SqliteFile
 from tallystick.storage.sqlite_transaction import Home, SqliteRead, SqliteWrite
 from tallystick.storage.wakes import WakeFiles
 from tallystick.storage.write_queue import WriteQueue
+from tallystick.storage.writer_seat import WriterSeat
 
 IDLE_READERS = 8
+CHECK_SECONDS = 0.00005
+"""How long a look at the file's place holds: no longer than a transaction takes, so that looking gains nothing more."""
 
 _SQL = Queries("tallystick.storage")
 
@@ -51,15 +55,16 @@ class SqliteStore:
             mounts=mounts,
             sqlite_version=sqlite_version,
         )
+        self._queue = WriteQueue(path, busy_timeout_ms / 1000)
         self._home = Home(
             file=self._file,
             readers=Pool(self._file.reader, Session.close, self._file.leave, keep=IDLE_READERS),
-            writers=Pool(self._file.writer, Session.close, self._file.leave, keep=1),
-            queue=WriteQueue(path, busy_timeout_ms / 1000),
+            seat=WriterSeat(self._file, self._queue),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
         self._name = str(path)
         self._inode = self._device = 0
+        self._checked_until = 0.0
 
     def read(self) -> SqliteRead:
         self._check()
@@ -128,14 +133,16 @@ class SqliteStore:
 
     def close(self) -> None:
         self._home.readers.close()
-        self._home.writers.close()
-        self._home.queue.close()
+        self._home.seat.close()
 
     def _check(self) -> None:
         """Refuse once the file is not the one we opened: what is written to a deleted file is lost with it."""
+        if monotonic() < self._checked_until:
+            return
         try:
             about = stat(self._name)  # noqa: PTH116 - for every transaction, at half the price
             if about.st_ino == self._inode and about.st_dev == self._device:
+                self._checked_until = monotonic() + CHECK_SECONDS
                 return
         except OSError:
             pass
@@ -147,11 +154,11 @@ class SqliteStore:
         """Check the place and create the store if there is none; may run in several threads at once."""
         self._file.prepare()
         if self._file.is_new:
-            self._home.queue.acquire()
+            self._queue.acquire()
             try:
                 self._file.create()
             finally:
-                self._home.queue.release()
+                self._queue.release()
         with os_errors(self._file.path):
             about = self._file.path.stat()
         self._inode, self._device = about.st_ino, about.st_dev

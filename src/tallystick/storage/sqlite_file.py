@@ -56,10 +56,11 @@ class Connection(Protocol):
 class Session:
     """A connection and the one cursor that runs everything but streams on it."""
 
-    __slots__ = ("connection", "execute")
+    __slots__ = ("changes", "connection", "execute")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.changes = connection.changes
         self.execute = connection.cursor().execute
 
     def close(self) -> None:

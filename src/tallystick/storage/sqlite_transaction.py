@@ -21,7 +21,7 @@ from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
 from tallystick.storage.wakes import WakeFiles, checked
-from tallystick.storage.write_queue import WriteQueue
+from tallystick.storage.writer_seat import WriterSeat
 
 T = TypeVar("T")
 
@@ -32,8 +32,7 @@ class Home:
 
     file: SqliteFile
     readers: Pool[Session]
-    writers: Pool[Session]
-    queue: WriteQueue
+    seat: WriterSeat
     wakes: WakeFiles
     columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
 
@@ -54,7 +53,15 @@ class SqliteRead:
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
-        self._begin(self._home.readers, "BEGIN")
+        session = self._session = self._home.readers.take(self)
+        try:
+            session.execute("BEGIN")
+        except BaseException as wrong:
+            self._home.readers.give(self, sound=False)
+            if isinstance(wrong, apsw.Error):
+                raise self._home.file.error(wrong) from wrong
+            raise
+        self._execute = session.execute
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -111,18 +118,6 @@ class SqliteRead:
     def abandon(self) -> None:
         self._execute = ended.forked
 
-    def _begin(self, sessions: Pool[Session], begin: str) -> None:
-        session = self._session = sessions.take(self)
-        try:
-            session.execute(begin)
-        except apsw.Error as wrong:
-            sessions.give(self, sound=False)
-            raise self._home.file.error(wrong) from wrong
-        except BaseException:
-            sessions.give(self, sound=False)
-            raise
-        self._execute = session.execute
-
     def _end(self) -> None:
         self._execute = ended.over
         if self._streams:
@@ -166,41 +161,50 @@ class SqliteWrite(SqliteRead):
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        queue = self._home.queue
-        queue.acquire()
+        session = self._session = self._home.seat.take(self)
         try:
-            self._begin(self._home.writers, "BEGIN IMMEDIATE")
-        except BaseException:
-            queue.release()
+            session.execute("BEGIN IMMEDIATE")
+        except BaseException as wrong:
+            self._home.seat.give(self._roll_back())
+            if isinstance(wrong, apsw.Error):
+                raise self._home.file.error(wrong) from wrong
             raise
+        self._execute = session.execute
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        last, home, committed = self._execute, self._home, False
-        if last is ended.forked:
-            if kind is None:
-                raise ForkedTransaction
+        execute = self._execute
+        if kind is not None or execute is ended.failed or execute is ended.forked:
+            self._give_up(silently=kind is not None)
             return
         self._end()
         try:
-            if kind is None and last is not ended.failed:
-                last("COMMIT", {})
-                committed = True
-        except apsw.Error as wrong:
-            raise home.file.error(wrong) from wrong
-        finally:
-            home.writers.give(self, committed or self._roll_back())
-            home.queue.release()
-        if committed and self._rooms:
+            execute("COMMIT", {})
+        except BaseException as wrong:
+            self._home.seat.give(self._roll_back())
+            if isinstance(wrong, apsw.Error):
+                raise self._home.file.error(wrong) from wrong
+            raise
+        self._home.seat.give(sound=True)
+        if self._rooms:
             for room_id in self._rooms:
-                home.wakes.touch(room_id)
-        if kind is None and not committed:
+                self._home.wakes.touch(room_id)
+
+    def _give_up(self, *, silently: bool) -> None:
+        """Roll back; a block that ends well although a statement failed must still learn that nothing was written."""
+        if self._execute is ended.forked:
+            if not silently:
+                raise ForkedTransaction
+            return
+        self._end()
+        self._home.seat.give(self._roll_back())
+        if not silently:
             raise TransactionFailed from self._failure
 
     def run(self, query: Query, /, **values: Value) -> int:
         try:
             self._execute(query.sqlite, values)
-            return self._session.connection.changes()
+            return self._session.changes()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
 

@@ -14,7 +14,6 @@ from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
 from time import monotonic, sleep
 
-from tallystick.storage import forks
 from tallystick.storage.driver_errors import busy, os_errors
 from tallystick.storage.errors import NestedWrite, StoreBusy, StoreClosed
 from tallystick.storage.lock_holders import flock_holder
@@ -39,7 +38,6 @@ class WriteQueue:
         self._patience = patience
         self._closed = False
         self._start()
-        forks.attend(self)
 
     def _start(self) -> None:
         self._threads = ThreadQueue()
@@ -53,8 +51,9 @@ class WriteQueue:
         if not self._threads.acquire(self._patience):
             raise StoreBusy(f"Another thread of this process has been writing for {self._patience:g} s.")
         try:
-            if monotonic() >= self._slice_ends or not _try_lock(self._writer):
-                self._queue(asked + self._patience)
+            if monotonic() < self._slice_ends and _try_lock(self._writer):
+                return
+            self._queue(asked + self._patience)
         except BaseException:
             self._threads.release()
             raise
@@ -97,13 +96,15 @@ class WriteQueue:
     def _busy(self) -> StoreBusy:
         return busy(flock_holder(self._writer_path) or flock_holder(self._line_path), self._patience)
 
-    def before_fork(self) -> None:
-        pass
+    def pause(self) -> bool:
+        """Let no thread of this process in until `resume`; False while one is in."""
+        return self._threads.acquire_if_free()
 
-    def after_fork_in_parent(self) -> None:
-        pass
+    def resume(self) -> None:
+        self._threads.release()
 
-    def after_fork_in_child(self) -> None:
+    def renew(self) -> None:
+        """Begin anew in the child of a fork."""
         # A lock outlives its holder while any process keeps the holder's descriptor: close ours, and unlock nothing.
         if self._line:
             os.close(self._line.fd)
@@ -131,6 +132,9 @@ class ThreadQueue:
             self._owner = threading.get_ident()
             return True
         return self._queue(timeout, threading.get_ident())
+
+    def acquire_if_free(self) -> bool:
+        return self._lock.acquire(blocking=False)
 
     def release(self) -> None:
         self._owner = 0
