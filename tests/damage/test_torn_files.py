@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import Fault
-from tests.damage.house import House
+from tests.damage.house import ADA, House
 from tests.damage.writer import leave_a_log
 
 DAMAGE = {"store_damaged", "not_our_file", "disk_failed"}
@@ -36,6 +36,13 @@ def settle(house: House) -> None:
 
 def flipped(sound: bytes, at: int, bit: int) -> bytes:
     return sound[:at] + bytes([sound[at] ^ 1 << bit]) + sound[at + 1 :]
+
+
+def test_a_sound_store_is_found_sound_however_often_it_is_verified(house: House) -> None:
+    with house.hub() as hub:
+        for number in range(5):
+            hub.call("notes.add", {"room_id": house.room_id, "body": f"note {number}"}, ADA)
+            assert house.flaws(hub) == []
 
 
 @pytest.mark.parametrize("kept", [0.001, 0.1, 0.5, 0.9, 0.999])
