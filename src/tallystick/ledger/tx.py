@@ -41,6 +41,7 @@ class Tx:
         self.writable = writable
         self._rows = rows
         self._heads: dict[str, Head] = {}
+        self._processes: dict[Process, ProcessState] = {}
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         return self._rows.one(query, into, **values)
@@ -58,7 +59,12 @@ class Tx:
         return self.world.new_id()
 
     def process_state(self, process: Process | None) -> ProcessState:
-        return self.world.process_state(process) if process else ProcessState.UNKNOWN
+        """What can be seen of a process; looked at once, so that everything decided in here sees the same."""
+        if process is None:
+            return ProcessState.UNKNOWN
+        if process not in self._processes:
+            self._processes[process] = self.world.process_state(process)
+        return self._processes[process]
 
     def use(self, port: type[T]) -> T:
         """What another capability offers under a Protocol; the hub binds them."""

@@ -8,7 +8,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.turns import history, listening, queries, rules
 from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
 from tallystick.capabilities.turns.errors import ObserverCannotHold
-from tallystick.capabilities.turns.model import Kind, Lease, Table, Why
+from tallystick.capabilities.turns.model import Kind, Lease, Stick, Table, Why
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
@@ -54,7 +54,7 @@ def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | Takeo
     """The caller's turn, if it is, or its chance to take over."""
     holding = rules.holds(table, me)
     if holding and table.lease.lease_id:
-        return _granted(tx, table, table.lease.lease_id, Why.ALREADY_OWNER)
+        return _granted(tx, table.room.room_id, table.stick, table.lease.lease_id, Why.ALREADY_OWNER)
     reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
     if reason:
         if not me.session.may_hold:
@@ -86,7 +86,7 @@ def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
         member = agent_rules.membership(table.members, me)
         tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
     lease_id = lease(tx, table, me)
-    return _granted(tx, queries.table(tx, room_id), lease_id, reason)
+    return _granted(tx, room_id, queries.stick(tx, room_id), lease_id, reason)
 
 
 def lease(tx: Tx, table: Table, me: Caller) -> str:
@@ -100,11 +100,11 @@ def lease(tx: Tx, table: Table, me: Caller) -> str:
     return lease_id
 
 
-def _granted(tx: Tx, table: Table, lease_id: str, reason: Why) -> YourTurn:
-    received = history.handoff(tx, table.room.room_id, table.stick.received_seq)
+def _granted(tx: Tx, room_id: str, stick: Stick, lease_id: str, reason: Why) -> YourTurn:
+    received = history.handoff(tx, room_id, stick.received_seq)
     return YourTurn(
-        room_id=table.room.room_id,
-        turn_id=table.stick.turn_id,
+        room_id=room_id,
+        turn_id=stick.turn_id,
         lease_id=lease_id,
         handoff=received.data if received else None,
         from_agent_id=received.by if received else None,
