@@ -5,16 +5,17 @@ Many events share a transaction, so that a million take a minute; hashes and pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from tallystick.bench import rooms
+from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
+from tallystick.ledger.tx import Tx
 
 MEMBERS = ("ada", "bo", "cleo", "dov", "eve")
 SMALL_ROOMS = 20
@@ -37,17 +38,12 @@ def grow(folder: Path, sizes: tuple[int, ...], tell: Callable[[str], None]) -> l
     found = list[Grown]()
     with rooms.opened(seedling) as hub:
         for name in MEMBERS:
-            hub.call("rooms.join", {"room_id": room_id}, Caller(agent_id=name, session=SessionKind.NAMED))
+            hub.call("rooms.join", {"room_id": room_id}, member(name))
         for number in range(SMALL_ROOMS - 1):
-            hub.call("rooms.create", {"title": f"small {number}"}, Caller(agent_id="ada", session=SessionKind.NAMED))
-        drafts = _drafts(_head(hub, room_id))
+            hub.call("rooms.create", {"title": f"small {number}"}, member("ada"))
         for size in sizes:
             tell(f"size: growing a room to {size:,} events")
-            while (missing := size - _head(hub, room_id)) > 0:
-                with hub.writing() as tx:
-                    tx.lock(room_id)
-                    for by, draft in islice(drafts, min(missing, BATCH)):
-                        tx.append(room_id, by, [draft])
+            _grow_to(hub, room_id, size)
             copy = Settings(data_dir=folder / f"grown-{size}")
             copy.data_dir.mkdir(mode=0o700)
             hub.store.backup(copy.data_dir / "tally.sqlite")
@@ -55,27 +51,38 @@ def grow(folder: Path, sizes: tuple[int, ...], tell: Callable[[str], None]) -> l
     return found
 
 
-def _head(hub: Hub, room_id: str) -> int:
-    with hub.reading() as tx:
-        return tx.head(room_id).seq
+def member(name: str) -> Caller:
+    return Caller(agent_id=name, session=SessionKind.NAMED)
 
 
-def _drafts(seq: int) -> Iterator[tuple[str, Draft]]:
-    """Events after `seq` without end: of a hundred, ten are the stick's and one is a note."""
-    turn_id = 0
-    while True:
-        seq += 1
-        holder = MEMBERS[turn_id % len(MEMBERS)]
-        if seq % 20 == 0:
-            turn_id += 1
-            holder = MEMBERS[turn_id % len(MEMBERS)]
-            yield holder, _claim(turn_id, holder, seq)
-        elif seq % 20 == 1 and turn_id:
-            yield holder, _release(turn_id, holder)
-        elif seq % 100 == 50:
-            yield holder, Draft(kind="x.tally.note.add", data={"body": "CI is slow today.", "turn_id": turn_id})
-        else:
-            yield holder, Draft(kind="x.bench.report", data=rooms.BODY)
+def _grow_to(hub: Hub, room_id: str, size: int) -> None:
+    seq = 0
+    while seq < size:
+        with hub.writing() as tx:
+            seq = tx.lock(room_id).seq
+            for _ in range(min(size - seq, BATCH)):
+                seq += 1
+                _add(tx, room_id, seq)
+
+
+def _add(tx: Tx, room_id: str, seq: int) -> None:
+    """Add the event that stands at `seq`: of a hundred, ten are the stick's, one is a note and one a message."""
+    turn_id = seq // 20
+    holder = MEMBERS[turn_id % len(MEMBERS)]
+    if seq % 100 == 70:
+        send = registry.find("messages.send")
+        ask = send.ask.model_validate({"room_id": room_id, "text": "Can you look at the lexer?", "to": ["bo", "cleo"]})
+        send.run(tx, member("ada"), ask)
+        return
+    if seq % 20 == 0:
+        draft = _claim(turn_id, holder, seq)
+    elif seq % 20 == 1 and turn_id:
+        draft = _release(turn_id, holder)
+    elif seq % 100 == 50:
+        draft = Draft(kind="x.tally.note.add", data={"body": "CI is slow today.", "turn_id": turn_id})
+    else:
+        draft = Draft(kind="x.bench.report", data=rooms.BODY)
+    tx.append(room_id, holder, [draft])
 
 
 def _claim(turn_id: int, holder: str, seq: int) -> Draft:

@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 from tallystick.bench import rooms
 from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.growing import Grown, grow
+from tallystick.bench.growing import Grown, grow, member
 from tallystick.bench.setting import Setting
 from tallystick.hub.hub import Hub
-from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import to_wire
 from tallystick.ledger import reading
 
-READER = Caller(agent_id="reader", session=SessionKind.NAMED)
+READER = member("bo")
+UNREAD = 5
 NOTES = ["x.tally.note.add"]
 
 
@@ -36,6 +36,8 @@ class View:
     def of(cls, grown: Grown, hub: Hub) -> View:
         with hub.reading() as tx:
             event = reading.event_at(tx, grown.room_id, grown.events // 2)
+            messages = reading.before(tx, grown.room_id, grown.events, kinds=["chat.message"], limit=UNREAD + 1)
+        hub.call("messages.read", {"room_id": grown.room_id, "event_id": messages[0].id}, READER)
         return cls(
             events=grown.events,
             hub=hub,
@@ -70,6 +72,11 @@ QUESTIONS: Mapping[str, tuple[str, Question]] = {
     "the newest 20 stick events": (
         "turns.history",
         lambda view: {"room_id": view.room_id, "newest": True, "limit": 20},
+    ),
+    f"an inbox with {UNREAD} unread messages": ("messages.inbox", lambda view: {"room_id": view.room_id}),
+    f"{UNREAD} messages of an inbox never read": (
+        "messages.inbox",
+        lambda view: {"room_id": view.room_id, "actor_id": "cleo", "limit": UNREAD},
     ),
     "follow, 100 events behind": (
         "events.follow",
