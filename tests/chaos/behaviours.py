@@ -1,0 +1,123 @@
+"""What special workers do: race from a common start, obey a test's orders, fork, or be cut off at any microsecond."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+
+from tests.chaos.worker import Agent, Plan
+
+
+def append_events(plan: Plan) -> None:
+    """Append a number of events, one after the other, as fast as they are taken."""
+    agent = Agent(plan)
+    _together(plan)
+    _append(agent)
+    agent.hub.close()
+
+
+def append_in_threads(plan: Plan) -> None:
+    """Append from eight threads through one hub."""
+    agent = Agent(plan)
+    _together(plan)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(_append, [agent.apart(f"thread-{number}") for number in range(8)]))
+    agent.hub.close()
+
+
+def _append(agent: Agent) -> None:
+    for _ in range(agent.plan.times):
+        agent.append()
+
+
+def append_until_stopped(plan: Plan) -> None:
+    agent = Agent(plan)
+    while not plan.stop.exists():
+        if not agent.append().ok:
+            time.sleep(0.02)
+    agent.hub.close()
+
+
+def claim_once(plan: Plan) -> None:
+    """Join, wait for everybody, look for the turn exactly once, and stay until everybody has looked."""
+    agent = Agent(plan)
+    agent.here("rooms.join")
+    _together(plan)
+    agent.here("turns.wait", max_wait_ms=0)
+    _together(plan)
+    agent.hub.close()
+
+
+def join_workspace(plan: Plan) -> None:
+    """Join the room of the data directory's own workspace together with everybody else, creating it if need be."""
+    agent = Agent(plan)
+    _together(plan)
+    agent.diary.call("rooms.join", context_path=str(plan.stop.parent))
+    agent.hub.close()
+
+
+def hold_on(plan: Plan) -> None:
+    """Claim the stick, tell the test, and use the lease in every way as soon as the test says so."""
+    assert plan.orders
+    agent = Agent(plan)
+    agent.here("rooms.join")
+    turn = agent.here("turns.wait", max_wait_ms=0)
+    plan.orders.send(turn.answer)
+    plan.orders.recv()
+    for use in (agent.beat, agent.release, agent.pass_on):
+        use(turn)
+    agent.hub.close()
+
+
+def be_cut_off(plan: Plan) -> None:
+    """Work through every kind of write until the kernel ends the process, at a microsecond drawn by lot.
+
+    An alarm's default action ends a process exactly as a kill does: nothing of it runs any more.
+    """
+    agent = Agent(plan)
+    signal.setitimer(signal.ITIMER_REAL, 10 ** agent.random.uniform(-4, -1.2))
+    agent.here("rooms.join")
+    for step in cycle(("append", "turn", "room")):
+        if step == "append":
+            agent.append()
+        elif step == "room":
+            agent.diary.call("rooms.create", title=agent.mark())
+        else:
+            _one_turn(agent)
+
+
+def _one_turn(agent: Agent) -> None:
+    turn = agent.here("turns.wait", max_wait_ms=0)
+    if turn.answer.get("status") == "takeover_available":
+        turn = agent.here("turns.takeover", expected_turn_id=turn.answer["turn_id"], reason="it was cut off")
+    if turn.answer.get("status") == "your_turn":
+        agent.beat(turn)
+        agent.release(turn)
+
+
+def fork_and_append(plan: Plan) -> None:
+    """Use a hub, fork twice, and go on appending in all three processes through that same hub."""
+    agent = Agent(plan)
+    agent.append()
+    children = [_fork(agent, number) for number in range(2)]
+    _append(agent)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    agent.hub.close()
+    raise SystemExit(max(codes, key=abs))
+
+
+def _fork(agent: Agent, number: int) -> int:
+    """The child's pid; the child itself appends, with a diary of its own, and ends here."""
+    pid = os.fork()
+    if pid == 0:
+        _append(agent.apart(f"fork-{number}"))
+        os._exit(0)
+    return pid
+
+
+def _together(plan: Plan) -> None:
+    if plan.start:
+        plan.start.wait(timeout=60)
