@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -40,8 +41,15 @@ class Place:
         try:
             card = cast("dict[str, object]", json.loads((self.data_dir / "hub.json").read_bytes()))
             if self.over == "socket":
-                return Address(url="http://localhost", socket=str(card["http_socket"]))
+                return Address(url="http://localhost", socket=_answering(str(card["http_socket"])))
             token = self.token or (self.data_dir / "token").read_text("utf-8").strip()
             return Address(url=str(card["url"]), token=token)
         except (OSError, ValueError, KeyError) as absent:
             raise HubNotRunning(f"No hub is running in {self.data_dir}.") from absent
+
+
+def _answering(path: str) -> str:
+    """The path, once somebody takes connections there: a hub that was killed leaves its files behind."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(path)
+    return path
