@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+from pathlib import Path
 from typing import cast
 
 import pytest
 
-from tests.messages.talk import counts, elsewhere, file, kinds, say
+from tallystick.hub.hub import Hub
+from tests.messages.talk import counts, elsewhere, file, inbox, kinds, say
 from tests.scene import Row, Scene, refused
 
 SHA = hashlib.sha256(b"a log").hexdigest()
@@ -77,6 +80,16 @@ def test_a_file_that_is_not_in_the_room_cannot_be_attached(scene: Scene) -> None
             say(ada, **given)
         assert caught.value.details == {"sha256": SHA}
     assert kinds(ada) == []
+
+
+def test_the_path_of_an_attachment_leads_to_its_bytes(scene: Scene, tmp_path: Path) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    scene.hub = Hub(scene.store, clock=scene.clock, machine_id="test-machine", blobs=tmp_path / "blobs")
+    put = ada.here("blobs.put", content_base64=base64.b64encode(b"a log").decode())
+    say(ada, attachments=[{"path": put["path"]}])
+    (attached,) = inbox(bob)["messages"][0]["event"]["data"]["attachments"]
+    got = bob.here("blobs.get", sha256=attached["sha256"])
+    assert (attached["path"], base64.b64decode(cast("str", got["content_base64"]))) == (BLOB, b"a log")
 
 
 def test_a_reference_is_a_url_unless_it_says_otherwise(scene: Scene) -> None:
