@@ -51,6 +51,16 @@ def claim_once(plan: Plan) -> None:
     agent.hub.close()
 
 
+def wait_long(plan: Plan) -> None:
+    """Join, tell the test, and wait for the turn as long as it takes."""
+    assert plan.orders
+    agent = Agent(plan)
+    agent.here("rooms.join")
+    plan.orders.send("waiting")
+    agent.here("turns.wait", max_wait_ms=60_000)
+    agent.hub.close()
+
+
 def join_workspace(plan: Plan) -> None:
     """Join the room of the data directory's own workspace together with everybody else, creating it if need be."""
     agent = Agent(plan)

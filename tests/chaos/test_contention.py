@@ -6,7 +6,7 @@ import signal
 from collections import Counter
 
 from tests.chaos import checker
-from tests.chaos.behaviours import append_events, claim_once, hold_on, join_workspace
+from tests.chaos.behaviours import append_events, claim_once, hold_on, join_workspace, wait_long
 from tests.chaos.fleet import CONTEXT, Fleet, barrier, outcomes
 from tests.chaos.worker import take_turns
 
@@ -21,6 +21,24 @@ def test_of_sixteen_processes_that_claim_an_idle_room_at_once_one_wins(fleet: Fl
     assert outcomes(attempts, {"turns.wait"}) == {"your_turn": 1, "not_yet": 15}
     (winner,) = [each.by for each in attempts if each.answer.get("status") == "your_turn"]
     assert fleet.owner(room_id) == winner
+    assert checker.problems(fleet.hub, attempts) == []
+
+
+def test_a_process_that_waits_gets_the_turn_that_another_process_hands_over(fleet: Fleet) -> None:
+    room_id = fleet.room(owner_lease_ttl_ms=60_000)
+    fleet.hub.call("rooms.join", {"room_id": room_id}, checker.WITNESS)
+    turn = fleet.hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, checker.WITNESS).model_dump()
+    ours, theirs = CONTEXT.Pipe()
+    fleet.start(wait_long, "ada", room_id, orders=theirs)
+    ours.recv()
+
+    lease = {"room_id": room_id, "lease_id": turn["lease_id"], "expected_turn_id": turn["turn_id"]}
+    handoff = {"status": "half done", "next_action": "go on"}
+    fleet.hub.call("turns.release", {**lease, "handoff": handoff}, checker.WITNESS)
+
+    attempts = fleet.finish()
+    got = attempts[-1].answer
+    assert (got["status"], got["turn_id"], got["handoff"], got["reason"]) == ("your_turn", 2, handoff, "sequence")
     assert checker.problems(fleet.hub, attempts) == []
 
 
