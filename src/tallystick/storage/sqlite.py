@@ -134,6 +134,7 @@ class SqliteStore:
     def close(self) -> None:
         self._home.readers.close()
         self._home.seat.close()
+        self._home.wakes.close()
 
     def _check(self) -> None:
         """Refuse once the file is not the one we opened: what is written to a deleted file is lost with it."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tallystick.kernel.errors import InvalidField
 from tallystick.storage.driver_errors import os_errors
+from tallystick.storage.idle_watches import IdleWatches, LentWatch
 from tallystick.storage.port import Watch
 
 POLL_SECONDS = 0.02
@@ -32,6 +33,7 @@ class WakeFiles:
     def __init__(self, folder: Path, watcher: str | None = None) -> None:
         self.folder = folder
         self.watcher = watcher or usual_watcher()
+        self._idle = IdleWatches()
 
     def touch(self, room_id: str) -> None:
         """Wake those who watch the room; never fails, because the change is committed."""
@@ -50,8 +52,15 @@ class WakeFiles:
     def watch(self, room_id: str) -> Watch:
         path = self.folder / checked(room_id)
         with os_errors(path):
+            if idle := self._idle.take(path):
+                return idle
             create(path)
-            return WATCHERS[self.watcher](path)
+            watch = WATCHERS[self.watcher](path)
+        return watch if isinstance(watch, PollingWatch) else LentWatch(path, watch, self._idle)
+
+    def close(self) -> None:
+        """End the watches that nobody uses."""
+        self._idle.close()
 
 
 def create(path: Path) -> None:
