@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
 
 import msgspec
-from pydantic import Field
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.messages import rules
+from tallystick.capabilities.messages.contract import Change, ContextView, SyncContext
 from tallystick.capabilities.messages.model import Kind
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, to_json
 from tallystick.kernel.errors import TooLarge
-from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.kernel.operation import operation
 from tallystick.ledger import bodies, reading
-from tallystick.ledger.contract import RoomId, Text
 from tallystick.ledger.tx import Tx
 
 ENTRIES_LIMIT = 200
-
-
-class Change(Ask):
-    op: Annotated[Literal["set", "delete"], Field(description="What to do.")]
-    name: Annotated[Text, Field(min_length=1, max_length=200, description="Which value.")]
-    value: Annotated[object, Field(description="Its new content, any JSON; for `set`.")] = None
-
-
-class SyncContext(Ask):
-    room_id: RoomId
-    ops: Annotated[list[Change] | None, Field(max_length=100, description="Changes; without any, this only reads.")] = (
-        None
-    )
-
-
-class ContextView(Answer):
-    revision: int
-    """The seq of the newest change; 0 when there never was one."""
-    changed: bool
-    entries: dict[str, object]
 
 
 @operation(

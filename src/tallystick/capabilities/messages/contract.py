@@ -1,4 +1,4 @@
-"""Inputs and results of `messages.*`: the standard's own fields beside our `room_id`."""
+"""Inputs and results of `messages.*`, `notifications.*` and `context.sync`, in the standard's own fields."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tallystick.capabilities.messages.fields import (
+    RECIPIENTS_LIMIT,
+    TEXT_LIMIT,
+    ActorId,
+    ClientId,
+    EventId,
+    GroupId,
+    Priority,
+    Recipients,
+    Token,
+)
 from tallystick.capabilities.messages.references import Attachment, Reference
 from tallystick.kernel.operation import Answer, Ask, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text, WaitMs
 
-TEXT_LIMIT = 64 * 1024
-RECIPIENTS_LIMIT = 100
-_CLIENT_ID = "Your own key: within 24 h the same message sent again counts once."
-
-EventId = Annotated[Text, Field(max_length=200)]
-GroupId = Annotated[Text, Field(max_length=200)]
-Token = Annotated[str, Field(min_length=1, max_length=200)]
-ClientId = Annotated[Text, Field(min_length=1, max_length=200)]
-Recipients = Annotated[
-    list[Token] | None,
-    Field(max_length=RECIPIENTS_LIMIT, description="agent ids, @all, @peers, @foreman, @user; everyone if left out."),
-]
-Priority = Annotated[
-    Literal["normal", "attention"], Field(description="`attention`: every recipient has to acknowledge it.")
-]
-ActorId = Annotated[Text | None, Field(max_length=200, description="Yourself when left out.")]
+Searched = Literal["message", "note", "handoff"]
 
 
 class SendMessage(Ask):
@@ -43,7 +39,7 @@ class SendMessage(Ask):
     attachments: Annotated[list[Attachment] | None, Field(max_length=50, description="Files that go with it.")] = None
     refs: Annotated[list[Reference] | None, Field(max_length=100, description="What it points at.")] = None
     thread: Annotated[str | None, Field(max_length=200, description="Reserved; kept and ignored.")] = None
-    client_id: Annotated[ClientId | None, Field(description=_CLIENT_ID)] = None
+    client_id: ClientId = None
     client_ts: Annotated[str | None, Field(max_length=60, description="Your own time, for display only.")] = None
 
 
@@ -65,7 +61,7 @@ class RelayMessage(Ask):
     ] = None
     priority: Priority = "normal"
     record: Annotated[bool, Field(description="Note in the source room where it was sent.")] = False
-    client_id: Annotated[ClientId | None, Field(description=_CLIENT_ID)] = None
+    client_id: ClientId = None
 
     @property
     def also_locks(self) -> tuple[str, ...]:
@@ -171,3 +167,80 @@ class Reacted(Answer):
     event_id: str
     emoji: str
     already: bool
+
+
+class SearchMessages(Ask):
+    room_id: RoomId
+    query: Annotated[str, Field(max_length=1000, description="Words, or beginnings of words; all have to occur.")]
+    by: Annotated[Text | None, Field(min_length=1, max_length=200, description="Only what this author wrote.")] = None
+    kinds: Annotated[list[Searched] | None, Field(max_length=3, description="Only these; all when left out.")] = None
+    since_ts: Annotated[str | None, Field(max_length=60, description="Not before this time.")] = None
+    until_ts: Annotated[str | None, Field(max_length=60, description="Before this time.")] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="At most this many.")] = 20
+
+
+class Hit(Answer):
+    kind: Searched
+    event_id: str
+    seq: int
+    by: str
+    ts: Moment
+    snippet: str
+    """The words around the first hit, hits marked «so»."""
+
+
+class Hits(Answer):
+    hits: list[Hit]
+
+
+class Notify(Ask):
+    room_id: RoomId
+    kind: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="nudge, keepalive, help_nudge, actor_idle, silence_check, automation, status_change, error, "
+            "info, or a word of your own.",
+        ),
+    ]
+    priority: Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How pressing it is.")] = "normal"
+    title: Annotated[str | None, Field(max_length=500, description="One line.")] = None
+    message: Annotated[str | None, Field(max_length=16_384, description="The whole of it.")] = None
+    target_actor_id: Annotated[
+        str | None, Field(min_length=1, max_length=200, description="Whom it is for; everyone when left out.")
+    ] = None
+    context: Annotated[dict[str, object] | None, Field(description="Facts for programs.")] = None
+    requires_ack: Annotated[bool, Field(description="Whether each recipient has to acknowledge it.")] = False
+    related_event_id: Annotated[EventId | None, Field(description="The event it is about.")] = None
+
+
+class Notified(Answer):
+    event: Envelope
+    recipients: list[str]
+
+
+class AckNotification(Ask):
+    room_id: RoomId
+    notify_event_id: Annotated[EventId, Field(description="The notification you have taken note of.")]
+    actor_id: ActorId = None
+
+
+class Change(Ask):
+    op: Annotated[Literal["set", "delete"], Field(description="What to do.")]
+    name: Annotated[Text, Field(min_length=1, max_length=200, description="Which value.")]
+    value: Annotated[object, Field(description="Its new content, any JSON; for `set`.")] = None
+
+
+class SyncContext(Ask):
+    room_id: RoomId
+    ops: Annotated[list[Change] | None, Field(max_length=100, description="Changes; without any, this only reads.")] = (
+        None
+    )
+
+
+class ContextView(Answer):
+    revision: int
+    """The seq of the newest change; 0 when there never was one."""
+    changed: bool
+    entries: dict[str, object]

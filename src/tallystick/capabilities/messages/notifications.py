@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
-
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import overdue, queries, rules
-from tallystick.capabilities.messages.contract import Acked, ActorId, EventId
+from tallystick.capabilities.messages.contract import Acked, AckNotification, Notified, Notify
 from tallystick.capabilities.messages.model import Kind, Selector
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.kernel.operation import operation
 from tallystick.ledger import bodies, reading
-from tallystick.ledger.contract import Envelope, RoomId
+from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
-
-
-class Notify(Ask):
-    room_id: RoomId
-    kind: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=100,
-            description="nudge, keepalive, help_nudge, actor_idle, silence_check, automation, status_change, error, "
-            "info, or a word of your own.",
-        ),
-    ]
-    priority: Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How pressing it is.")] = "normal"
-    title: Annotated[str | None, Field(max_length=500, description="One line.")] = None
-    message: Annotated[str | None, Field(max_length=16_384, description="The whole of it.")] = None
-    target_actor_id: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="Whom it is for; everyone when left out.")
-    ] = None
-    context: Annotated[dict[str, object] | None, Field(description="Facts for programs.")] = None
-    requires_ack: Annotated[bool, Field(description="Whether each recipient has to acknowledge it.")] = False
-    related_event_id: Annotated[EventId | None, Field(description="The event it is about.")] = None
-
-
-class Notified(Answer):
-    event: Envelope
-    recipients: list[str]
-
-
-class AckNotification(Ask):
-    room_id: RoomId
-    notify_event_id: Annotated[EventId, Field(description="The notification you have taken note of.")]
-    actor_id: ActorId = None
 
 
 @operation(

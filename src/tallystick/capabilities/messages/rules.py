@@ -9,7 +9,7 @@ from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member, Role
-from tallystick.capabilities.messages.contract import TEXT_LIMIT, SendMessage
+from tallystick.capabilities.messages.contract import SendMessage
 from tallystick.capabilities.messages.errors import (
     ClientIdConflict,
     DuplicateListener,
@@ -21,6 +21,7 @@ from tallystick.capabilities.messages.errors import (
     ReservedService,
     UnknownRecipient,
 )
+from tallystick.capabilities.messages.fields import TEXT_LIMIT
 from tallystick.capabilities.messages.model import (
     SYSTEM,
     USER,

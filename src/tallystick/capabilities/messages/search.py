@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
-
 from tallystick.capabilities.messages import texts
+from tallystick.capabilities.messages.contract import Hit, Hits, SearchMessages
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, Ask, Moment, operation
-from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
+from tallystick.kernel.operation import operation
+from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
 
 TERMS_LIMIT = 20
-
-Searched = Literal["message", "note", "handoff"]
-
-
-class SearchMessages(Ask):
-    room_id: RoomId
-    query: Annotated[str, Field(max_length=1000, description="Words, or beginnings of words; all have to occur.")]
-    by: Annotated[Text | None, Field(min_length=1, max_length=200, description="Only what this author wrote.")] = None
-    kinds: Annotated[list[Searched] | None, Field(max_length=3, description="Only these; all when left out.")] = None
-    since_ts: Annotated[str | None, Field(max_length=60, description="Not before this time.")] = None
-    until_ts: Annotated[str | None, Field(max_length=60, description="Before this time.")] = None
-    limit: Annotated[int, Field(ge=1, le=100, description="At most this many.")] = 20
-
-
-class Hit(Answer):
-    kind: Searched
-    event_id: str
-    seq: int
-    by: str
-    ts: Moment
-    snippet: str
-    """The words around the first hit, hits marked «so»."""
-
-
-class Hits(Answer):
-    hits: list[Hit]
 
 
 @operation("messages.search", examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},))
