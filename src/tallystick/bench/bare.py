@@ -69,7 +69,7 @@ class _Postgres:
     def __init__(self, url: str, room_id: str) -> None:
         import psycopg
 
-        self._connection = psycopg.connect(url)
+        self._connection = psycopg.connect(url, options="-c search_path=tallystick")
         self._connection.execute(OPEN.replace("?", "%s"), (room_id, GENESIS))
         self._connection.commit()
 
