@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tallystick.hub import maintenance, registry
+from tallystick.hub.hub import Hub
 from tests.ledger.histories import live
-from tests.scene import TABLES, Scene
+from tests.scene import TABLES, Scene, refused
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -57,6 +59,16 @@ def test_a_tampered_projection_is_named_and_a_rebuild_repairs_it(scene: Scene, t
     assert scene.dump() == damaged
     maintenance.rebuild(scene.hub)
     assert scene.dump() == healthy
+
+
+@pytest.mark.parametrize("care", [maintenance.check, maintenance.rebuild])
+def test_nothing_is_folded_from_a_ledger_that_does_not_verify(scene: Scene, care: Callable[[Hub], object]) -> None:
+    scene.joined("ada")
+    scene.sql("UPDATE events SET author = 'eve' WHERE seq = 2")
+    before = scene.dump()
+    with refused("ledger_damaged"):
+        care(scene.hub)
+    assert scene.dump() == before
 
 
 def test_every_table_is_a_projection_or_live_state() -> None:

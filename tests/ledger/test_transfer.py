@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
+from tallystick.kernel.envelope import GENESIS, Event, to_json
 from tallystick.storage.sqlite import SqliteStore
 from tests.ledger.histories import live
-from tests.scene import HANDOFF, Scene, refused
+from tests.scene import HANDOFF, START, Row, Scene, refused
 
 
-@pytest.fixture
-def origin(tmp_path: Path) -> Iterator[Scene]:
-    """An embedded store with two rooms and some history."""
-    workspace = tmp_path / "origin"
-    (workspace / ".git").mkdir(parents=True)
-    (workspace / ".git" / "HEAD").touch()
-    store = SqliteStore(tmp_path / "origin.sqlite")
-    scene = Scene(store, workspace.resolve())
-    live(scene, scene.workspace, 60, Random(7))
-    live(scene, scene.folder("nested"), 20, Random(8))
-    yield scene
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """The export of an embedded store with two rooms and some history."""
+    folder = tmp_path_factory.mktemp("origin").resolve()
+    store = SqliteStore(folder / "tally.sqlite")
+    scene = Scene(store, folder)
+    live(scene, scene.folder("one"), 60, Random(7))
+    live(scene, scene.folder("two"), 20, Random(8))
+    whole = lines(scene.hub)
     store.close()
+    return whole
 
 
 def lines(hub: Hub) -> list[bytes]:
     return list(maintenance.export(hub))
 
 
-def test_a_store_moves_between_engines_and_back_unchanged(origin: Scene, scene: Scene) -> None:
-    exported = lines(origin.hub)
+def test_a_store_moves_between_engines_and_back_unchanged(exported: list[bytes], scene: Scene) -> None:
     end = maintenance.import_(scene.hub, exported)
     assert (end.rooms, end.events) == (2, len(exported) - 1)
     assert lines(scene.hub) == exported
@@ -81,17 +79,16 @@ def test_a_lease_does_not_move_with_the_ledger(scene: Scene) -> None:
         assert (seen["status"], seen["reason"]) == ("takeover_available", "owner_timeout")
 
 
-def test_blank_lines_are_no_part_of_an_export(origin: Scene, scene: Scene) -> None:
-    exported = lines(origin.hub)
+def test_blank_lines_are_no_part_of_an_export(exported: list[bytes], scene: Scene) -> None:
     maintenance.import_(scene.hub, [b"\n", *exported[:3], b"  \n", *exported[3:], b"\n"])
     assert lines(scene.hub) == exported
 
 
-def test_a_store_with_rooms_takes_no_import(origin: Scene, scene: Scene) -> None:
+def test_a_store_with_rooms_takes_no_import(exported: list[bytes], scene: Scene) -> None:
     scene.joined("ada")
     before = scene.dump()
     with refused("not_empty"):
-        maintenance.import_(scene.hub, lines(origin.hub))
+        maintenance.import_(scene.hub, exported)
     assert scene.dump() == before
 
 
@@ -129,12 +126,67 @@ DAMAGE: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_export_is_refused_and_nothing_of_it_is_kept(origin: Scene, scene: Scene, damage: str) -> None:
+def written(*events: Event) -> list[bytes]:
+    """An export that was made by hand: every hash fits."""
+    rooms = len({event.room_id for event in events})
+    seals = [f',"prev_hash":"{event.prev_hash}","hash":"{event.hash}"}}'.encode() for event in events]
+    lines = [event.canonical()[:-1] + seal for event, seal in zip(events, seals, strict=True)]
+    return [*lines, b'{"tallystick_export":1,"rooms":%d,"events":%d}' % (rooms, len(events))]
+
+
+def event(room_id: str, data: Row, *, kind: str = "group.create", id: str = "", after: Event | None = None) -> Event:
+    seq, prev_hash = (after.seq + 1, after.hash) if after else (1, GENESIS)
+    return Event.sealed(
+        room_id=room_id,
+        seq=seq,
+        id=id or f"{room_id}-{seq}",
+        ts=START,
+        kind=kind,
+        scope_key="",
+        by="eve",
+        body=to_json(data),
+        prev_hash=prev_hash,
+    )
+
+
+ROOM: Row = {"title": "forged", "canonical_path": "", "policy": {}}
+HERE: Row = {"machine_id": "m", "root": "/repo"}
+FIRST, SECOND = event("first", ROOM), event("second", ROOM)
+FORGED = {
+    "a room without a title": written(event("room", {})),
+    "a policy that is none": written(event("room", {**ROOM, "policy": 7})),
+    "a name that cannot be stored": written(event("ro\0om", ROOM)),
+    "one id for two events": written(FIRST, event("second", ROOM, id=FIRST.id)),
+    "one path for two rooms": written(
+        FIRST,
+        event("first", HERE, kind="group.attach", after=FIRST),
+        SECOND,
+        event("second", HERE, kind="group.attach", after=SECOND),
+    ),
+    "a room that was never created": written(event("room", {"turn_id": "x"}, kind="x.tally.stick.claim")),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_forged_export_with_fitting_hashes_is_refused_and_nothing_of_it_is_kept(scene: Scene, forgery: str) -> None:
     before = scene.dump()
-    damaged = DAMAGE[damage](lines(origin.hub))
-    assert damaged != lines(origin.hub)
+    with refused("bad_import"):
+        maintenance.import_(scene.hub, FORGED[forgery])
+    assert scene.dump() == before
+
+
+def test_an_export_made_by_hand_is_as_good_as_any_other(scene: Scene) -> None:
+    assert maintenance.import_(scene.hub, written(FIRST, SECOND)).rooms == 2
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_export_is_refused_and_nothing_of_it_is_kept(
+    exported: list[bytes], scene: Scene, damage: str
+) -> None:
+    before = scene.dump()
+    damaged = DAMAGE[damage](exported)
+    assert damaged != exported
     with refused("bad_import"):
         maintenance.import_(scene.hub, damaged)
     assert scene.dump() == before
-    maintenance.import_(scene.hub, lines(origin.hub))
+    maintenance.import_(scene.hub, exported)

@@ -12,7 +12,7 @@ import msgspec
 
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import GENESIS, Event
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import Refused, TallyError
 from tallystick.ledger import chain, reading
 from tallystick.ledger.errors import BadImport, NotEmpty
 from tallystick.ledger.tx import SQL, Tx
@@ -93,16 +93,25 @@ def import_(tx: Tx, lines: Iterable[bytes]) -> End:
         if event.room_id not in rooms:
             rooms.add(event.room_id)
             room_id, seq, last = event.room_id, 0, GENESIS
-            tx.open_ledger(room_id)
         if event.room_id != room_id:
             raise BadImport(f"Line {number} belongs to a room that ended before.", line=number)
         if problem := chain.flaw(event, seq + 1, last):
             raise BadImport(f"Line {number}: {problem}.", line=number)
-        tx.place(event)
+        _place(tx, event, number)
         seq, last, count = event.seq, event.hash, count + 1
     if end is None or (end.rooms, end.events) != (len(rooms), count):
         raise BadImport("The export is cut short: its last line is missing or counts more than was read.")
     return end
+
+
+def _place(tx: Tx, event: Event, number: int) -> None:
+    try:
+        if event.seq == 1:
+            tx.open_ledger(event.room_id)
+        tx.place(event)
+    except (LookupError, TypeError, ValueError, msgspec.MsgspecError, Refused) as wrong:
+        # A fitting hash proves that nothing was changed, not that Tallystick wrote it.
+        raise BadImport(f"Line {number} is no event that Tallystick writes: {wrong!r}.", line=number) from wrong
 
 
 def _whole(line: bytes, number: int) -> End:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tallystick.capabilities.agents.contract import MemberView
-from tallystick.capabilities.rooms.model import MINUTE, Policy, Room, RoomState
+from tallystick.capabilities.rooms.model import MINUTE, Policy, RoomState
 from tallystick.kernel.operation import Answer, Ask, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
@@ -124,16 +124,6 @@ class RoomView(Answer):
     members: list[MemberView]
     head: int
     """The newest event's seq."""
-
-    @staticmethod
-    def facts(room: Room) -> dict[str, object]:
-        return {
-            "room_id": room.room_id,
-            "title": room.title,
-            "canonical_path": room.canonical_path,
-            "created_at": room.created_at,
-            "closed_at": room.closed_at,
-        }
 
 
 class LeaveRoom(Ask):

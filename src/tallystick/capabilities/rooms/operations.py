@@ -124,8 +124,16 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
 
 
 def _land(tx: Tx, workspace: Workspace, *, force_new: bool) -> rules.Landing:
-    queries.lock_root(tx, workspace.root)
-    return rules.land(workspace, queries.at_roots(tx, workspace.chain), tx.world.machine_id, force_new=force_new)
+    def look() -> rules.Landing:
+        above = queries.at_roots(tx, workspace.chain)
+        return rules.land(workspace, above, tx.world.machine_id, force_new=force_new)
+
+    landing = look()
+    if landing.room_id is None:
+        # Only who creates a room needs the path to itself; somebody may have been faster, so look again.
+        queries.lock_root(tx, workspace.root)
+        landing = look()
+    return landing
 
 
 def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
+from tallystick.capabilities.rooms.model import Policy
 from tallystick.capabilities.rooms.queries import SQL
 from tallystick.kernel.envelope import Event, to_json
 from tallystick.ledger.tx import Projection, Tx
+
+
+def _policy(event: Event) -> str:
+    """The whole policy; what an event does not name has its default."""
+    return to_json(Policy.read(to_json(cast("dict[str, int]", event.data["policy"]))).data())
 
 
 def created(tx: Tx, event: Event) -> None:
@@ -15,7 +21,7 @@ def created(tx: Tx, event: Event) -> None:
         room_id=event.room_id,
         title=cast("str", event.data["title"]),
         canonical_path=cast("str", event.data["canonical_path"]),
-        policy=to_json(cast("dict[str, int]", event.data["policy"])),
+        policy=_policy(event),
         created_at=event.ts,
         created_by=event.by,
     )
@@ -32,7 +38,7 @@ def attached(tx: Tx, event: Event) -> None:
 
 
 def policy_set(tx: Tx, event: Event) -> None:
-    tx.run(SQL["set_policy"], room_id=event.room_id, policy=to_json(cast("dict[str, int]", event.data["policy"])))
+    tx.run(SQL["set_policy"], room_id=event.room_id, policy=_policy(event))
 
 
 def closed(tx: Tx, event: Event) -> None:
