@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -251,6 +252,8 @@ class StickMachine(RuleBasedStateMachine):
             self.checked[place] = room.seq
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_hub_does_what_the_specification_says(store: Store, tmp_path: Path) -> None:
     scene = Scene(store, tmp_path.resolve())
     count = itertools.count()
