@@ -99,6 +99,20 @@ def be_cut_off(plan: Plan) -> None:
             _one_turn(agent)
 
 
+def append_with_keys(plan: Plan) -> None:
+    """Append a number of events in order, each under its key; the next life of this agent repeats them all.
+
+    Without an order to stop it is cut off on the way.
+    """
+    agent = Agent(plan)
+    if not plan.stop.exists():
+        signal.setitimer(signal.ITIMER_REAL, 10 ** agent.random.uniform(-3, -1))
+    for number in range(plan.times):
+        mark = f"{plan.agent_id} {number}"
+        agent.here("events.append", key=mark, kind="x.chaos.step", data={"mark": mark})
+    agent.hub.close()
+
+
 def _one_turn(agent: Agent) -> None:
     turn = agent.here("turns.wait", max_wait_ms=0)
     if turn.answer.get("status") == "takeover_available":

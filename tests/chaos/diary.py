@@ -46,6 +46,7 @@ class Asked(msgspec.Struct, tag="asked"):
     by: str
     operation: str
     given: dict[str, object]
+    key: str | None = None
 
 
 class Answered(msgspec.Struct, tag="answered"):
@@ -66,6 +67,8 @@ class Attempt:
     operation: str
     given: Mapping[str, object]
     asked_at: int
+    key: str | None = None
+    """Under which it may be repeated without being done twice."""
     answered_at: int | None = None
     outcome: Outcome = Outcome.CUT_OFF
     answer: Mapping[str, object]
@@ -89,13 +92,13 @@ class Diary:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.asked = 0
 
-    def call(self, operation: str, **given: object) -> Attempt:
+    def call(self, operation: str, key: str | None = None, **given: object) -> Attempt:
         """Call the hub and write down both sides; only an error that is not one of ours gets out."""
         self.asked += 1
-        asked = Asked(at=time.monotonic_ns(), by=self._me.agent_id, operation=operation, given=given)
+        asked = Asked(at=time.monotonic_ns(), by=self._me.agent_id, operation=operation, given=given, key=key)
         self._write(asked)
         try:
-            answer = self._hub.call(operation, given, self._me).model_dump(mode="json")
+            answer = self._hub.call(operation, given, self._me, key=key).model_dump(mode="json")
             outcome = Outcome.OK
         except TallyError as error:
             answer, outcome = error.payload(), Outcome.of(error)
@@ -112,6 +115,7 @@ def _attempt(asked: Asked, answered: Answered | None) -> Attempt:
         by=asked.by,
         operation=asked.operation,
         given=asked.given,
+        key=asked.key,
         asked_at=asked.at,
         answered_at=answered.at if answered else None,
         outcome=answered.outcome if answered else Outcome.CUT_OFF,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
+from typing import cast
 
 import pytest
 
 from tests.chaos import checker
-from tests.chaos.behaviours import be_cut_off
+from tests.chaos.behaviours import append_with_keys, be_cut_off
 from tests.chaos.fleet import Fleet, Worker, outcomes
 from tests.chaos.worker import take_turns
 
@@ -61,4 +62,25 @@ def test_a_process_that_ends_at_any_microsecond_leaves_a_whole_store(fleet: Flee
 
     attempts = fleet.finish()
     assert outcomes(attempts)["cut_off"] > 0
+    assert checker.problems(fleet.hub, attempts) == []
+
+
+def test_a_write_with_a_key_is_made_once_however_often_its_caller_dies_and_asks_again(fleet: Fleet) -> None:
+    room_id = fleet.room()
+    before = fleet.head(room_id)
+    for life in range(12):
+        lives = [fleet.start(append_with_keys, f"agent-{n}", room_id, times=30, seed=life) for n in range(3)]
+        for worker in lives:
+            worker.ended()
+            worker.killed = True
+    fleet.stop.touch()
+    for number in range(3):
+        fleet.start(append_with_keys, f"agent-{number}", room_id, times=30)
+
+    attempts = fleet.finish()
+
+    assert fleet.head(room_id) == before + 3 * 30
+    told = {(each.key, cast("dict[str, object]", each.answer["event"])["id"]) for each in attempts if each.ok}
+    assert len(told) == 3 * 30
+    assert outcomes(attempts).keys() == {"ok", "cut_off"}
     assert checker.problems(fleet.hub, attempts) == []

@@ -73,9 +73,9 @@ class Agent:
         self.diary = Diary(plan.diary, self.hub, self.me)
         self.random = random.Random(f"{plan.seed} {plan.agent_id} {os.getpid()}")
 
-    def here(self, operation: str, **given: object) -> Attempt:
+    def here(self, operation: str, key: str | None = None, **given: object) -> Attempt:
         """Call an operation about this plan's room."""
-        return self.diary.call(operation, room_id=self.plan.room_id, **given)
+        return self.diary.call(operation, key, room_id=self.plan.room_id, **given)
 
     def apart(self, name: str) -> Agent:
         """The same agent with a diary of its own, for another thread or the child of a fork."""
@@ -108,7 +108,7 @@ class Agent:
 
     def _owner(self, operation: str, turn: Attempt, **given: object) -> Attempt:
         lease_id, turn_id = turn.answer["lease_id"], turn.answer["turn_id"]
-        return self.here(operation, lease_id=lease_id, expected_turn_id=turn_id, **given)
+        return self.here(operation, None, lease_id=lease_id, expected_turn_id=turn_id, **given)
 
     def _handoff(self) -> dict[str, object]:
         return {"status": self.mark(), "next_action": "go on"}
