@@ -13,8 +13,15 @@ MAIL = frozenset({"messages", "notifications"})
 """Whoever calls about these sees the mail itself."""
 
 
-def after(hub: Hub, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
-    """The notices for a caller who has just been answered: one read, and none where there is no room to read about."""
+def room_of(name: str, given: Mapping[str, object], answer: Answer) -> str | None:
+    """The room to look at after this answer; None where a notice would say nothing new."""
+    if registry.find(name).noun in MAIL or getattr(answer, "messages", None):
+        return None
     room_id: object = getattr(answer, "room_id", None) or given.get("room_id")
-    brings_mail = registry.find(name).noun in MAIL or getattr(answer, "messages", None)
-    return hub.notices(room_id, caller) if isinstance(room_id, str) and not brings_mail else ()
+    return room_id if isinstance(room_id, str) else None
+
+
+def after(hub: Hub, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+    """The notices for a caller who has just been answered, in one read at most."""
+    room_id = room_of(name, given, answer)
+    return hub.notices(room_id, caller) if room_id else ()

@@ -43,7 +43,7 @@ class Refusing:
         _caller: Caller,
         _: Attention | None = None,
         *,
-        key: str | None = None,
+        key: str | None = None,  # noqa: ARG002 - the protocol names it
     ) -> Answer:
         raise self.error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,8 @@ class Session:
         self.agent: str | None = None
         self.data_dir: str | None = None
         self._hub: Hub | None = None
+        self._notices: Sequence[str] = ()
+        """What stands beside the last answer."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -78,16 +80,20 @@ class Session:
         return diagnosis.has_store(self.settings)
 
     def close(self) -> None:
+        for notice in self._notices:
+            output.remark(f"notice: {notice}")
+        self._notices = ()
         if self._hub:
             self._hub.close()
             self._hub = None
 
     def call(self, name: str, given: Mapping[str, object], interest: Interest | None = None) -> Reply:
-        from tallystick.hub import registry
+        from tallystick.hub import notices, registry
 
         operation, caller = registry.find(name), self.caller
         if operation.writes or self.has_store:
             answer = self.hub.call(name, given, caller, interest)
+            self._notices = notices.after(self.hub, name, given, answer, caller)
         else:
             from tallystick.hub import diagnosis
 
