@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -116,6 +117,4 @@ async def test_the_asynchronous_client_follows_too(data_dir: Path) -> None:
 
 
 def _number(event: Mapping[str, object]) -> object:
-    data = event["data"]
-    assert isinstance(data, dict)
-    return data["n"]
+    return cast("Mapping[str, object]", event["data"])["n"]
