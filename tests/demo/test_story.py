@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo.theatre import DEMO, Opening, environ, spoken
+from tests.demo.theatre import DEMO, TALLY, Opening, environ, spoken
 
 pytestmark = pytest.mark.slow
 
@@ -58,8 +59,7 @@ def test_what_is_kept_can_be_looked_at_with_the_commands_that_were_printed(show:
 
 
 def _tally(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "tallystick.surfaces.cli.main", *command.split()[1:]]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run([*TALLY, *command.split()[1:]], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_below_a_harness_the_agents_are_still_agents_of_their_own(show: Opening, tmp_path: Path) -> None:
@@ -105,3 +105,19 @@ def _drained(terminal: int) -> str:
         chunks.append(chunk)
     os.close(terminal)
     return b"".join(chunks).decode()
+
+
+@pytest.mark.postgres
+def test_in_a_shared_database_the_room_is_closed_when_the_play_is_over(
+    show: Opening, tmp_path: Path, postgres_url: str
+) -> None:
+    demo = show("--fast", "--postgres", postgres_url)
+
+    assert demo.to_the_end() == 0, demo.text
+    listed = subprocess.run(
+        [*TALLY, "--json", "rooms", "--all"],
+        env=os.environ | {"TALLYSTICK_DATABASE_URL": postgres_url, "HOME": str(tmp_path)},
+        capture_output=True,
+        check=True,
+    )
+    assert [room["room_state"] for room in json.loads(listed.stdout)["data"]["rooms"]] == ["closed"]

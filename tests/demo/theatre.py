@@ -14,7 +14,8 @@ from typing import IO, TypeAlias, cast
 
 import psutil
 
-DEMO = (sys.executable, "-m", "tallystick.surfaces.cli.main", "demo")
+TALLY = (sys.executable, "-m", "tallystick.surfaces.cli.main")
+DEMO = (*TALLY, "demo")
 _MARK = "TALLY_TEST_SHOW"
 _PATIENCE_S = 60
 

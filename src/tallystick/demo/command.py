@@ -73,7 +73,7 @@ def _perform(arguments: _Arguments, folder: Path) -> None:
         found = ending.reckon(hub, keeper(), director.room_id, director.seen, workspace)
         _summarise(found)
         _look_again(arguments, settings, workspace)
-        if arguments.here and not arguments.keep:
+        if not arguments.keep and (arguments.here or arguments.postgres):
             hub.call("rooms.close", {"room_id": director.room_id, "reason": "the demo is over"}, keeper())
     finally:
         hub.close()
@@ -114,9 +114,9 @@ def _look_again(arguments: _Arguments, settings: Settings, workspace: Workspace)
         print("\n`tally demo --keep` leaves it all behind to look at; `tally join` starts a room of your own.")
         return
     where = "" if arguments.here or arguments.postgres else f" --data-dir {settings.data_dir}"
-    if arguments.postgres:
-        print(f"\nexport TALLYSTICK_DATABASE_URL={arguments.postgres}")
+    # The address may hold a password, so it is not shown.
+    when = ", with TALLYSTICK_DATABASE_URL set to that database" if arguments.postgres else ""
     print(
-        f"\nLook at it again:\n  tally{where} state {workspace.root}\n  tally{where} events {workspace.root}"
+        f"\nLook at it again{when}:\n  tally{where} state {workspace.root}\n  tally{where} events {workspace.root}"
         f"\n  tally{where} verify\n  git -C {workspace.root} log -p"
     )
