@@ -6,7 +6,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit, urlunsplit
 
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import Unavailable
@@ -46,11 +45,12 @@ class PostgresDatabases:
         self._made: list[str] = []
 
     def fresh(self) -> Settings:
+        from psycopg.conninfo import make_conninfo
+
         name = f"tally_bench_{new_id().replace('-', '')}"
         self._run(f'CREATE DATABASE "{name}"')
         self._made.append(name)
-        url = urlunsplit(urlsplit(self._url)._replace(path=f"/{name}"))
-        return Settings(data_dir=self._folder / name, database_url=url)
+        return Settings(data_dir=self._folder / name, database_url=make_conninfo(self._url, dbname=name))
 
     def drop(self) -> None:
         """Remove what was made; the server's own databases were never touched."""
