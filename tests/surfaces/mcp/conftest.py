@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Generator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Place
 from tests.surfaces.hubs import hub
 from tests.surfaces.mcp.stage import MODES, Stage
+
+NEWEST = "2026-07-28"
 
 
 @pytest.fixture
@@ -29,34 +31,24 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["alone", "through a hub"])
-def serving(request: pytest.FixtureRequest) -> Callable[[Stage], AbstractContextManager[Stage]]:
-    """Whether the servers work by themselves or for a hub that runs beside them."""
-
-    @contextmanager
-    def serve(stage: Stage) -> Generator[Stage]:
-        with hub(stage.env) if request.param == "through a hub" else nullcontext():
-            yield stage
-
-    return serve
+def _beside(stage: Stage, *, with_hub: bool) -> AbstractContextManager[object]:
+    """A hub beside the servers, when they are not to work by themselves."""
+    return hub(stage.env) if with_hub else nullcontext()
 
 
 @pytest.fixture
-def stage(
-    tmp_path: Path, workspace: Path, revision: str, serving: Callable[[Stage], AbstractContextManager[Stage]]
-) -> Generator[Stage]:
-    """On the embedded store, in both revisions, with and without a hub."""
-    env = {"TALLYSTICK_DATA_DIR": str(tmp_path / "data")}
-    with serving(Stage(env=env, workspace=workspace, revision=revision)) as stage:
+def stage(tmp_path: Path, workspace: Path, revision: str) -> Generator[Stage]:
+    """On the embedded store: the older revision alone, the newer one through a hub."""
+    stage = Stage(env={"TALLYSTICK_DATA_DIR": str(tmp_path / "data")}, workspace=workspace, revision=revision)
+    with _beside(stage, with_hub=revision == NEWEST):
         yield stage
 
 
 @pytest.fixture
-def any_stage(
-    place: Place, workspace: Path, revision: str, serving: Callable[[Stage], AbstractContextManager[Stage]]
-) -> Generator[Stage]:
-    """On each engine in turn, in both revisions, with and without a hub."""
+def any_stage(place: Place, workspace: Path, revision: str) -> Generator[Stage]:
+    """On each engine in turn, each revision alone on the one and through a hub on the other: every pair, once."""
     url = {"TALLYSTICK_DATABASE_URL": place.database_url} if place.database_url else {}
     env = {"TALLYSTICK_DATA_DIR": str(place.data_dir), **url}
-    with serving(Stage(env=env, workspace=workspace, revision=revision)) as stage:
+    stage = Stage(env=env, workspace=workspace, revision=revision)
+    with _beside(stage, with_hub=(revision == NEWEST) is not bool(place.database_url)):
         yield stage
