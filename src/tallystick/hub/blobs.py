@@ -83,7 +83,7 @@ class BlobFolder:
 
     def path(self, sha256: str) -> Path | None:
         """Where a content lies; None when it is not here. Nothing but a hash leads into the folder."""
-        if self._folder is None or not _SHA256.fullmatch(sha256):
+        if self._folder is None or not is_sha256(sha256):
             return None
         path = self._folder / sha256
         return path if path.is_file() and not path.is_symlink() else None
@@ -113,6 +113,10 @@ class BlobFolder:
         except OSError as wrong:
             raise _refusal(wrong) from wrong
         return self._folder
+
+
+def is_sha256(text: str) -> bool:
+    return _SHA256.fullmatch(text) is not None
 
 
 def _create(path: Path) -> BinaryIO:

@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from tallystick.capabilities.blobs import queries
 from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
-from tallystick.capabilities.blobs.errors import BlobElsewhere
+from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound
 from tallystick.capabilities.blobs.model import Blob, Content
 from tallystick.capabilities.blobs.operations import record
 from tallystick.hub import asking
+from tallystick.hub.blobs import is_sha256
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
@@ -47,6 +48,8 @@ def put(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
 
 def find(hub: Hub, room_id: str | None, sha256: str) -> Found:
     """A blob of this room, or of any when none is named, with the file that holds it."""
+    if not is_sha256(sha256):
+        raise BlobNotFound(f"'{sha256[:80]}' is not the name of a blob.", sha256=sha256)
     with hub.reading() as tx:
         blob = queries.blob(tx, room_id, sha256)
     path = hub.blobs.path(sha256)

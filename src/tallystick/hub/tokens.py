@@ -134,6 +134,11 @@ def every_token(hub: Hub) -> list[Token]:
         return tx.all(SQL["every_token"], Token)
 
 
+def valid_ids(hub: Hub) -> frozenset[str]:
+    now = hub.world.clock()
+    return frozenset(token.id for token in every_token(hub) if token.valid(now))
+
+
 def revoke(hub: Hub, token_id: str) -> Token:
     """End a token at once; to revoke it twice changes nothing."""
     with hub.store.write() as rows:

@@ -56,10 +56,10 @@ def build(
         connections=connections,
     )
     mcp = Mcp(serving, limits)
-    calls = Calls(serving, limits, allowances)
+    calls = Calls(serving, keyring, limits, allowances)
     router = Router(
         routes=[
-            Route("/v1/events", Stream(serving, door, allowances)),
+            Route("/v1/events", Stream(serving, keyring, allowances)),
             Route("/v1/blobs.put", Put(serving, calls)),
             Route("/v1/blobs/{sha256}", Get(serving)),
             Route("/v1/openapi.json", Page(desk.description)),

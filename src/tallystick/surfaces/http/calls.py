@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub import registry
+from tallystick.hub import notices, registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import Answer, Operation
 from tallystick.surfaces.http import query
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
+from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances, Limits
-from tallystick.surfaces.http.visit import Visit, answer, body, visit_of, while_connected
+from tallystick.surfaces.http.visit import Visit, answer, body, visit_of, while_welcome
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,200}")
 _decode = msgspec.json.Decoder().decode
 
 
 class Calls:
-    def __init__(self, serving: Serving, limits: Limits, allowances: Allowances) -> None:
-        self._serving, self._limits, self._allowances = serving, limits, allowances
+    def __init__(self, serving: Serving, keyring: Keyring, limits: Limits, allowances: Allowances) -> None:
+        self._serving, self._keyring, self._limits, self._allowances = serving, keyring, limits, allowances
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         operation = registry.find(scope["path"].removeprefix("/v1/"))
@@ -33,11 +35,20 @@ class Calls:
         key = _key(visit) if operation.writes else None
         work = self._serving.call(visit.visitor, operation.name, given, key=key)
         if operation.waits:
-            with self._allowances.stream(visit.visitor.caller.agent_id):
-                result = await while_connected(receive, work)
+            principal = visit.visitor.caller.agent_id
+            with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
+                result = await while_welcome(receive, revoked, work)
         else:
             result = await work
-        await answer(send, result.model_dump_json().encode())
+        signs = await self._notices(operation, given, result, visit)
+        await answer(send, result.model_dump_json().encode(), *((b"tally-notice", sign.encode()) for sign in signs))
+
+    async def _notices(
+        self, operation: Operation, given: Mapping[str, object], result: Answer, visit: Visit
+    ) -> Sequence[str]:
+        """What stands beside the answer; where that can be nothing, no thread is asked."""
+        room_id, caller = notices.room_of(operation.name, given, result), visit.visitor.caller
+        return await self._serving.read(lambda: self._serving.hub.notices(room_id, caller)) if room_id else ()
 
     async def _given(self, operation: Operation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] == "POST":

@@ -27,6 +27,8 @@ class Connection(HttpToolsProtocol):
         """Who is at the other end of the Unix socket; None over TCP."""
         self._limits = limits
         self._in_head = True
+        self._last = False
+        """The client asked for the connection to be closed after this request."""
         self._head_bytes = self._head_fields = self._body_bytes = 0
         self._began = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -54,9 +56,11 @@ class Connection(HttpToolsProtocol):
             self._rest()
         elif self._in_head and self._head_bytes > self._limits.head_bytes:
             self._refuse(HeadTooLarge(limit=self._limits.head_bytes))
-        elif self._in_head or self._incomplete:
-            self._expect(self._limits.head_seconds if self._in_head else self._limits.body_seconds)
-            if self._unwanted and self._body_bytes > self._limits.unwanted_bytes:
+        elif self._in_head:
+            self._expect(self._limits.head_seconds)
+        elif self._incomplete:
+            self._expect(self._limits.body_seconds)
+            if self.cycle.response_complete and self._body_bytes > self._limits.unwanted_bytes:
                 self.abort()
         else:
             self._rest()
@@ -78,11 +82,23 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
         self._began = self.loop.time()
         super().on_headers_complete()
+        # Closing while a refused body still comes in would destroy the answer on its way: first the body has to end.
+        self._last = not self.cycle.keep_alive
+        self.cycle.keep_alive = True
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._in_head = False
         self._head_bytes = 0
+        if self._last and self.cycle.response_complete:
+            self.transport.close()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.more_body:
+            self._rest()
+            self._expect(self._limits.unwanted_seconds)
+        elif self._last:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         crowded = self._head_fields > self._limits.head_fields
@@ -92,10 +108,6 @@ class Connection(HttpToolsProtocol):
     def _incomplete(self) -> bool:
         cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is not None and cycle.more_body
-
-    @property
-    def _unwanted(self) -> bool:
-        return self.cycle.response_complete
 
     def _expect(self, seconds: float) -> None:
         if self._timer is None:
@@ -110,14 +122,19 @@ class Connection(HttpToolsProtocol):
         self._timer = None
         if self.transport.is_closing():
             return
-        elapsed = self.loop.time() - self._began
-        arrived = self._body_bytes / self._limits.body_rate
-        if not self._in_head and (self.flow.read_paused or elapsed < self._limits.body_seconds + arrived):
-            self._expect(1)
-        elif self._in_head or not self.cycle.response_started:
+        if self._in_head:
             self._refuse(TooLate())
-        else:
+        elif self.cycle.response_started:
             self.abort()
+        elif self._on_time():
+            self._expect(1)
+        else:
+            self._refuse(TooLate())
+
+    def _on_time(self) -> bool:
+        """Whether the body has come in fast enough, or has been held up by ourselves."""
+        elapsed = self.loop.time() - self._began
+        return self.flow.read_paused or elapsed < self._limits.body_seconds + self._body_bytes / self._limits.body_rate
 
     def _refuse(self, error: TallyError) -> None:
         """Answer by hand, since no handler has seen this request yet, and hang up."""

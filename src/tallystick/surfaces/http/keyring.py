@@ -5,7 +5,10 @@ What is remembered is asked again after a few seconds, and at once when a token 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
 from time import monotonic
 
 from tallystick.hub import tokens
@@ -25,6 +28,7 @@ class Keyring:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
         self._known: dict[str, tuple[Token, float]] = {}
+        self._minded: set[tuple[str, asyncio.Event]] = set()
 
     async def token(self, secret: str) -> Token:
         """The valid token with this secret, or a refusal."""
@@ -35,15 +39,27 @@ class Keyring:
             raise TokenInvalid
         return token
 
-    def forget(self) -> None:
-        self._known.clear()
+    @contextmanager
+    def minding(self, token_id: str) -> Generator[asyncio.Event]:
+        """Set as soon as this token is revoked, for whoever is served for longer than a moment."""
+        mine = (token_id, asyncio.Event())
+        self._minded.add(mine)
+        try:
+            yield mine[1]
+        finally:
+            self._minded.discard(mine)
 
     async def watch(self) -> None:
-        """Forget everything whenever a token was revoked."""
+        """Whenever a token was revoked, forget everything and tell those who are still being served by it."""
         with self._serving.feeds.listen(tokens.CHANGED) as wake:
             while True:
                 await wake.wait(3600)
-                self.forget()
+                self._known.clear()
+                if self._minded:
+                    valid = await self._serving.read(lambda: tokens.valid_ids(self._serving.hub))
+                    for token_id, revoked in self._minded:
+                        if token_id and token_id not in valid:
+                            revoked.set()
 
     async def _ask(self, secret: str) -> Token:
         hub = self._serving.hub

@@ -30,6 +30,7 @@ class Limits:
     body_rate: float = 16 * 1024
     unwanted_bytes: int = 64 * MIB
     """Of a body that was refused already, read and dropped so that the sender gets to see the answer."""
+    unwanted_seconds: float = 5
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ) -> Limits:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import aclosing
+from typing import cast
 
 from starlette.types import Receive, Scope, Send
 
 from tallystick.hub import registry
 from tallystick.hub.feed import Follow, Follower
 from tallystick.hub.serving import Serving
+from tallystick.hub.tokens import TokenInvalid
 from tallystick.kernel.errors import InvalidField, TallyError
 from tallystick.surfaces.http import frames, query
 from tallystick.surfaces.http.connection import EXTENSION, Connection
-from tallystick.surfaces.http.door import Door
 from tallystick.surfaces.http.errors import MethodNotAllowed
+from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances
-from tallystick.surfaces.http.visit import ClientGone, Visit, answer, visit_of
+from tallystick.surfaces.http.visit import ClientGone, Visit, answer, departure, visit_of
 
 LAST_WORD_SECONDS = 30.0
 """How long a reader that was cut off has to take in the reason before the connection is dropped."""
@@ -28,8 +31,8 @@ _HEADERS = [
 
 
 class Stream:
-    def __init__(self, serving: Serving, door: Door, allowances: Allowances) -> None:
-        self._serving, self._door, self._allowances = serving, door, allowances
+    def __init__(self, serving: Serving, keyring: Keyring, allowances: Allowances) -> None:
+        self._serving, self._keyring, self._allowances = serving, keyring, allowances
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit = visit_of(scope)
@@ -45,51 +48,53 @@ class Stream:
         visit.operation = "events.stream"
         ask = Follow.of(_resumed(query.read(Follow, rest), visit))
         visit.visitor.may_see(ask.room_id)
-        with self._allowances.stream(visit.visitor.caller.agent_id):
+        principal = visit.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
             follower = await self._serving.feeds.follow(ask)
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await _Sending(self._door, visit, scope, receive, send).run(follower)
+            await _Sending(scope, send).run(follower, departure(receive, revoked))
 
 
 class _Sending:
-    """One open stream. Its task is cancelled when the reader went away or was too slow."""
+    """One open stream. Its task is cancelled when the reader left, lost its token or was too slow."""
 
-    def __init__(self, door: Door, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
-        self._door, self._visit, self._scope, self._receive, self._send = door, visit, scope, receive, send
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
         self._cursor = 0
         """The last seq that went out whole."""
 
-    async def run(self, follower: Follower) -> None:
-        mine = asyncio.current_task()
-        assert mine is not None  # noqa: S101 - a request is always a task
-        gone = asyncio.ensure_future(self._departure())
-        gone.add_done_callback(lambda done: mine.cancel() if not done.cancelled() else None)
+    async def run(self, follower: Follower, departure: Coroutine[object, object, ClientGone | TokenInvalid]) -> None:
+        mine = cast("asyncio.Task[None]", asyncio.current_task())
+        leaving = asyncio.ensure_future(departure)
+        leaving.add_done_callback(lambda done: None if done.cancelled() else mine.cancel())
         follower.on_cut = mine.cancel
-        last = b""
+        last: bytes = b""
         try:
             await self._events(follower)
         except asyncio.CancelledError:
-            if gone.done():
-                mine.uncancel()
-                raise ClientGone from None
-            if follower.ending != "too_slow":
+            if not leaving.done() and follower.ending != "too_slow":
                 raise
             mine.uncancel()
         except TallyError as failed:
             last = frames.failure(failed)
         finally:
-            gone.cancel()
-        await self._end(last or (frames.ending(follower.ending, self._cursor) if follower.ending else b""))
+            leaving.cancel()
+        await self._end(last or self._last_word(follower, leaving))
 
     async def _events(self, follower: Follower) -> None:
         self._cursor = follower.cursor
         await self._put(frames.OPENING)
         async with aclosing(follower.frames()) as chunks:
             async for chunk in chunks:
-                if not chunk and not await self._still_welcome():
-                    return
                 await self._put(chunk or frames.KEEP_ALIVE)
                 self._cursor = follower.cursor
+
+    def _last_word(self, follower: Follower, leaving: asyncio.Future[ClientGone | TokenInvalid]) -> bytes:
+        if leaving.done() and not leaving.cancelled():
+            if isinstance(reason := leaving.result(), ClientGone):
+                raise reason
+            return frames.failure(reason)
+        return frames.ending(follower.ending, self._cursor) if follower.ending else b""
 
     async def _end(self, last: bytes) -> None:
         try:
@@ -99,19 +104,8 @@ class _Sending:
             connection: Connection = self._scope["extensions"][EXTENSION]
             connection.abort()
 
-    async def _still_welcome(self) -> bool:
-        try:
-            await self._door.admit(self._scope, self._visit.head)
-        except TallyError:
-            return False
-        return True
-
     async def _put(self, chunk: bytes) -> None:
         await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-    async def _departure(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
 
 
 def _split(text: bytes) -> tuple[bool, bytes]:

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub.tokens import TokenMissing
+from tallystick.hub.tokens import TokenInvalid, TokenMissing
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.errors import InvalidField, TooLarge
 
@@ -83,16 +83,31 @@ async def answer(
     await send({"type": "http.response.body", "body": content})
 
 
-async def while_connected(receive: Receive, work: Coroutine[object, object, T]) -> T:
-    """Do some long work, and stop it when the client goes away. Call only after the body was read."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(receive())
+async def while_welcome(receive: Receive, revoked: asyncio.Event, work: Coroutine[object, object, T]) -> T:
+    """Do some long work, and stop it when the client leaves or its token ends. Call only after the body was read."""
+    task, end = asyncio.ensure_future(work), asyncio.ensure_future(departure(receive, revoked))
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise ClientGone
+            raise end.result()
         return task.result()
     finally:
-        for each in (task, gone):
+        for each in (task, end):
             each.cancel()
-        await asyncio.gather(task, gone, return_exceptions=True)
+        await asyncio.gather(task, end, return_exceptions=True)
+
+
+async def departure(receive: Receive, revoked: asyncio.Event) -> ClientGone | TokenInvalid:
+    """Why somebody who is being served has to be let go, as soon as there is a reason."""
+    gone, ended = asyncio.ensure_future(_disconnected(receive)), asyncio.ensure_future(revoked.wait())
+    try:
+        await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
+        return ClientGone() if gone.done() else TokenInvalid()
+    finally:
+        gone.cancel()
+        ended.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

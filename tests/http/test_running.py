@@ -1,0 +1,294 @@
+"""`tally up`, `tally status` and `tally down`: starting, being found, and ending without losing anything."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tallystick import __version__
+from tests.http.running import UP, Client, Json, RunningHub
+from tests.http.test_streams import waiting_follower
+from tests.http.test_waits import answered, started, waiting
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Generator[RunningHub]:
+    """A hub of this test's own."""
+    hub = RunningHub(tmp_path / "data").start()
+    yield hub
+    hub.kill()
+
+
+def up(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Start a hub that is expected not to stay."""
+    hub = RunningHub(folder)
+    return subprocess.run(
+        [sys.executable, "-c", UP, *args], env=hub.settings, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_it_says_where_it_is_and_what_to_do(hub: RunningHub) -> None:
+    url = f"http://127.0.0.1:{hub.port}"
+
+    assert hub.greeting[0] == f"Tallystick runs at {url}"
+    assert hub.greeting[1].split()[1].startswith(f"{url}/login?code=")
+    assert hub.greeting[-1] == "Ctrl-C or `tally down` stops it."
+
+
+def test_it_leaves_a_card_and_a_token_while_it_runs_and_takes_the_card_away(hub: RunningHub) -> None:
+    card = cast("Json", json.loads((hub.data_dir / "hub.json").read_text()))
+
+    assert hub.stop() == 0
+
+    assert {key: card[key] for key in card if key != "started_at"} == {
+        "url": f"http://127.0.0.1:{hub.port}",
+        "bus_socket": None,
+        "http_socket": str(hub.data_dir / "hub.sock"),
+        "mcp_socket": str(hub.data_dir / "mcp.sock"),
+        "pid": hub.process.pid,
+        "version": __version__,
+    }
+    assert [path.name for path in (hub.data_dir / "hub.json", hub.data_dir / "hub.sock") if path.exists()] == []
+    assert (hub.data_dir / "token").exists()
+
+
+def test_the_token_survives_a_restart(hub: RunningHub) -> None:
+    token = hub.user.token
+    hub.stop()
+
+    hub.start()
+
+    assert hub.user.token == token
+    assert hub.user.get("/v1/hub.health").status == 200
+
+
+def test_a_lost_token_file_is_replaced(hub: RunningHub) -> None:
+    hub.stop()
+    (hub.data_dir / "token").unlink()
+
+    hub.start()
+
+    assert hub.user.get("/v1/hub.health").status == 200
+
+
+def test_a_second_hub_says_where_the_first_one_is(hub: RunningHub) -> None:
+    second = up(hub.data_dir, "--port", "0")
+
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr.splitlines()[0] == f"error: a hub runs here already, at http://127.0.0.1:{hub.port}"
+    assert hub.user.get("/v1/hub.health").status == 200
+
+
+def test_a_card_left_by_a_killed_hub_keeps_nobody_from_starting(hub: RunningHub) -> None:
+    hub.kill()
+    assert (hub.data_dir / "hub.json").exists()
+
+    hub.start()
+
+    assert hub.user.get("/v1/hub.health").status == 200
+
+
+def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        found = up(tmp_path / "data", "--port", str(port))
+
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        f"error: Cannot listen on 127.0.0.1 port {port}: Address already in use.",
+        "hint: Choose another port with --port, or --port 0 for any that is free.",
+    ]
+
+
+def test_other_machines_are_served_only_with_tls_or_on_purpose(tmp_path: Path) -> None:
+    found = up(tmp_path / "data", "--host", "0.0.0.0", "--port", "0")
+
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: 0.0.0.0 can be reached from other machines")
+    assert not (tmp_path / "data").exists()
+
+
+def test_on_purpose_it_serves_other_machines_without_tls(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data").start("--host", "0.0.0.0", "--insecure")
+
+    assert hub.user.get("/v1/hub.health").status == 200
+    assert hub.stop() == 0
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    about = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    subprocess.run(["openssl", "req", *about, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+def test_with_a_certificate_tcp_is_encrypted_and_the_socket_is_not(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    import http.client
+    import ssl
+
+    cert, key = certificate
+    hub = RunningHub(tmp_path / "data").start("--tls-cert", str(cert), "--tls-key", str(key), "--host", "0.0.0.0")
+    trusting = ssl.create_default_context(cafile=str(cert))
+    connection = http.client.HTTPSConnection("localhost", hub.port, context=trusting)
+    connection.request("GET", "/v1/hub.health", headers={"Authorization": f"Bearer {hub.user.token}"})
+    encrypted = connection.getresponse().status
+    connection.close()
+
+    assert (encrypted, hub.local.get("/v1/hub.health").status) == (200, 200)
+    assert cast("str", hub.local.get("/v1/status").json["url"]).startswith("https://")
+    assert hub.stop() == 0
+
+
+def test_a_bad_certificate_is_a_clear_refusal(tmp_path: Path) -> None:
+    (tmp_path / "not.pem").write_text("not a certificate")
+
+    found = up(
+        tmp_path / "data",
+        "--port",
+        "0",
+        "--tls-cert",
+        str(tmp_path / "not.pem"),
+        "--tls-key",
+        str(tmp_path / "not.pem"),
+    )
+
+    assert found.returncode == 1
+    assert found.stderr.splitlines()[0].startswith(f"error: The certificate {tmp_path / 'not.pem'}")
+
+
+def test_a_data_directory_with_too_long_a_path_is_refused(tmp_path: Path) -> None:
+    found = up(tmp_path / ("x" * 120), "--port", "0")
+
+    assert found.returncode == 1
+    assert "has more than 100 bytes" in found.stderr
+
+
+def test_status_works_without_a_hub(tmp_path: Path) -> None:
+    found = RunningHub(tmp_path / "data").control("status_main")
+
+    assert (found.returncode, found.stdout) == (0, "no hub is running; commands work without one\n")
+    assert not (tmp_path / "data").exists()
+
+
+def test_status_shows_what_runs(hub: RunningHub) -> None:
+    hub.user.room()
+    stream = hub.user.stream(hub.user.room())
+    stream.take(1)
+
+    shown = hub.control("status_main").stdout
+    facts = cast("Json", json.loads(hub.control("status_main", "--json").stdout))
+
+    data = cast("Json", facts["data"])
+    assert (facts["ok"], facts["command"], facts["error"]) == (True, "status", None)
+    assert {key: data[key] for key in ("running", "pid", "rooms", "followers", "waits", "url")} == {
+        "running": True,
+        "pid": hub.process.pid,
+        "rooms": 2,
+        "followers": 1,
+        "waits": 0,
+        "url": f"http://127.0.0.1:{hub.port}",
+    }
+    assert shown.splitlines()[0] == f"Tallystick {__version__} runs at http://127.0.0.1:{hub.port}"
+
+
+def test_the_link_of_status_opens_the_page(hub: RunningHub) -> None:
+    data = cast("Json", json.loads(hub.control("status_main", "--json").stdout)["data"])
+
+    reply = Client(hub).get(cast("str", data["login"]).partition(str(hub.port))[2])
+
+    assert (reply.status, "set-cookie" in reply.headers) == (200, True)
+
+
+def test_down_stops_the_hub_and_waits_for_its_end(hub: RunningHub) -> None:
+    found = hub.control("down_main")
+
+    assert (found.returncode, found.stdout, hub.ended()) == (0, "the hub has stopped\n", 0)
+
+
+def test_down_without_a_hub_has_nothing_to_do(tmp_path: Path) -> None:
+    found = RunningHub(tmp_path / "data").control("down_main")
+
+    assert (found.returncode, found.stdout) == (0, "no hub is running\n")
+
+
+def test_down_kills_no_innocent_process_that_has_the_number_now(hub: RunningHub) -> None:
+    hub.kill()
+    bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    host, _, mark = (hub.data_dir / "hub.lock").read_text().split()
+    (hub.data_dir / "hub.lock").write_text(f"{host} {bystander.pid} {mark}\n")
+
+    found = hub.control("down_main")
+
+    assert (found.stdout, bystander.poll()) == ("no hub is running\n", None)
+    bystander.communicate()
+
+
+def test_at_the_end_streams_hear_good_bye_and_waits_are_answered(hub: RunningHub) -> None:
+    user = hub.user
+    room = user.room()
+    stream = user.stream(room)
+    pending = started(user, "events.follow", room_id=room, since_seq=1, max_wait_ms=110_000)
+    waiting_follower(hub, 1)
+    waiting(hub, 1)
+
+    hub.process.terminate()
+
+    assert [frame.event for frame in stream] == ["group.create", "bye"]
+    assert answered(pending) == {"events": [], "cursor": 1, "head": 1}
+    assert hub.ended() == 0
+
+
+def test_what_was_accepted_before_the_end_is_answered_and_kept(hub: RunningHub) -> None:
+    user = hub.user
+    room = user.room()
+    acknowledged: list[int] = []
+
+    def write() -> None:
+        try:
+            while True:
+                acknowledged.append(user.append(room))
+        except (OSError, AssertionError):
+            return
+
+    writers = [threading.Thread(target=write) for _ in range(8)]
+    for each in writers:
+        each.start()
+    user.stream(room).take(100)
+    hub.process.send_signal(signal.SIGINT)
+    for each in writers:
+        each.join()
+    assert hub.ended() == 0
+
+    hub.start()
+    listed = [frame.id for frame in hub.user.stream(room).take(max(acknowledged))]
+    assert sorted(acknowledged) == [seq for seq in listed if seq in set(acknowledged)]
+    assert hub.user.call("events.verify", room_id=room)["ok"] is True
+
+
+def test_a_second_signal_does_not_wait(hub: RunningHub) -> None:
+    wire = socket.create_connection(("127.0.0.1", hub.port))
+    head = f"POST /v1/rooms.create HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {hub.user.token}\r\n"
+    wire.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n".encode())
+    hub.user.get("/healthz")
+
+    hub.process.terminate()
+    while (hub.data_dir / "hub.json").exists() and hub.process.poll() is None:
+        hub.process.terminate()
+
+    assert hub.ended() == 0
+    wire.close()
