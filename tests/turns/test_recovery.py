@@ -378,3 +378,15 @@ def test_a_clock_set_back_never_puts_an_event_before_its_predecessor(scene: Scen
     assert bob.look()["status"] == "your_turn"
     times = [row["created_at"] for row in bob.history()]
     assert times == sorted(str(time) for time in times)
+
+
+def test_a_person_who_only_ran_commands_does_not_keep_the_prior_owner_from_a_missed_claim(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    wren = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
+    wren.join()
+    ada.release(ada.claim())
+    scene.clock.forward(minutes=21)
+    assert ada.look()["status"] == "takeover_available"
+    with refused("observer_cannot_hold"):
+        wren.take_over(1)
+    assert ada.take_over(1)["turn_id"] == 2

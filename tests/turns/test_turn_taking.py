@@ -280,3 +280,20 @@ def test_the_lease_is_shown_to_its_holder_only(scene: Scene) -> None:
     turn = ada.claim()
     assert ada.state()["lease_id"] == turn.lease_id
     assert bob.state()["lease_id"] is None
+
+
+def test_a_release_skips_a_person_who_only_ran_commands(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI).join()
+    (bob,) = scene.joined("bob")
+    assert ada.release(ada.claim())["reserved_for"] == bob.caller.agent_id
+
+
+def test_a_pass_to_a_person_is_kept_until_that_person_holds_the_stick(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    wren = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
+    wren.join()
+    assert ada.pass_to(ada.claim(), "human:wren:pts1")["reserved_for"] == "human:wren:pts1"
+    guardian = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_GUARDIAN)
+    guardian.join()
+    assert guardian.look()["reason"] == "direct_pass"

@@ -13,6 +13,7 @@ from tallystick.capabilities.turns.contract import Handoff
 from tallystick.capabilities.turns.errors import (
     InvalidHandoff,
     NotOwner,
+    ObserverCannotHold,
     StaleLease,
     TakeoverIneligible,
     TakeoverNotAvailable,
@@ -31,6 +32,11 @@ def _passed(deadline: Instant | None, now: Instant) -> bool:
 
 def _active(table: Table, now: Instant) -> list[Member]:
     return agent_rules.active(table.members, now=now, presence_ttl_ms=table.policy.presence_ttl_ms)
+
+
+def _ready(table: Table, now: Instant) -> list[Member]:
+    """Those who could hold the stick now. A person who only ran commands is a member, but nothing would hold for it."""
+    return [member for member in _active(table, now) if member.session.may_hold]
 
 
 def _gone(table: Table, agent_id: str) -> bool:
@@ -83,7 +89,7 @@ def next_after(members: Sequence[Member], agent_id: str, candidates: Sequence[Me
 
 def successor(table: Table, me: Caller, *, now: Instant) -> Member | None:
     """Who gets first right of refusal when the caller releases."""
-    return next_after(table.members, me.agent_id, _active(table, now))
+    return next_after(table.members, me.agent_id, _ready(table, now))
 
 
 def takers(table: Table, *, now: Instant) -> list[Member]:
@@ -96,7 +102,7 @@ def takers(table: Table, *, now: Instant) -> list[Member]:
     # A dead process is out; a new process under the same name may take its own turn over, explicitly.
     if table.owner_process is ProcessState.GONE:
         out.discard(stick.owner)
-    others = [member for member in _active(table, now) if member.agent_id not in out]
+    others = [member for member in _ready(table, now) if member.agent_id not in out]
     if opening(table, now=now) is Opening.CLAIM_TIMEOUT:
         return [member for member in others if member.agent_id != table.handed_by] or others
     return others
@@ -185,6 +191,8 @@ def check_takeover(table: Table, me: Caller, *, expected_turn_id: int, now: Inst
     reason = opening(table, now=now)
     if reason is None:
         raise TakeoverNotAvailable(details=_fencing(table, now))
+    if not me.session.may_hold:
+        raise ObserverCannotHold
     candidates = takers(table, now=now)
     if me.agent_id not in {member.agent_id for member in candidates}:
         names = [member.agent_id for member in candidates]
