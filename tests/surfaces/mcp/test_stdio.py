@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.surfaces.mcp.server import INSTRUCTIONS
 from tests.surfaces.mcp.stage import SERVER, Stage, bare_environment
 from tests.surfaces.mcp.wire import wired
 
@@ -73,6 +74,26 @@ async def test_the_set_is_chosen_by_the_option_before_the_variable(stage: Stage,
 
     named = [tool.name for tool in listed.tools if tool.output_schema]
     assert (len(named), len(listed.tools) > len(named)) == (count, tools != "core")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ("list_rooms",),
+        ("join_path", "even if"),
+        ("wait_for_turn", "your_turn", "no shared work before"),
+        ("handoff first", "artifacts"),
+        ("heartbeat",),
+        ("turn_id", "lease_id", "every call as holder", "never a name"),
+        ("stale_lease", "turn_mismatch", "unknown_member", "stop"),
+        ("true status", "next_action"),
+        ("release_stick (next in sequence)",),
+        ("pass_stick (one member)",),
+        ("takeover_stick, with a reason", "only when", "get_room_events"),
+    ],
+)
+def test_the_instructions_name_each_rule_of_the_loop(rule: tuple[str, ...]) -> None:
+    assert [words for words in rule if words not in INSTRUCTIONS] == []
 
 
 @pytest.mark.anyio

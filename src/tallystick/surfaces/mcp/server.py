@@ -34,13 +34,15 @@ Tools: TypeAlias = Literal["core", "daily", "full"]
 
 INSTRUCTIONS = """\
 Several agents share this workspace; one at a time holds its stick and changes things.
-1. list_rooms shows what is going on; join_path enters the room of your workspace. Use the room_id it returns.
+1. list_rooms shows what is going on; join_path enters the room of your workspace. Use the room_id it returns, even if
+   its path is not the one you asked for.
 2. wait_for_turn until it answers your_turn; call it again on not_yet. Do no shared work before that.
-3. Read the handoff first: load its artifacts, respect do_not. Keep turn_id and lease_id for every call as holder.
+3. Read the handoff first: load its artifacts, respect do_not. Give turn_id and lease_id with every call as holder,
+   never a name: who you are is known.
 4. While you work, call heartbeat at the room's heartbeat_interval_ms.
 5. End with release_stick (next in sequence) or pass_stick (one member), with a true status and a next_action.
-On stale_lease or turn_mismatch stop working: the stick is no longer yours. Read get_room_state, then wait again.
-takeover_stick only when wait_for_turn or get_room_state offers it; then get_room_events tells what went before.
+On stale_lease, turn_mismatch or unknown_member stop: the stick is not yours. Read get_room_state, wait again.
+takeover_stick, with a reason, only when wait_for_turn or get_room_state offers it; get_room_events tells the rest.
 Every refusal has a hint that says what to do next."""
 
 
