@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import random
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -112,11 +111,11 @@ class Fleet:
         return self.hub.call("turns.state", {"room_id": room_id}, checker.WITNESS).model_dump()["owner"]
 
     def reached(self, room_id: str, seq: int) -> None:
-        """Wait until the room's ledger reaches this seq."""
-        end, at = time.monotonic() + DEADLINE, self.head(room_id)
+        """Wait until the room's ledger reaches this seq; it may take long, but never stand still."""
+        at = self.head(room_id)
         while at < seq:
-            assert time.monotonic() < end, f"the ledger stands still at {at}; {seq} was expected"
-            at = self.look(room_id, at, 1000)
+            before, at = at, self.look(room_id, at, int(DEADLINE * 1000))
+            assert at > before, f"the ledger stands still at {at}; {seq} was expected"
 
     def look(self, room_id: str, since_seq: int, max_wait_ms: int) -> int:
         """The room's head as soon as there is something after `since_seq`, and in any case after that time."""
