@@ -1,6 +1,6 @@
 # Needs Python 3.11 or newer and make; everything else is installed into .venv from the hashed locks.
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast
+.PHONY: help up test check bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast soak
 .DELETE_ON_ERROR:
 
 BIN := .venv/bin
@@ -28,17 +28,20 @@ check: $(DEV) ## Lint, format, types, import direction
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
 
-test-all: $(DEV) ## Every test
-	$(PYTEST)
+test-all: $(DEV) ## Every test, the soaks only in their short form
+	$(PYTEST) -m "not soak"
+
+soak: $(DEV) ## The long variants: many thousand kills, jumps and fuzzed requests
+	$(PYTEST) -m soak
 
 test-fast: $(DEV) ## What needs neither a server, a browser nor patience
-	$(PYTEST) -m "not postgres and not browser and not npm and not slow"
+	$(PYTEST) -m "not postgres and not browser and not npm and not slow and not soak"
 
 test-sqlite: $(DEV) ## Everything on the embedded store
-	$(PYTEST) -m "not postgres and not browser and not npm"
+	$(PYTEST) -m "not postgres and not browser and not npm and not soak"
 
 test-postgres: $(DEV) ## The tests that need PostgreSQL
-	$(PYTEST) -m postgres
+	$(PYTEST) -m "postgres and not soak"
 
 test-browser: $(DEV) ## The tests that drive the page in Chromium
 	$(PYTEST) -m browser

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(900)
 HOUR = 3_600_000
 
 
-@pytest.mark.parametrize("events", [80, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("events", [80, pytest.param(2000, marks=pytest.mark.soak)])
 def test_agents_whose_clocks_are_hours_off_and_jump_keep_one_history(fleet: Fleet, events: int) -> None:
     room_id = fleet.room()
     for number, hours in enumerate((-30, -6, -1, 0, 0, 1, 6, 30)):

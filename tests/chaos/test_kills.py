@@ -34,7 +34,7 @@ def disturb(fleet: Fleet, room_id: str, crew: list[Worker]) -> None:
         crew[crew.index(victim)] = fleet.respawn(victim, take_turns)
 
 
-@pytest.mark.parametrize("events", [120, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("events", [120, pytest.param(3000, marks=pytest.mark.soak)])
 def test_sixteen_agents_that_are_killed_paused_and_started_again_keep_one_history(fleet: Fleet, events: int) -> None:
     room_id = fleet.room()
     crew = [fleet.start(take_turns, f"agent-{number:02}", room_id) for number in range(16)]
@@ -50,7 +50,7 @@ def test_sixteen_agents_that_are_killed_paused_and_started_again_keep_one_histor
     assert checker.problems(fleet.hub, attempts) == []
 
 
-@pytest.mark.parametrize("rounds", [40, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [40, pytest.param(1000, marks=pytest.mark.soak)])
 def test_a_process_that_ends_at_any_microsecond_leaves_a_whole_store(fleet: Fleet, rounds: int) -> None:
     room_id = fleet.room()
 
