@@ -99,7 +99,7 @@ class Story:
 def _who(event: Seen) -> str:
     if event.kind == script.KILLED:
         return event.word("agent")
-    return "you" if event.by.startswith("human:") else event.by
+    return "you" if event.by == "user" or event.by.startswith("human:") else event.by
 
 
 def _text(event: Seen) -> str:
