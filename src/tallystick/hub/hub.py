@@ -79,7 +79,7 @@ class Call:
             # In one order for everybody, so that no two calls wait for each other in a circle.
             for room_id in sorted({self.room_id or "", *also}):
                 tx.try_lock(room_id)
-        if self.room_id:
+        if self.room_id is not None:
             tx.lock(self.room_id)
         if self.key and (known := replies.recall(tx, self.key, self.operation)):
             return known

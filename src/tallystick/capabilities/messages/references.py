@@ -97,7 +97,7 @@ class TaskReference(_Open):
 
 def _shape(given: object) -> str:
     kind = cast("dict[str, object]", given).get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
-    return str(kind) if kind in {"presentation_ref", "task_ref"} else "reference"
+    return kind if isinstance(kind, str) and kind in {"presentation_ref", "task_ref"} else "reference"
 
 
 Reference: TypeAlias = Annotated[

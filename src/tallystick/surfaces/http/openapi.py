@@ -28,6 +28,11 @@ from tallystick.surfaces.http.openapi_parts import (
 
 _TEXT: Schema = {"type": "string"}
 _BYTES: Schema = {"type": "string", "format": "binary"}
+_FRAME: Schema = {
+    "type": "object",
+    "description": "One Server-Sent Event: the seq, the kind and the envelope; `bye` or `error` is the last one.",
+    "properties": {"id": _TEXT, "event": _TEXT, "data": {**_TEXT, "contentMediaType": "application/json"}},
+}
 _OK: Schema = {"type": "object", "required": ["ok"], "properties": {"ok": {"type": "boolean"}}}
 
 
@@ -55,8 +60,14 @@ class Shapes:
 
     def query(self, name: str) -> list[Schema]:
         """An input's fields as query parameters."""
-        model = str(self.asked(name)["$ref"]).rpartition("/")[2]
-        return parameters(self.definitions[model])
+        return parameters(self._model(name))
+
+    def demanding(self, name: str) -> bool:
+        """Whether an input has fields that cannot be left out; without any, the whole body may be."""
+        return bool(self._model(name).get("required"))
+
+    def _model(self, name: str) -> Schema:
+        return self.definitions[str(self.asked(name)["$ref"]).rpartition("/")[2]]
 
 
 def document(cookie: str) -> bytes:
@@ -96,7 +107,7 @@ def _operation(operation: Operation, shapes: Shapes) -> Schema:
         **common,
         "operationId": operation.name,
         "parameters": [IDEMPOTENCY_KEY] if operation.writes else [],
-        "requestBody": {"required": True, "content": {"application/json": body}},
+        "requestBody": {"required": shapes.demanding(operation.name), "content": {"application/json": body}},
         "responses": responses(answer, 409, 413, 415),
     }
     if not only_reads(operation):
@@ -126,7 +137,7 @@ def _other_paths(shapes: Shapes) -> Schema:
     follow = parameter("follow", {"type": "boolean"}, "Stay and stream new events as Server-Sent Events.")
     events = {
         **content("application/json", shapes.answered("events.list")),
-        **content("text/event-stream", _TEXT),
+        **content("text/event-stream", _FRAME),
     }
     sha256 = {**parameter("sha256", _TEXT, "The content's SHA-256, in hex."), "in": "path", "required": True}
     room = parameter("room_id", _TEXT, "The room whose blob it is; any within reach when left out.")

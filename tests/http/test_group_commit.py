@@ -1,0 +1,170 @@
+"""Group commit: writes that share a transaction succeed and fail each for itself, on both engines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from concurrent.futures import Future
+
+import pytest
+
+from tallystick.hub import registry
+from tallystick.hub.hub import Hub
+from tallystick.hub.writing import Grouped
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.errors import TallyError
+from tallystick.kernel.operation import Answer, Pending
+from tallystick.ledger.tx import Tx
+from tallystick.storage.port import Store
+
+ME = Caller(agent_id="writer", session=SessionKind.NAMED)
+
+
+class Group:
+    """A hub whose committing thread is held up, so that everything submitted meanwhile becomes one group."""
+
+    def __init__(self, store: Store) -> None:
+        store.migrate(registry.schema())
+        self.hub = Hub(store, grouped=True)
+        assert isinstance(self.hub.writer, Grouped)
+        self.writer = self.hub.writer
+        self.sizes: list[int] = []
+        self.writer.on_commit = self.sizes.append
+        self._free, self._held = threading.Event(), threading.Event()
+
+    def hold(self) -> None:
+        def wait(_: Tx) -> None:
+            self._held.set()
+            self._free.wait()
+
+        self.writer.submit(wait, None)
+        self._held.wait()
+
+    def let_go(self) -> None:
+        self._free.set()
+
+    def room(self) -> str:
+        created = self.hub.call("rooms.create", {"title": "a room"}, ME)
+        return str(created.model_dump()["room_id"])
+
+    def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[Answer | Pending[Answer]]:
+        call = self.hub.prepare("events.append", {"room_id": room, "kind": kind, "data": {}}, ME, key)
+        return self.writer.submit(call.write, call.room_id)
+
+    def seqs(self, room: str) -> list[int]:
+        listed = self.hub.call("events.list", {"room_id": room}, ME).model_dump()
+        return [event["seq"] for event in listed["events"]]
+
+
+@pytest.fixture
+def group(store: Store) -> Generator[Group]:
+    group = Group(store)
+    yield group
+    group.let_go()
+    group.hub.writer.close()
+
+
+def outcome(done: Future[Answer | Pending[Answer]]) -> object:
+    failed = done.exception(30)
+    if isinstance(failed, TallyError):
+        return failed.code
+    assert failed is None, failed
+    answer = done.result()
+    assert isinstance(answer, Answer)
+    return answer.model_dump()["event"]["seq"]
+
+
+def test_writes_that_wait_are_committed_together(group: Group) -> None:
+    room = group.room()
+    group.hold()
+    pending = [group.append(room) for _ in range(20)]
+
+    group.let_go()
+
+    assert [outcome(each) for each in pending] == list(range(2, 22))
+    assert group.sizes[-1] == 20
+    assert group.seqs(room) == list(range(1, 22))
+
+
+def test_a_refusal_rolls_back_alone(group: Group) -> None:
+    room = group.room()
+    group.hold()
+    pending = [
+        group.append(room),
+        group.append(room, kind="chat.message"),
+        group.append("nowhere"),
+        group.append(room),
+    ]
+
+    group.let_go()
+
+    assert [outcome(each) for each in pending] == [2, "reserved_kind", "room_not_found", 3]
+    assert group.seqs(room) == [1, 2, 3]
+
+
+def test_a_write_that_was_half_done_when_it_was_refused_leaves_nothing(group: Group) -> None:
+    room = group.room()
+    caller = Caller(agent_id="joiner", session=SessionKind.NAMED)
+
+    def join_and_fail(tx: Tx) -> None:
+        group.hub.prepare("rooms.join", {"room_id": room}, caller).write(tx)
+        group.hub.prepare("events.append", {"room_id": room, "kind": "bad.kind", "data": {}}, caller).write(tx)
+
+    group.hold()
+    failed = group.writer.submit(join_and_fail, room)
+    good = group.append(room)
+
+    group.let_go()
+
+    assert isinstance(failed.exception(30), TallyError)
+    assert outcome(good) == 2
+    members = group.hub.call("rooms.show", {"room_id": room}, ME).model_dump()["members"]
+    assert (members, group.seqs(room)) == ([], [1, 2])
+
+
+def test_a_bug_in_one_write_reaches_its_caller_and_nobody_else(group: Group) -> None:
+    room = group.room()
+
+    def broken(_: Tx) -> None:
+        raise ZeroDivisionError
+
+    group.hold()
+    before, failed, after = group.append(room), group.writer.submit(broken, room), group.append(room)
+
+    group.let_go()
+
+    assert isinstance(failed.exception(30), ZeroDivisionError)
+    assert [outcome(before), outcome(after)] == [2, 3]
+
+
+def test_the_same_key_twice_in_one_group_is_done_once(group: Group) -> None:
+    room = group.room()
+    group.hold()
+    pending = [group.append(room, key="k") for _ in range(3)]
+
+    group.let_go()
+
+    assert [outcome(each) for each in pending] == [2, 2, 2]
+    assert group.seqs(room) == [1, 2]
+
+
+def test_rooms_in_one_group_do_not_mix(group: Group) -> None:
+    rooms = [group.room() for _ in range(3)]
+    group.hold()
+    pending = [group.append(room) for _ in range(4) for room in rooms]
+
+    group.let_go()
+
+    assert [outcome(each) for each in pending] == [2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5]
+    assert [group.seqs(room) for room in rooms] == [[1, 2, 3, 4, 5]] * 3
+
+
+def test_an_answer_is_given_only_after_the_commit(group: Group) -> None:
+    room = group.room()
+    group.hold()
+    pending = group.append(room)
+
+    before = group.seqs(room)
+    group.let_go()
+
+    assert (before, outcome(pending), group.seqs(room)) == ([1], 2, [1, 2])
