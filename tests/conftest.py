@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import uuid
 import warnings
@@ -23,6 +24,10 @@ from tallystick.storage.port import Store
 from tests.scene import Scene
 
 ENGINES = os.environ.get("TALLYSTICK_TEST_ENGINES", "sqlite,postgres").split(",")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 
 

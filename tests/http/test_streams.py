@@ -184,6 +184,7 @@ def test_a_reader_that_stops_reading_is_cut_off_and_nobody_else_notices(hub: Run
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_follower_that_was_away_for_fifty_thousand_events_resumes_without_a_gap(hub: RunningHub, room: str) -> None:
     directly = Hub.open(Settings(data_dir=hub.data_dir, database_url=hub.database_url))
     with directly.writing() as tx:

@@ -23,8 +23,9 @@ class FlakyNetwork:
 
     def cut(self) -> None:
         """Break every connection there is; new ones work."""
-        while self._ends:
-            end = self._ends.pop()
+        # Taken all at once: the first to notice may connect anew while the others are still being cut.
+        ends, self._ends = self._ends, []
+        for end in ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()

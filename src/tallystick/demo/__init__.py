@@ -8,6 +8,9 @@ from __future__ import annotations
 
 
 def main(argv: list[str]) -> int:
+    from tallystick.demo import options
+
+    arguments = options.read(argv)
     from tallystick.demo.command import run
 
-    return run(argv)
+    return run(arguments)

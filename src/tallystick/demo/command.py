@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import signal
@@ -15,6 +14,7 @@ from tallystick.demo import ending, stage
 from tallystick.demo.cast import Cast
 from tallystick.demo.director import Director, keeper
 from tallystick.demo.ending import Ending
+from tallystick.demo.options import Arguments
 from tallystick.demo.workspace import Workspace
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -23,15 +23,7 @@ PACE_S = 0.9
 FAST_PACE_S = 0.1
 
 
-class _Arguments(argparse.Namespace):
-    fast: bool
-    keep: bool
-    here: bool
-    postgres: str | None
-
-
-def run(argv: list[str]) -> int:
-    arguments = _parser().parse_args(argv, namespace=_Arguments())
+def run(arguments: Arguments) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tally-demo-")).resolve()
     try:
@@ -42,20 +34,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tally demo",
-        description="Three scripted agents share a small repository and one of them dies at work: half a minute of how"
-        " the stick is handed on, taken over and accounted for. It needs no harness, no account and no network.",
-    )
-    parser.add_argument("--fast", action="store_true", help="do not stop for the reader")
-    parser.add_argument("--keep", action="store_true", help="leave the store and the repository behind to look at")
-    parser.add_argument("--here", action="store_true", help="play in your own store instead of a scratch one")
-    parser.add_argument("--postgres", metavar="URL", help="play in this PostgreSQL database")
-    return parser
-
-
-def _perform(arguments: _Arguments, folder: Path) -> None:
+def _perform(arguments: Arguments, folder: Path) -> None:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
     workspace = Workspace.made(folder / "lighthouse")
@@ -79,7 +58,7 @@ def _perform(arguments: _Arguments, folder: Path) -> None:
         hub.close()
 
 
-def _environ(arguments: _Arguments, folder: Path) -> Mapping[str, str]:
+def _environ(arguments: Arguments, folder: Path) -> Mapping[str, str]:
     """The agents' environment: a store of their own, unless the reader's own was asked for."""
     inherited = {name: value for name, value in os.environ.items() if name != "TALLYSTICK_AGENT"}
     if arguments.here:
@@ -109,7 +88,7 @@ def _summarise(found: Ending) -> None:
     )
 
 
-def _look_again(arguments: _Arguments, settings: Settings, workspace: Workspace) -> None:
+def _look_again(arguments: Arguments, settings: Settings, workspace: Workspace) -> None:
     if not arguments.keep:
         print("\n`tally demo --keep` leaves it all behind to look at; `tally join` starts a room of your own.")
         return

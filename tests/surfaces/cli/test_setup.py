@@ -55,7 +55,7 @@ def test_every_shell_gets_its_completion_script(place: Place, shell: str) -> Non
 @pytest.mark.parametrize(
     ("line", "word", "offered"),
     [
-        (["tally", "st"], 1, ["state"]),
+        (["tally", "sta"], 1, ["state", "status"]),
         (["tally", "turns", "re"], 2, ["release"]),
         (["tally", "state", "--wa"], 2, ["--watch"]),
         (["tally", "turns", "release", "--expected"], 3, ["--expected-turn-id"]),
