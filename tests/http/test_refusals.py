@@ -20,7 +20,7 @@ from tallystick.kernel.errors import (
     every_error,
 )
 from tallystick.surfaces.http import refusals, server
-from tests.http.running import Client, Json, RunningHub
+from tests.http.running import Client, RunningHub
 
 FAMILIES = {InvalidInput: 400, NotFound: 404, NotAllowed: 403, Conflict: 409, Unavailable: 503, Fault: 500}
 SPECIAL = {
@@ -105,7 +105,7 @@ def test_a_damaged_store_is_a_fault_that_says_so(tmp_path: Path) -> None:
         health = Client(hub).get("/healthz")
 
         assert (reply.status, reply.error["retryable"]) == (500, False)
-        assert sorted(cast("Json", reply.error)) == ["code", "details", "hint", "message", "retryable"]
+        assert sorted(reply.error) == ["code", "details", "hint", "message", "retryable"]
         assert (health.status, health.json) == (503, {"ok": False})
     finally:
         hub.stop()

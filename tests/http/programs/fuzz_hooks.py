@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import random
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import schemathesis
 
+from tallystick.hub.registry import OPERATIONS
+
+hook = cast("Callable[[Callable[..., object]], object]", cast("Any", schemathesis).hook)
 ROOMS = os.environ.get("FUZZ_ROOMS", "").split()
-WAITS = ("/v1/turns.wait", "/v1/events.follow")
+WAITS = {f"/v1/{name}" for name, operation in OPERATIONS.items() if operation.waits}
 
 
-@schemathesis.hook
-def map_body(context: schemathesis.HookContext, body: object) -> object:
+@hook
+def map_body(context: Any, body: object) -> object:
     if not isinstance(body, dict):
         return body
     given = cast("dict[str, object]", body)
@@ -24,8 +28,8 @@ def map_body(context: schemathesis.HookContext, body: object) -> object:
     return given
 
 
-@schemathesis.hook
-def map_query(context: schemathesis.HookContext, query: dict[str, object] | None) -> dict[str, object] | None:
+@hook
+def map_query(context: Any, query: dict[str, object] | None) -> dict[str, object] | None:
     if query:
         _aim(query)
         query.pop("follow", None)
