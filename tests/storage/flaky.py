@@ -61,4 +61,5 @@ class FlakyNetwork:
         with suppress(OSError):
             while data := server.recv(65536):
                 client.sendall(data)
-            client.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
