@@ -290,5 +290,6 @@ def test_a_second_signal_does_not_wait(hub: RunningHub) -> None:
     while (hub.data_dir / "hub.json").exists() and hub.process.poll() is None:
         hub.process.terminate()
 
-    assert hub.ended() == 0
+    # The last of many signals may come when the interpreter has already put its handlers away.
+    assert hub.ended() in {0, -signal.SIGTERM}
     wire.close()

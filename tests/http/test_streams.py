@@ -195,6 +195,7 @@ def test_a_follower_that_was_away_for_fifty_thousand_events_resumes_without_a_ga
     stream = hub.user.stream(room, Last_Event_ID="1")
 
     assert seqs(stream.take(50_000)) == list(range(2, 50_002))
+    stream.close()
 
 
 def test_text_cannot_break_out_of_a_frame(user: Client, room: str) -> None:

@@ -17,6 +17,7 @@ class FlakyNetwork:
         self._server = f"{parts['host']}/.s.PGSQL.{parts.get('port') or 5432}"
         self._door = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = []
+        self._unheard: set[socket.socket] = set()
         self.before = self.after = b""
         self.url = make_conninfo(url, host="127.0.0.1", port=self._door.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -52,14 +53,14 @@ class FlakyNetwork:
                     self.cut()
                     return
                 if self.after and self.after in data:
-                    # The server answers, and the answer goes nowhere.
-                    client.shutdown(socket.SHUT_WR)
+                    self._unheard.add(server)
                 server.sendall(data)
             server.shutdown(socket.SHUT_WR)
 
     def _downwards(self, server: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
-            while data := server.recv(65536):
+            # An unheard server has done what it was asked, and its answer goes nowhere.
+            while (data := server.recv(65536)) and server not in self._unheard:
                 client.sendall(data)
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
