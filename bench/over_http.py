@@ -130,6 +130,45 @@ async def delay(port: int, token: str, room: str, times: int) -> list[float]:
     return waits[10:]
 
 
+async def crowd(port: int, token: str, room: str, followers: int, events: int) -> list[float]:
+    """From sending an append to its arrival at each of many followers, in milliseconds."""
+    sent: dict[bytes, float] = {}
+    waits: list[float] = []
+    heard = asyncio.Semaphore(0)
+
+    async def follow() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        query = f"/v1/events?room_id={room}&follow=true&kinds=x.bench.crowd"
+        head = f"GET {query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        writer.write(head.encode())
+        await reader.readuntil(b"retry: 1000\n\n")
+        heard.release()
+        for _ in range(events):
+            frame = await reader.readuntil(b'"v":1}\n\n')
+            number = frame.partition(b'"number":')[2].partition(b"}")[0]
+            waits.append((time.perf_counter() - sent[number]) * 1000)
+            heard.release()
+        writer.close()
+
+    following = [asyncio.ensure_future(follow()) for _ in range(followers)]
+    for _ in range(followers):
+        await heard.acquire()
+    for number in range(events):
+        sent[b"%d" % number] = time.perf_counter()
+        await one(
+            port, "/v1/events.append", token, {"room_id": room, "kind": "x.bench.crowd", "data": {"number": number}}
+        )
+        for _ in range(followers):
+            await heard.acquire()
+    await asyncio.gather(*following)
+    return waits
+
+
+def memory_mib(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 async def measure(seconds: float, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bare_port, hub_port = free_port(), free_port()
@@ -161,6 +200,11 @@ async def measure(seconds: float, rounds: int) -> None:
             waits = sorted(await delay(hub_port, token, room, 500))
             print(
                 f"append to follower: p50 {waits[len(waits) // 2]:.2f} ms  p99 {waits[int(len(waits) * 0.99)]:.2f} ms"
+            )
+            waits = sorted(await crowd(hub_port, token, room, 1000, 20))
+            print(
+                f"append to 1000 followers: p50 {waits[len(waits) // 2]:.0f} ms  p99 {waits[int(len(waits) * 0.99)]:.0f} ms  "
+                f"hub at most {memory_mib(hub.pid):.0f} MiB"
             )
         finally:
             for process in (bare, hub):

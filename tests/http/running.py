@@ -233,6 +233,11 @@ class RunningHub:
     def log(self) -> list[Json]:
         return [json.loads(line) for line in (self.data_dir / "hub.log").read_text().splitlines()]
 
+    def logged(self, reply: Reply) -> Json:
+        """The line of log about a request, once it has been written."""
+        wanted = reply.headers["x-request-id"]
+        return eventually(lambda: next((line for line in self.log() if line.get("request") == wanted), None))
+
     def kill(self) -> None:
         self.process.kill()
         self.ended()

@@ -333,7 +333,7 @@ def test_what_the_hub_leaves_behind_is_readable_by_its_user_only(hub: RunningHub
 def test_no_secret_reaches_the_log(hub: RunningHub) -> None:
     secrets = [cast("str", hub.user.token), browser(hub).headers["Cookie"].partition("=")[2]]
     hub.user.post("rooms.create", {"title": "a private title"})
-    hub.user.get("/v1/rooms.list?limit=7")
+    hub.logged(hub.user.get("/v1/rooms.list?limit=7"))
 
     text = (hub.data_dir / "hub.log").read_text()
 

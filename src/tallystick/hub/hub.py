@@ -233,7 +233,9 @@ class Hub:
     def notices(self, room_id: str, caller: Caller) -> list[str]:
         """Short signs for a member who just called about something else: unread mail, a lost reservation."""
         with self.reading() as tx:
-            found = [
-                capability.notice(tx, room_id, caller) for capability in registry.CAPABILITIES if capability.notice
-            ]
-        return [notice for notice in found if notice]
+            return signs(tx, room_id, caller)
+
+
+def signs(tx: Tx, room_id: str, caller: Caller) -> list[str]:
+    found = (capability.notice(tx, room_id, caller) for capability in registry.CAPABILITIES if capability.notice)
+    return [notice for notice in found if notice]

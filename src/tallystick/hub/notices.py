@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tallystick.hub import registry
-from tallystick.hub.hub import Hub
+from tallystick.hub.hub import Hub, signs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Answer
+from tallystick.ledger.tx import Tx
 
 MAIL = frozenset({"messages", "notifications"})
 """Whoever calls about these sees the mail itself."""
@@ -15,10 +16,21 @@ MAIL = frozenset({"messages", "notifications"})
 
 def room_of(name: str, given: Mapping[str, object], answer: Answer) -> str | None:
     """The room to look at after this answer; None where a notice would say nothing new."""
-    if registry.find(name).noun in MAIL or getattr(answer, "messages", None):
+    if registry.find(name).noun in MAIL or _field(answer, "messages"):
         return None
-    room_id: object = getattr(answer, "room_id", None) or given.get("room_id")
+    room_id = _field(answer, "room_id") or given.get("room_id")
     return room_id if isinstance(room_id, str) else None
+
+
+def _field(answer: Answer, name: str) -> object:
+    # A model takes its time to say that it has no such field.
+    return getattr(answer, name) if name in type(answer).model_fields else None
+
+
+def beside(tx: Tx, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+    """The notices for a caller who is just being answered, read in the answer's own transaction."""
+    room_id = room_of(name, given, answer)
+    return signs(tx, room_id, caller) if room_id else ()
 
 
 def after(hub: Hub, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:

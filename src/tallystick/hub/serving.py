@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from tallystick.hub import registry
+from tallystick.hub import notices, registry
 from tallystick.hub.feed import Feeds
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Call, Hub
@@ -32,16 +33,16 @@ class CallerLeft(Exception):
     """Whoever asked for this write is gone, so it is not done."""
 
 
-class _Returns(Generic[T]):
+class _Returns:
     """Outcomes on their way from the committing thread to the event loop; a whole group costs one wake."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._ready: deque[tuple[asyncio.Future[T], Future[T]]] = deque()
+        self._ready: deque[Callable[[], None]] = deque()
         self._called = False
 
-    def put(self, waiter: asyncio.Future[T], done: Future[T]) -> None:
-        self._ready.append((waiter, done))
+    def put(self, tell: Callable[[], None]) -> None:
+        self._ready.append(tell)
         if not self._called:
             self._called = True
             self._loop.call_soon_threadsafe(self._deliver)
@@ -50,13 +51,34 @@ class _Returns(Generic[T]):
         # First the flag, then the queue: what is put in between calls again.
         self._called = False
         while self._ready:
-            waiter, done = self._ready.popleft()
-            if waiter.cancelled():
-                continue
-            if (failed := done.exception()) is not None:
-                waiter.set_exception(failed)
-            else:
-                waiter.set_result(done.result())
+            self._ready.popleft()()
+
+
+class _Return(Generic[T]):
+    """The outcome of one write, for the task that awaits it."""
+
+    __slots__ = ("_returns", "waiter")
+
+    def __init__(self, returns: _Returns, waiter: asyncio.Future[T]) -> None:
+        self._returns, self.waiter = returns, waiter
+
+    def set_result(self, result: T, /) -> None:
+        self._returns.put(lambda: None if self.waiter.cancelled() else self.waiter.set_result(result))
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._returns.put(lambda: None if self.waiter.cancelled() else self.waiter.set_exception(exception))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    answer: Answer
+    notices: Sequence[str]
+    """What the caller should know besides."""
+
+
+def _served(tx: Tx, call: Call, given: Mapping[str, object], answer: Answer) -> Served:
+    signs = notices.beside(tx, call.operation.name, given, answer, call.caller)
+    return Served(answer=answer, notices=signs)
 
 
 class Serving:
@@ -69,10 +91,15 @@ class Serving:
         self.waits = 0
         self._writer = hub.writer
         self._loop = asyncio.get_running_loop()
-        self._returns: _Returns[object] = _Returns(self._loop)
+        self._returns = _Returns(self._loop)
         self._closing = False
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
+        return (await self.answered(visitor, name, given, key=key)).answer
+
+    async def answered(
+        self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None
+    ) -> Served:
         """Run an operation for a visitor. Cancelled, it does nothing more; a write that has begun is finished."""
         operation = registry.find(name)
         permit(visitor, operation, given)
@@ -80,11 +107,12 @@ class Serving:
             call = await self.read(lambda: self.hub.prepare(name, given, visitor.caller, key))
         else:
             call = self.hub.prepare(name, given, visitor.caller, key)
-        if operation.waits:
-            return await self._wait(call)
         if operation.writes:
-            return cast("Answer", await self._write(call))
-        return await self.read(lambda: self.hub.run(call))
+            return await self._write(call, lambda tx: _served(tx, call, given, cast("Answer", call.write(tx))))
+        if operation.waits:
+            answer = await self._wait(call)
+            return await self.read(lambda: self._noticed(call, given, answer))
+        return await self.read(lambda: self._noticed(call, given, self.hub.run(call)))
 
     def on_commit(self, told: Callable[[int], None]) -> None:
         """Have the size of every committed group told."""
@@ -102,9 +130,7 @@ class Serving:
                 raise CallerLeft
             return job(tx)
 
-        done = self._writer.submit(run, room_id, also)
-        returns = cast("_Returns[T]", self._returns)
-        done.add_done_callback(lambda done: returns.put(waiter, done))
+        self._writer.enqueue(run, _Return(self._returns, waiter), room_id, also)
         return await waiter
 
     def dismiss(self) -> None:
@@ -117,16 +143,20 @@ class Serving:
         await self.feeds.close()
         self.pool.shutdown()
 
-    async def _write(self, call: Call) -> Answer | Pending[Answer]:
+    async def _write(self, call: Call, job: Callable[[Tx], T]) -> T:
         try:
-            return await self.write(call.write, call.room_id, call.ask.also_locks)
+            return await self.write(job, call.room_id, call.ask.also_locks)
         except Refused:
             await self.read(lambda: self.hub.touch(call))
             raise
 
+    def _noticed(self, call: Call, given: Mapping[str, object], answer: Answer) -> Served:
+        signs = notices.after(self.hub, call.operation.name, given, answer, call.caller)
+        return Served(answer=answer, notices=signs)
+
     async def _look(self, call: Call) -> Answer | Pending[Answer]:
         found = await self.read(lambda: self._peek(call))
-        return await self._write(call) if isinstance(found, Pending) and found.act else found
+        return await self._write(call, call.write) if isinstance(found, Pending) and found.act else found
 
     def _peek(self, call: Call) -> Answer | Pending[Answer]:
         with self.hub.reading() as tx:

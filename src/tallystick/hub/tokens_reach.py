@@ -36,7 +36,6 @@ class Visitor:
     trusted: bool = False
     """Came over the Unix socket, so its name is a hint and no boundary."""
     token_id: str = ""
-    by_cookie: bool = False
 
     def may_see(self, room_id: str) -> None:
         if self.room_id is not None and room_id != self.room_id:

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from tallystick.kernel.errors import Refused, TallyError, Unavailable
@@ -19,6 +19,7 @@ from tallystick.storage import forks
 from tallystick.storage.port import Store, Write
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 GROUP_LIMIT = 128
 
 
@@ -55,11 +56,19 @@ class Direct:
         pass
 
 
-@dataclass
+class Outcome(Protocol[T_contra]):
+    """Where the result of a write goes, or what it failed with. Told by the committing thread, after the commit."""
+
+    def set_result(self, result: T_contra, /) -> None: ...
+
+    def set_exception(self, exception: BaseException, /) -> None: ...
+
+
+@dataclass(slots=True)
 class _Job(Generic[T]):
     run: Callable[[Tx], T]
     rooms: Sequence[str]
-    done: Future[T] = field(default_factory=Future)
+    done: Outcome[T]
     outcome: Callable[[], None] | None = None
 
 
@@ -83,7 +92,12 @@ class Grouped:
         return self.submit(job, room_id, also).result()
 
     def submit(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> Future[T]:
-        entry = _Job(job, [room_id, *also] if room_id else also)
+        done: Future[T] = Future()
+        self.enqueue(job, done, room_id, also)
+        return done
+
+    def enqueue(self, job: Callable[[Tx], T], done: Outcome[T], room_id: str | None, also: Sequence[str] = ()) -> None:
+        entry = _Job(job, [room_id, *also] if room_id else also, done)
         with self._state:
             # Checked under the lock: what came after the end mark would never be served.
             if self._closed:
@@ -92,7 +106,6 @@ class Grouped:
                 self._thread = threading.Thread(target=self._serve, name="tally-commit", daemon=True)
                 self._thread.start()
             self._jobs.put(entry)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
-        return entry.done
 
     def close(self) -> None:
         """Finish what was accepted, then stop."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
 from tallystick.surfaces.http.calls import Calls
@@ -21,6 +22,16 @@ from tallystick.surfaces.http.mcp_mount import Mcp
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.stream import Stream
 from tallystick.surfaces.http.uploads import Get, Put
+
+
+class Switch:
+    """Finds most addresses in one step; only the rest are matched one by one."""
+
+    def __init__(self, *, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
+        self._exact, self._others = exact, others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._exact.get(scope["path"], self._others)(scope, receive, send)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +68,23 @@ def build(
     )
     mcp = Mcp(serving, limits)
     calls = Calls(serving, keyring, limits, allowances)
-    router = Router(
-        routes=[
-            Route("/v1/events", Stream(serving, keyring, allowances)),
-            Route("/v1/blobs.put", Put(serving, calls)),
-            Route("/v1/blobs/{sha256}", Get(serving)),
-            Route("/v1/openapi.json", Page(desk.description)),
-            Route("/v1/status", Page(desk.status)),
-            Route("/v1/{operation}", calls),
-            Route("/healthz", Page(desk.health)),
-            Route("/metrics", Page(desk.measures)),
-            Route("/login", Page(desk.login)),
-            Route("/mcp", mcp),
-        ],
-        default=Page(desk.nowhere),
-        redirect_slashes=False,
+    switch = Switch(
+        exact={
+            **{f"/v1/{name}": calls for name in registry.OPERATIONS},
+            "/v1/blobs.put": Put(serving, calls),
+            "/v1/events": Stream(serving, keyring, allowances),
+            "/v1/openapi.json": Page(desk.description),
+            "/v1/status": Page(desk.status),
+            "/healthz": Page(desk.health),
+            "/metrics": Page(desk.measures),
+            "/login": Page(desk.login),
+            "/mcp": mcp,
+        },
+        others=Router(
+            routes=[Route("/v1/blobs/{sha256}", Get(serving)), Route("/v1/{operation}", calls)],
+            default=Page(desk.nowhere),
+            redirect_slashes=False,
+        ),
     )
-    front = Front(router, door=door, allowances=allowances, metrics=metrics, log=log)
+    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log)
     return App(front=front, desk=desk, keyring=keyring, mcp=mcp)

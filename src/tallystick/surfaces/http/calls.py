@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub import notices, registry
+from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Answer, Operation
+from tallystick.kernel.operation import Operation
 from tallystick.surfaces.http import query
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.keyring import Keyring
@@ -33,22 +32,15 @@ class Calls:
         visit.operation = operation.name
         given = await self._given(operation, visit, scope, receive)
         key = _key(visit) if operation.writes else None
-        work = self._serving.call(visit.visitor, operation.name, given, key=key)
+        work = self._serving.answered(visit.visitor, operation.name, given, key=key)
         if operation.waits:
             principal = visit.visitor.caller.agent_id
             with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
-                result = await while_welcome(receive, revoked, work)
+                served = await while_welcome(receive, revoked, work)
         else:
-            result = await work
-        signs = await self._notices(operation, given, result, visit)
-        await answer(send, result.model_dump_json().encode(), *((b"tally-notice", sign.encode()) for sign in signs))
-
-    async def _notices(
-        self, operation: Operation, given: Mapping[str, object], result: Answer, visit: Visit
-    ) -> Sequence[str]:
-        """What stands beside the answer; where that can be nothing, no thread is asked."""
-        room_id, caller = notices.room_of(operation.name, given, result), visit.visitor.caller
-        return await self._serving.read(lambda: self._serving.hub.notices(room_id, caller)) if room_id else ()
+            served = await work
+        signs = [(b"tally-notice", sign.encode()) for sign in served.notices]
+        await answer(send, served.answer.model_dump_json().encode(), *signs)
 
     async def _given(self, operation: Operation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] == "POST":

@@ -58,21 +58,16 @@ class Door:
                 raise ForeignOrigin
             return Visitor(caller=connection.peer.caller(_text(head.get(b"tally-agent"))), trusted=True)
         self._check_host(head.get(b"host", b""))
-        own = b"%b://%b" % (scope["scheme"].encode(), head[b"host"])
-        if head.get(b"origin", own) != own:
+        if b"origin" in head and head[b"origin"] != b"%b://%b" % (scope["scheme"].encode(), head[b"host"]):
             raise ForeignOrigin
         if scope["path"] in OPEN:
             return None
         if secret := _bearer(head.get(b"authorization", b"")):
-            return await self._visitor(secret, by_cookie=False)
+            return await self._keyring.visitor(secret)
         if secret := self._in_cookie(head.get(b"cookie", b"")):
             _check_page(scope["method"], head)
-            return await self._visitor(secret, by_cookie=True)
+            return await self._keyring.visitor(secret)
         raise TokenMissing
-
-    async def _visitor(self, secret: str, *, by_cookie: bool) -> Visitor:
-        token = await self._keyring.token(secret)
-        return Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id, by_cookie=by_cookie)
 
     def _check_host(self, host: bytes) -> None:
         known = self._hosts.get(host)

@@ -9,11 +9,13 @@ import asyncio
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import monotonic
 
 from tallystick.hub import tokens
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Token, TokenInvalid
+from tallystick.hub.tokens import TokenInvalid
+from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.http.errors import LoginExpired
 
@@ -24,20 +26,25 @@ LINKS = 100
 SESSION_MS = 30 * 24 * 60 * 60 * 1000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    visitor: Visitor
+    until: float
+    """When to ask again, by the monotonic clock."""
+
+
 class Keyring:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._known: dict[str, tuple[Token, float]] = {}
+        self._known: dict[str, _Known] = {}
         self._minded: set[tuple[str, asyncio.Event]] = set()
 
-    async def token(self, secret: str) -> Token:
-        """The valid token with this secret, or a refusal."""
-        token, asked = self._known.get(secret, (None, 0.0))
-        if token is None or monotonic() - asked > REMEMBERED_SECONDS:
-            token = await self._ask(secret)
-        if not token.valid(system_clock()):
-            raise TokenInvalid
-        return token
+    async def visitor(self, secret: str) -> Visitor:
+        """Whom the valid token with this secret stands for, or a refusal."""
+        known = self._known.get(secret)
+        if known is None or monotonic() > known.until:
+            known = await self._ask(secret)
+        return known.visitor
 
     @contextmanager
     def minding(self, token_id: str) -> Generator[asyncio.Event]:
@@ -61,7 +68,7 @@ class Keyring:
                         if token_id and token_id not in valid:
                             revoked.set()
 
-    async def _ask(self, secret: str) -> Token:
+    async def _ask(self, secret: str) -> _Known:
         hub = self._serving.hub
         token = await self._serving.read(lambda: tokens.find(hub, secret))
         if token is None:
@@ -69,10 +76,13 @@ class Keyring:
             raise TokenInvalid
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[secret] = (token, monotonic())
-        if system_clock() - (token.last_used_at or 0) > tokens.USED_EVERY_MS:
+        visitor = Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id)
+        now = system_clock()
+        left = REMEMBERED_SECONDS if token.expires_at is None else (token.expires_at - now) / 1000
+        known = self._known[secret] = _Known(visitor=visitor, until=monotonic() + min(left, REMEMBERED_SECONDS))
+        if now - (token.last_used_at or 0) > tokens.USED_EVERY_MS:
             await self._serving.write(lambda tx: tokens.mark_used(tx, token))
-        return token
+        return known
 
 
 class Links:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import logging
 import os
@@ -63,6 +64,8 @@ def run(settings: Settings, options: Options, limits: Limits, started: Callable[
         _allow_many_files()
         hub.blobs.sweep()
         _first_token(hub, where)
+        # What is there by now stays; looking through it again and again would take a twentieth of all the time.
+        gc.freeze()
         opened = _Opened(hub=hub, place=where, options=options, limits=limits, log=log, sockets=sockets)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(opened, started))
@@ -94,7 +97,7 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
             connections=lambda: len(server.server_state.connections),
         )
         server = Listener(built.front, limits, secure, dismiss=built.dismiss)
-        for errand in (built.keyring.watch(), built.mcp.run()):
+        for errand in (built.keyring.watch(), built.mcp.run(), opened.log.keep_flushing()):
             stack.push_async_callback(_ended, _started(errand))
         await stack.enter_async_context(importlib.import_module(SESSIONS).opened(opened.hub, opened.place.folder))
 
