@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 
 from tallystick import __version__
+from tallystick.surfaces.http import place as hub_place
 from tests.http.running import UP, Client, Json, RunningHub
 from tests.http.test_streams import waiting_follower
 from tests.http.test_waits import answered, started, waiting
@@ -110,6 +111,48 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
         f"error: Cannot listen on 127.0.0.1 port {port}: Address already in use.",
         "hint: Choose another port with --port, or --port 0 for any that is free.",
     ]
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_is_none_is_a_usage_error(tmp_path: Path, port: str) -> None:
+    assert up(tmp_path / "data", f"--port={port}").returncode == 2
+
+
+def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
+    found = up(tmp_path / "data", "--host", "no-such-host.invalid", "--insecure", "--port", "0")
+
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: Cannot listen on 'no-such-host.invalid'")
+
+
+def test_loopback_has_an_address_of_the_newer_kind_too(tmp_path: Path) -> None:
+    if not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this machine has no IPv6")
+    hub = RunningHub(tmp_path / "data").start("--host", "::1")
+
+    assert hub.greeting[0] == f"Tallystick runs at http://[::1]:{hub.port}"
+    assert hub.local.get("/v1/status").json["url"] == f"http://[::1]:{hub.port}"
+    assert hub.stop() == 0
+
+
+def test_looking_at_a_hub_never_keeps_one_from_starting(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data").start()
+    place = hub_place.Place(hub.data_dir)
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            place.holder()
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    hub.stop()
+    hub.start()
+    stop.set()
+    looking.join()
+
+    assert hub.user.get("/v1/hub.health").status == 200
+    hub.stop()
 
 
 def test_other_machines_are_served_only_with_tls_or_on_purpose(tmp_path: Path) -> None:

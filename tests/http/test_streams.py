@@ -120,6 +120,12 @@ def test_a_stream_that_cannot_start_is_refused_like_any_request(
     assert user.get(f"/v1/events?{query.replace('ROOM', room)}").refused == refused
 
 
+def test_head_asks_whether_a_stream_could_start_and_starts_none(user: Client, room: str) -> None:
+    reply = user.request("HEAD", f"/v1/events?room_id={room}&follow=true")
+
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+
+
 def test_a_last_event_id_that_is_none_of_ours_is_refused(user: Client, room: str) -> None:
     reply = user.get(f"/v1/events?room_id={room}&follow=true", Last_Event_ID="abc")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -70,6 +71,7 @@ class Shapes:
         return self.definitions[str(self.asked(name)["$ref"]).rpartition("/")[2]]
 
 
+@cache
 def document(cookie: str) -> bytes:
     """The description as JSON; `cookie` is the name of this hub's session cookie."""
     shapes = Shapes()

@@ -35,6 +35,12 @@ class PathTooLong(InvalidInput):
     hint = "Choose a data directory with a shorter path (TALLYSTICK_DATA_DIR)."
 
 
+class BadAddress(InvalidInput):
+    """There is no such address on this machine."""
+
+    hint = "Give --host an address of this machine, such as 127.0.0.1, ::1 or 0.0.0.0 for all."
+
+
 class PortTaken(Unavailable):
     """Another program listens on that port."""
 
@@ -54,10 +60,8 @@ class Place:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise HubRunning from None
+            if not _locked(descriptor):
+                raise HubRunning
             me = processes.facts(os.getpid())
             os.ftruncate(descriptor, 0)
             if me:
@@ -129,8 +133,11 @@ class Place:
 
 def tcp(host: str, port: int) -> socket.socket:
     """A bound TCP socket."""
-    family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    sock = socket.socket(family)
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        sock = socket.socket(family)
+    except OSError as wrong:
+        raise BadAddress(f"Cannot listen on '{host}': {wrong.strerror}.", host=host) from wrong
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind(where)
@@ -138,6 +145,18 @@ def tcp(host: str, port: int) -> socket.socket:
         sock.close()
         raise PortTaken(f"Cannot listen on {host} port {port}: {wrong.strerror}.", port=port) from wrong
     return sock
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock, unless somebody keeps it for longer than it takes to look at it."""
+    for _ in range(20):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.01)
+        else:
+            return True
+    return False
 
 
 def write_private(path: Path, content: bytes) -> None:

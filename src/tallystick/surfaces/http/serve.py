@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return control.already_running(settings.data_dir)
     except TallyError as refusal:
         return _refuse(f"{refusal.message}\nhint: {refusal.advice}")
+    except OSError as wrong:
+        return _refuse(f"{wrong.strerror}: {wrong.filename or settings.data_dir}")
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
@@ -47,12 +51,18 @@ def _parser() -> argparse.ArgumentParser:
         prog="tally up", description="Run the hub: one record for all agents, over HTTP, MCP and a Unix socket."
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=7433, help="port to listen on; 0 takes any (default: 7433)")
+    parser.add_argument("--port", type=_port, default=7433, help="port to listen on; 0 takes any (default: 7433)")
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain in PEM format, for other machines")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
     parser.add_argument("--insecure", action="store_true", help="serve other machines without TLS")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port from 0 to 65535")
+    return int(text)
 
 
 def _greet(running: Running, *, browse: bool) -> None:

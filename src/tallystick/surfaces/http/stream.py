@@ -52,6 +52,9 @@ class Stream:
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
             follower = await self._serving.feeds.follow(ask)
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+                return
             await _Sending(scope, send).run(follower, departure(receive, revoked))
 
 
