@@ -102,6 +102,15 @@ class Stream:
                 return frames
         raise AssertionError(f"the stream ended without {event}: {frames[-3:]}")
 
+    def raw_until(self, last: bytes) -> list[bytes]:
+        """The lines as they came, before the one that is `last`."""
+        lines: list[bytes] = []
+        for line in self._response:
+            if line.rstrip() == last:
+                break
+            lines.append(line.rstrip())
+        return lines
+
     def close(self) -> None:
         self._response.close()
         self._connection.close()

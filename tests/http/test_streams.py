@@ -93,6 +93,16 @@ def test_kinds_filter_the_past_and_the_present(user: Client, room: str) -> None:
     assert (seqs(past), seqs(stream.take(1))) == ([2], [5])
 
 
+def test_events_that_were_not_asked_for_send_nothing(user: Client, room: str) -> None:
+    stream = user.stream(room, "&kinds=x.test.wanted")
+    for _ in range(20):
+        user.append(room)
+
+    user.call("events.append", room_id=room, kind="x.test.wanted", data={})
+
+    assert stream.raw_until(b"event: x.test.wanted") == [b"retry: 1000", b"", b"id: 22"]
+
+
 def test_a_cursor_beyond_the_end_waits_for_what_comes_after_it(user: Client, room: str) -> None:
     stream = user.stream(room, "&since_seq=3")
 

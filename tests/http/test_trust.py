@@ -5,12 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import cast
 
 import pytest
 
+from tallystick.hub import tokens
+from tallystick.hub.hub import Hub
+from tallystick.hub.registry import OPERATIONS
+from tallystick.hub.settings import Settings
 from tests.http.running import Client, Json, Reply, RunningHub, eventually
 
 
@@ -64,6 +69,29 @@ def test_a_revoked_token_ends_at_once_and_so_do_its_streams(hub: RunningHub) -> 
     (last,) = stream
     assert (last.event, cast("Json", last.json["error"])["code"]) == ("error", "token_invalid")
     assert agent.post("rooms.show", {"room_id": room}).refused == (401, "token_invalid")
+
+
+def test_a_token_that_expires_ends_its_streams(hub: RunningHub) -> None:
+    room = hub.user.room()
+    directly = Hub.open(Settings(data_dir=hub.data_dir))
+    secret = tokens.issue(directly, principal="hasty", room_id=room, lasts_ms=1_500).secret
+    directly.close()
+
+    *_, last = Client(hub, secret).stream(room)
+
+    assert (last.event, cast("Json", last.json["error"])["code"]) == ("error", "token_invalid")
+
+
+def test_every_field_that_names_a_room_is_within_a_tokens_reach() -> None:
+    """A new operation that names rooms in another way has to be added to what a token's reach is checked against."""
+    named = {
+        name
+        for operation in OPERATIONS.values()
+        for name in operation.ask.model_fields
+        if re.search(r"room|group|workspace|root|path$", name)
+    }
+
+    assert named - {"room_id", "src_group_id", "dst_group_id", "context_path"} == set()
 
 
 def test_an_event_is_by_whoever_the_token_says(hub: RunningHub) -> None:

@@ -62,14 +62,15 @@ class Wake:
     def take(self, batch: Batch) -> None:
         pass
 
-    async def wait(self, seconds: float) -> None:
-        """Until it rings, which may have been before this call, or until the time is up."""
+    async def wait(self, seconds: float) -> bool:
+        """Until it rings, which may have been before this call; False when the time is up."""
         try:
             async with asyncio.timeout(seconds):
                 await self._rung.wait()
         except TimeoutError:
-            return
+            return False
         self._rung.clear()
+        return True
 
 
 class Follower:
@@ -101,9 +102,8 @@ class Follower:
                 # One more page after going live: what was committed since this one may have been read for nobody.
                 live = room.go_live(self, self.cursor)
             while not self.ending:
-                await self._bell.wait(QUIET_SECONDS)
-                chunk = self._next()
-                if chunk or not self.ending:
+                rung = await self._bell.wait(QUIET_SECONDS)
+                if (chunk := self._next()) or not rung:
                     yield chunk
 
     def ring(self) -> None:

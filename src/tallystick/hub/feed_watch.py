@@ -91,6 +91,8 @@ class RoomWatch:
         # The number of the live period, and the seq up to which events were given out in it. What was read for an
         # earlier period is not given out in a later one.
         self._place = (0, 0)
+        self._read = (0, 0)
+        """The same as far as the thread has read."""
         self._taken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tally-watch", daemon=True)
         self._thread.start()
@@ -144,11 +146,17 @@ class RoomWatch:
         self._ring()
 
     def _run(self) -> None:
+        failing = False
         while not self._done():
             try:
+                self._look()
                 self._watch()
-            except Exception:
-                log.exception("watching a room failed; trying again")
+            except Exception as failed:
+                # Said once, not four times a second. Meanwhile nobody hangs: everything goes on by looking.
+                if not failing:
+                    log.warning("a room cannot be watched, and is looked at instead", exc_info=failed)
+                failing = True
+                self._loop.call_soon_threadsafe(self._arm)
                 self._taken.clear()
                 self._taken.wait(LOOK_EVERY_SECONDS)
         self._loop.call_soon_threadsafe(self._ended, self)
@@ -157,30 +165,28 @@ class RoomWatch:
         watch = self._hub.store.watch(self.room_id)
         try:
             self._loop.call_soon_threadsafe(self._arm)
-            period = cursor = 0
             while not self._done():
                 if watch.wait(LOOK_EVERY_SECONDS):
                     self._loop.call_soon_threadsafe(self._ring)
-                if not self._live:
-                    continue
-                now, given = self._place
-                if period != now:
-                    period, cursor = now, given
-                cursor = self._hand_on(period, cursor)
+                self._look()
         finally:
             watch.close()
 
-    def _hand_on(self, period: int, cursor: int) -> int:
-        """Post everything after `cursor`, no faster than the loop hands it out."""
-        while True:
-            batch = read(self._hub, self._encode, self.room_id, cursor)
+    def _look(self) -> None:
+        """Post whatever those who are live have not been given yet, no faster than the loop hands it out."""
+        more = bool(self._live)
+        while more:
+            period, given = self._place
+            if self._read[0] != period:
+                self._read = (period, given)
+            batch = read(self._hub, self._encode, self.room_id, self._read[1])
+            self._read = (period, batch.last)
             if batch.items:
                 self._taken.clear()
                 self._loop.call_soon_threadsafe(self._give, period, batch)
-            if not batch.full:
-                return batch.last
-            cursor = batch.last
-            self._taken.wait(1)
+            more = batch.full
+            if more:
+                self._taken.wait(1)
 
     def _done(self) -> bool:
         with self._changing:

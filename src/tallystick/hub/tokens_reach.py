@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import NotAllowed
 from tallystick.kernel.operation import Operation
 
@@ -36,6 +37,7 @@ class Visitor:
     trusted: bool = False
     """Came over the Unix socket, so its name is a hint and no boundary."""
     token_id: str = ""
+    expires_at: Instant | None = None
 
     def may_see(self, room_id: str) -> None:
         if self.room_id is not None and room_id != self.room_id:

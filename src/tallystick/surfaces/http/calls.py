@@ -35,7 +35,7 @@ class Calls:
         work = self._serving.answered(visit.visitor, operation.name, given, key=key)
         if operation.waits:
             principal = visit.visitor.caller.agent_id
-            with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
+            with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
                 served = await while_welcome(receive, revoked, work)
         else:
             served = await work

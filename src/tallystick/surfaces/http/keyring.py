@@ -47,14 +47,19 @@ class Keyring:
         return known.visitor
 
     @contextmanager
-    def minding(self, token_id: str) -> Generator[asyncio.Event]:
-        """Set as soon as this token is revoked, for whoever is served for longer than a moment."""
-        mine = (token_id, asyncio.Event())
+    def minding(self, visitor: Visitor) -> Generator[asyncio.Event]:
+        """Set as soon as the visitor's token is revoked or expires, for whoever is served for longer than a moment."""
+        ended = asyncio.Event()
+        mine = (visitor.token_id, ended)
         self._minded.add(mine)
+        left = None if visitor.expires_at is None else (visitor.expires_at - system_clock()) / 1000
+        timer = None if left is None else asyncio.get_running_loop().call_later(left, ended.set)
         try:
-            yield mine[1]
+            yield ended
         finally:
             self._minded.discard(mine)
+            if timer:
+                timer.cancel()
 
     async def watch(self) -> None:
         """Whenever a token was revoked, forget everything and tell those who are still being served by it."""
@@ -76,7 +81,7 @@ class Keyring:
             raise TokenInvalid
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        visitor = Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id)
+        visitor = Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id, expires_at=token.expires_at)
         now = system_clock()
         left = REMEMBERED_SECONDS if token.expires_at is None else (token.expires_at - now) / 1000
         known = self._known[secret] = _Known(visitor=visitor, until=monotonic() + min(left, REMEMBERED_SECONDS))

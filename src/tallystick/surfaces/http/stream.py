@@ -49,7 +49,7 @@ class Stream:
         ask = Follow.of(_resumed(query.read(Follow, rest), visit))
         visit.visitor.may_see(ask.room_id)
         principal = visit.visitor.caller.agent_id
-        with self._allowances.stream(principal), self._keyring.minding(visit.visitor.token_id) as revoked:
+        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             follower = await self._serving.feeds.follow(ask)
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             if scope["method"] == "HEAD":
