@@ -60,12 +60,9 @@ class Call:
     operation: Operation
     ask: Ask
     caller: Caller
+    room_id: str | None = None
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
-
-    @property
-    def room_id(self) -> str | None:
-        return cast("str | None", getattr(self.ask, "room_id", None))
 
     def run(self, tx: Tx) -> Found:
         return cast("Found", self.operation.run(tx, self.caller, self.ask, *self.more))
@@ -150,7 +147,7 @@ class Hub:
         ask = asking.build(operation, given)
         more = (self._looked(operation, ask, caller),) if operation.prepare else ()
         kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
-        return Call(operation, ask, caller, more, kept)
+        return Call(operation, ask, caller, getattr(ask, "room_id", None), more, kept)
 
     def _looked(self, operation: Operation, ask: Ask, caller: Caller) -> object:
         """What an operation wants to know of the world outside before its transaction opens."""
