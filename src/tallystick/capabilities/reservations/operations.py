@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.reservations import placing, queries, rules
+from tallystick.capabilities.reservations import queries, rules
 from tallystick.capabilities.reservations.contract import (
     Checked,
     CheckPaths,
@@ -23,14 +23,15 @@ from tallystick.capabilities.reservations.contract import (
     Status,
 )
 from tallystick.capabilities.reservations.model import Ending, Held, Reservation, Verdict
-from tallystick.capabilities.reservations.overlap import Overlap, Spot
-from tallystick.capabilities.reservations.placing import Ground
 from tallystick.capabilities.reservations.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.placing import Ground
 from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField, Refused
 from tallystick.kernel.operation import Declined, operation
+from tallystick.kernel.scopes import Overlap, Spot
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
