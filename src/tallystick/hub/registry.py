@@ -6,7 +6,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from tallystick.capabilities import actions, agents, blobs, messages, reservations, rooms, turns
+from tallystick.capabilities.agents.model import Holdings
 from tallystick.hub import operations as hub_operations
+from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
 from tallystick.ledger import operations as ledger_operations
@@ -50,7 +52,10 @@ def projections() -> Mapping[str, Sequence[Projection]]:
 
 
 def offers() -> Mapping[type, object]:
-    return {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    """What answers each protocol; of two that answer the same one, the later in the list."""
+    holdings = AllHoldings([capability.holdings for capability in CAPABILITIES if capability.holdings])
+    answers = {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    return {**answers, Holdings: holdings}
 
 
 def schema() -> Sequence[Migration]:

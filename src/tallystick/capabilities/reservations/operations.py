@@ -208,6 +208,7 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
         free = [PathVerdict(path=path, verdict=Verdict.FREE) for path in ask.paths]
         return Checked(room_id=None, agent_id=me.agent_id, paths=free)
     tx.head(room_id)
+    me = agents.acting(tx, room_id, me)
     member = agents.member(tx, room_id, me.agent_id)
     at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
     paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
@@ -239,4 +240,5 @@ CAPABILITY = Capability(
     operations=(reserve, renew, release, check, status),
     projections=PROJECTIONS,
     tables=TABLES,
+    holdings=queries.holdings,
 )

@@ -12,6 +12,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.reservations.model import Held, Reservation
 from tallystick.kernel import scopes
 from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -76,6 +77,12 @@ def listed(
             SQL["active_of"], Reservation.of_row, room_id=room_id, now=tx.now, agent_id=whose, task_id=task, limit=limit
         )
     return tx.all(SQL["active"], Reservation.of_row, room_id=room_id, now=tx.now, task_id=task, limit=limit)
+
+
+def holdings(tx: Tx, room_id: str) -> list[Holding]:
+    """What is reserved, as others see it."""
+    found = listed(tx, room_id, agent_id=None, task_id=None, ended=False, limit=1000)
+    return [Holding(agent_id=each.agent_id, what=each.spot.path, path=each.spot.path) for each in found]
 
 
 def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[Held]) -> set[str]:
