@@ -57,12 +57,9 @@ class Call:
     operation: Operation
     ask: Ask
     caller: Caller
+    room_id: str | None = None
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
-
-    @property
-    def room_id(self) -> str | None:
-        return cast("str | None", getattr(self.ask, "room_id", None))
 
     def run(self, tx: Tx) -> Answer | Pending[Answer]:
         return cast("Answer | Pending[Answer]", self.operation.run(tx, self.caller, self.ask, *self.more))
@@ -143,9 +140,18 @@ class Hub:
         """Check a call before any transaction opens."""
         operation = registry.find(name)
         ask = asking.build(operation, given)
-        more = (operation.prepare(ask),) if operation.prepare else ()
+        more = (self._looked(operation, ask, caller),) if operation.prepare else ()
         kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
-        return Call(operation, ask, caller, more, kept)
+        return Call(operation, ask, caller, getattr(ask, "room_id", None), more, kept)
+
+    def _looked(self, operation: Operation, ask: Ask, caller: Caller) -> object:
+        """What an operation wants to know of the world outside before its transaction opens."""
+        look = cast("Callable[..., object]", operation.prepare)
+        if operation.survey is None:
+            return look(ask)
+        with self.reading() as tx:
+            seen = operation.survey(tx, caller, ask)
+        return look(ask, seen)
 
     def call(
         self,

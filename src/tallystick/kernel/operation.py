@@ -83,6 +83,8 @@ class Operation:
     attendance: Attendance | None = None
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
+    survey: Callable[..., object] | None = None
+    """`(tx, me, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
@@ -136,6 +138,7 @@ def operation(
     waits: bool = False,
     attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
+    survey: Callable[..., object] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
 ) -> Callable[[Run], Operation]:
@@ -153,6 +156,7 @@ def operation(
             waits=waits,
             attendance=attendance,
             prepare=prepare,
+            survey=survey,
             short=short,
             examples=examples,
         )

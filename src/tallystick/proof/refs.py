@@ -1,8 +1,8 @@
 """Refs: the short texts by which a job points at durable things and at receipts of what was done.
 
 `JOB-001`, `JOB-001@17`, `TASK-001`, `CARD-001`, `notes@17`, `a:parser`, `artifact://jobs/JOB-001/report`, and the
-receipts `CMD: …`, `LINK: …`, `FILE: …`. A command may say how it ended and what it printed: `CMD: pytest (exit 0, sha256
-1f3a…)`; a file may say which content is meant: `FILE: src/a.py (sha256 9c0e…)`.
+receipts `CMD: …`, `LINK: …`, `FILE: …`. A command may say how it ended and what it printed, as in `CMD: pytest (exit 0,
+sha256 1f3a…)`; a file may say which content is meant, as in `FILE: src/a.py (sha256 9c0e…)`.
 """
 
 from __future__ import annotations

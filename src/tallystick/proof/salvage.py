@@ -12,8 +12,8 @@ from tallystick.proof import limits
 from tallystick.proof.refs import RefKind, parse
 
 SHELL = (
-    "bun", "cargo", "deno", "docker", "git", "go test", "helm", "just", "kubectl", "make", "node", "npm", "pnpm", "pytest",
-    "python", "python3", "rg", "terraform", "uv run", "yarn",
+    "bun", "cargo", "deno", "docker", "git", "go test", "helm", "just", "kubectl", "make", "node", "npm", "pnpm",
+    "pytest", "python", "python3", "rg", "terraform", "uv run", "yarn",
 )  # fmt: skip
 """Commands that a line can hardly begin with by accident."""
 

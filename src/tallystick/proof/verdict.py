@@ -83,7 +83,9 @@ class Verdict:
 
     @property
     def problems(self) -> list[str]:
-        return [f"{each.ref or '(empty)'}: {each.state.value}" for each in self.evidence if each.state is not State.PROOF]
+        return [
+            f"{each.ref or '(empty)'}: {each.state.value}" for each in self.evidence if each.state is not State.PROOF
+        ]
 
 
 def judge(
@@ -117,9 +119,7 @@ def _hash(ref: Ref, files: Mapping[str, FileFact]) -> str | None:
     return (fact.sha256 if fact else None) or ref.sha256
 
 
-def _state(
-    ref: Ref, own: Own, exists: Callable[[Ref], bool], files: Mapping[str, FileFact], *, stale: bool
-) -> State:
+def _state(ref: Ref, own: Own, exists: Callable[[Ref], bool], files: Mapping[str, FileFact], *, stale: bool) -> State:
     if _placeholder(ref):
         return State.PLACEHOLDER
     match ref.kind:

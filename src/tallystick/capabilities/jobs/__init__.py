@@ -5,5 +5,6 @@ however much has happened. Claim leases (`job_claims`) and runners are live stat
 """
 
 from tallystick.capabilities.jobs.operations import CAPABILITY
+from tallystick.capabilities.jobs.work import WORK
 
-__all__ = ["CAPABILITY"]
+__all__ = ["CAPABILITY", "WORK"]

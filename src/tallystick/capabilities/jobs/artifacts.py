@@ -14,7 +14,6 @@ from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifac
 from tallystick.capabilities.jobs.fields import JobId
 from tallystick.capabilities.jobs.model import Artifact, Job, Kind
 from tallystick.capabilities.jobs.views import ArtifactView
-from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Answer, Ask, operation
@@ -83,7 +82,7 @@ def _digest(ask: PutArtifact) -> str:
 )
 def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
     """Keep a text with a job that you hold; the same key again replaces it. Its ref counts as proof."""
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
     known = queries.artifact(tx, job, ask.artifact_key)

@@ -1,4 +1,4 @@
-"""`jobs.claim`: a runner takes a job, by name or the next one that is for it; the room's lock makes it the only taker."""
+"""`jobs.claim`: a runner takes a job, by name or the next one for it; the room's lock makes it the only taker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tallystick.capabilities.jobs.contract import ClaimJob
 from tallystick.capabilities.jobs.errors import JobNotClaimable
 from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Routing, Runner, Status
 from tallystick.capabilities.jobs.views import JobClaimed, JobEvent, JobView
-from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -40,22 +39,24 @@ _NOTHING = JobClaimed(
 def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     """Take a job to run it: the one named, or the next that this runner may take; by priority, then the oldest.
 
-    The answer has the prompt and the claim_revision that every report and the completion must carry. Report within
-    the lease to keep the job. `allow_stale` also takes over a job whose runner went silent. No job means: nothing to do.
+    The answer has the prompt and the claim_revision that every report and the completion must carry. Report within the
+    lease to keep the job. `allow_stale` also takes over a job whose runner went silent. An answer without a job means
+    that there is nothing to do.
     """
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     held = queries.held(tx, ask.room_id, ask.runner_id)
     runner = rules.check_runner(queries.runner(tx, ask.room_id, ask.runner_id), ask.runner_id, held, now=tx.now)
     online = queries.runners_online(tx, ask.room_id)
     if ask.job is not None:
         job = queries.job(tx, ask.room_id, ask.job)
-        return _take(tx, me, ask, job, runner, _check(tx, job, runner, online, allow_stale=ask.allow_stale))
+        anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
+        return _take(tx, me, ask, job, runner=runner, anew=anew)
     for job in _candidates(tx, ask):
         try:
             anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
         except JobNotClaimable:
             continue
-        return _take(tx, me, ask, job, runner, anew)
+        return _take(tx, me, ask, job, runner=runner, anew=anew)
     return _NOTHING
 
 
@@ -74,7 +75,7 @@ def _check(tx: Tx, job: Job, runner: Runner, online: Sequence[Runner], *, allow_
     return rules.check_routed(job, runner, online) if job.status is Status.QUEUED else None
 
 
-def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, runner: Runner, anew: Routing | None) -> JobClaimed:
+def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: Routing | None) -> JobClaimed:
     by, until = agent_rules.principal(me.agent_id), tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
     drafts = [_rerouting(job, anew)] if anew else []
     drafts.append(_claiming(job, runner.runner_id, until))

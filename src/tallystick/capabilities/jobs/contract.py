@@ -89,7 +89,9 @@ class TailJob(Ask):
 class ClaimJob(Ask):
     room_id: RoomId
     runner_id: RunnerId
-    job: Annotated[JobId | None, Field(description="Which; the next one that this runner may take when left out.")] = None
+    job: Annotated[JobId | None, Field(description="Which; the next one that this runner may take when left out.")] = (
+        None
+    )
     lease_ttl_ms: LeaseTtl = None
     allow_stale: Annotated[bool, Field(description="Also take over a running job whose claim has run out.")] = False
 

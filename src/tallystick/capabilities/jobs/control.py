@@ -7,7 +7,6 @@ from tallystick.capabilities.jobs import queries, rules
 from tallystick.capabilities.jobs.contract import CancelJob, RequeueJob, WaitJob
 from tallystick.capabilities.jobs.model import Job, Kind
 from tallystick.capabilities.jobs.views import JobChanged, JobEvent, JobView, JobWaited
-from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
@@ -23,7 +22,7 @@ def _append(tx: Tx, me: Caller, job: Job, kind: Kind, data: dict[str, object]) -
 @operation("jobs.cancel", writes=True, examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "no longer needed"},))
 def cancel(tx: Tx, me: Caller, ask: CancelJob) -> JobChanged:
     """Cancel a job that has not ended. A running one needs force_running; its runner is refused at its next report."""
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_cancel(job, force_running=ask.force_running, expected_revision=ask.expected_revision)
     said = f"canceled: {ask.reason}" if ask.reason else "canceled"
@@ -35,7 +34,7 @@ def cancel(tx: Tx, me: Caller, ask: CancelJob) -> JobChanged:
 @operation("jobs.requeue", writes=True, examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "flaky network"},))
 def requeue(tx: Tx, me: Caller, ask: RequeueJob) -> JobChanged:
     """Queue a job again that has ended: its runner and summary are cleared, its history and meta stay."""
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_requeue(job)
     rules.merged(job.meta_data, ask.meta)

@@ -40,7 +40,7 @@ def roots(tx: Tx, room_id: str) -> list[Path]:
     return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
 
 
-def survey(tx: Tx, ask: CompleteJob) -> Survey:
+def survey(tx: Tx, me: Caller, ask: CompleteJob) -> Survey:
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
     named = [text for text in refs if parse(text).kind is RefKind.FILE]
     return Survey(refs=named, roots=roots(tx, ask.room_id) if named else [])
@@ -73,7 +73,7 @@ def complete(tx: Tx, me: Caller, ask: CompleteJob, seen: Mapping[str, FileFact])
     DONE needs proof: a card, note, task, artifact or file that exists, or a receipt of a command or link. Refs in the
     summary are found by themselves. Without proof it is refused; continue the job and complete it again.
     """
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
     rules.merged(job.meta_data, ask.meta)

@@ -111,8 +111,8 @@ class ProofMissing(Conflict):
     """DONE needs proof, and none of the refs is any."""
 
     hint = (
-        "Continue the job: name at least one CARD-…, notes@…, FILE: path or artifact that holds the result, or a receipt "
-        "such as `CMD: pytest -q (exit 0)` or `LINK: https://…`, and complete it again."
+        "Continue the job: name a CARD-…, notes@…, FILE: path or artifact that holds the result, or a receipt such as "
+        "`CMD: pytest -q (exit 0)` or `LINK: https://…`, and complete it again."
     )
 
 

@@ -28,7 +28,8 @@ Refs = Annotated[
 ]
 Meta = Annotated[dict[str, object], Field(description="Facts for programs; merged into the job's meta.")]
 LeaseTtl = Annotated[
-    int | None, Field(ge=1, le=SEQ_LIMIT, description="How long the lease should last, in ms; kept within 1 s and 5 min.")
+    int | None,
+    Field(ge=1, le=SEQ_LIMIT, description="How long the lease should last, in ms; kept within 1 s and 5 min."),
 ]
 Percent = Annotated[int | None, Field(ge=0, le=100, description="How far it is.")]
 MaxChars = Annotated[

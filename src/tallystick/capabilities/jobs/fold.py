@@ -173,4 +173,3 @@ def _requeued(job: Job, event: Event) -> Job:
         checkpoint_seq=max(job.checkpoint_seq, job.error_seq),
         proof_seq=max(job.proof_seq, job.gate_seq),
     )
-

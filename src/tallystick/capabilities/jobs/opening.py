@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.jobs import artifacts, queries, runners
+from tallystick.capabilities.jobs import artifacts, queries
 from tallystick.capabilities.jobs.artifacts import GetArtifact
 from tallystick.capabilities.jobs.contract import OpenJob
 from tallystick.capabilities.jobs.errors import UnknownJob, UnknownRunner
 from tallystick.capabilities.jobs.reading import open_job
+from tallystick.capabilities.jobs.runner_contract import RunnerView
 from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.capability import Opened
@@ -22,7 +23,9 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
     ref = parse(text)
     match ref.kind:
         case RefKind.JOB:
-            ask = OpenJob(room_id=room_id, job=ref.value, include_prompt=True, include_meta=True, include_artifacts=True)
+            ask = OpenJob(
+                room_id=room_id, job=ref.value, include_prompt=True, include_meta=True, include_artifacts=True
+            )
             found = open_job.run(tx, me, ask, {})
             return Opened.of("job", ref.value, found)
         case RefKind.JOB_EVENT:
@@ -47,4 +50,4 @@ def _runner(tx: Tx, room_id: str, runner_id: str) -> Opened:
     found = queries.runner(tx, room_id, runner_id)
     if found is None:
         raise UnknownRunner(f"There is no runner '{runner_id[:80]}' in this room.", runner_id=runner_id[:80])
-    return Opened.of("runner", f"{RUNNER}{runner_id}", runners.RunnerView.of(found, tx.now))
+    return Opened.of("runner", f"{RUNNER}{runner_id}", RunnerView.of(found, tx.now))

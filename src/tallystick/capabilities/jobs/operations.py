@@ -23,8 +23,6 @@ from tallystick.capabilities.jobs.opening import open_ref
 from tallystick.capabilities.jobs.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobCreated, JobEvent, JobView, Reported
-from tallystick.capabilities.jobs.work import OFFERS
-from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -33,7 +31,12 @@ from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 from tallystick.proof.salvage import salvage
 
-_CREATE = {"room_id": "ROOM", "title": "Fix the parser", "prompt": "Make tests/test_parser.py pass.", "anchor": "a:parser"}
+_CREATE = {
+    "room_id": "ROOM",
+    "title": "Fix the parser",
+    "prompt": "Make tests/test_parser.py pass.",
+    "anchor": "a:parser",
+}
 _HOLDER = {"room_id": "ROOM", "job": "JOB-001", "runner_id": "r1", "claim_revision": 1}
 
 
@@ -41,10 +44,10 @@ _HOLDER = {"room_id": "ROOM", "job": "JOB-001", "runner_id": "r1", "claim_revisi
 def create(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
     """Delegate a piece of work: it is queued until a runner that can do it claims it.
 
-    `executor: auto` chooses among the runners that are there, by `policy`, availability and queue. With `after` it waits
-    for other jobs to be DONE. The hub runs nothing itself.
+    `executor: auto` chooses among the runners that are there, by `policy`, availability and queue. With `after` it
+    waits for other jobs to be DONE. The hub runs nothing itself.
     """
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     return create_job(tx, me, ask)
 
 
@@ -121,7 +124,7 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
     `question` calls the manager, `checkpoint` is a milestone, `error` and `proof_gate` ask for attention, and a
     `heartbeat` only renews. A refusal means that the job is no longer yours: stop.
     """
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
     until = tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
@@ -171,7 +174,7 @@ def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
 
     Refs in the text are found by themselves. A message that points at real proof also settles a proof gate.
     """
-    rooms.check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     return send(tx, me, ask)
 
 
@@ -213,6 +216,5 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers=OFFERS,
     opens=open_ref,
 )

@@ -91,9 +91,7 @@ def ready(tx: Tx, room_id: str) -> Iterator[Job]:
     """Queued jobs that nothing holds back, in the order in which they are claimed; read in pages."""
     priority, number = -1, 0
     while True:
-        page = tx.all(
-            SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=READY_AT_ONCE
-        )
+        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=READY_AT_ONCE)
         yield from page
         if len(page) < READY_AT_ONCE:
             return

@@ -170,3 +170,14 @@ INSERT INTO job_artifacts (room_id, number, artifact_key, seq, size, sha256)
 VALUES (:room_id, :number, :artifact_key, :seq, :size, :sha256)
 ON CONFLICT (room_id, number, artifact_key) DO UPDATE SET
     seq = excluded.seq, size = excluded.size, sha256 = excluded.sha256
+
+-- counts --
+SELECT status, COUNT(*) AS jobs FROM jobs
+WHERE room_id = :room_id AND status IN ('QUEUED', 'RUNNING') GROUP BY status
+
+-- first_of_task --
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id AND task_id = :task_id AND active = 1 ORDER BY place, updated_at DESC, number LIMIT 1

@@ -66,7 +66,7 @@ def _until(tx: Tx, job: Job) -> int | None:
     return claim.expires_at if claim else None
 
 
-def _survey(tx: Tx, ask: OpenJob) -> Survey:
+def _survey(tx: Tx, me: Caller, ask: OpenJob) -> Survey:
     job = queries.job(tx, ask.room_id, ask.job)
     named = [ref for ref in job.ref_list if parse(ref).kind is RefKind.FILE]
     return Survey(refs=named, roots=ending.roots(tx, ask.room_id) if named else [])

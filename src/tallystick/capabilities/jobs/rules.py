@@ -31,7 +31,7 @@ from tallystick.proof import limits
 from tallystick.proof.verdict import Verdict
 
 
-def facts(job: Job) -> dict[str, object]:
+def facts(job: Job) -> Mapping[str, object]:
     """What every refusal about a job carries."""
     return {"job_id": job.job_id, "status": job.status.value, "runner_id": job.runner_id, "revision": job.revision}
 
@@ -62,28 +62,28 @@ def check_claimable(
     if job.status is Status.QUEUED:
         if job.blocked:
             waiting = [job_id for job_id, status in after if status != Status.DONE]
-            raise JobBlocked(f"{job.job_id} comes after {', '.join(waiting)}.", after=waiting, **facts(job))
+            raise JobBlocked(f"{job.job_id} comes after {', '.join(waiting)}.", after=waiting, details=facts(job))
         return
     if job.status is not Status.RUNNING:
-        raise JobNotClaimable(f"{job.job_id} is {job.status.value}.", **facts(job))
+        raise JobNotClaimable(f"{job.job_id} is {job.status.value}.", details=facts(job))
     if claim and not claim.expired(now):
         until = to_wire(claim.expires_at)
         raise ClaimHeld(
             f"{job.job_id} is held by the runner '{claim.runner_id}' until {until}.",
             claim_expires_at=until,
-            **facts(job),
+            details=facts(job),
         )
     if not allow_stale:
         raise JobNotClaimable(
             f"The claim of the runner '{job.runner_id}' on {job.job_id} has run out; nobody has taken it over.",
             hint="Claim it with allow_stale=true to take it over.",
-            **facts(job),
+            details=facts(job),
         )
 
 
 def check_suits(job: Job, runner: Runner) -> None:
     if why := routing.lacking(job.needs, runner):
-        raise CapabilityMissing(f"The runner '{runner.runner_id}' cannot take {job.job_id}: {why}.", **facts(job))
+        raise CapabilityMissing(f"The runner '{runner.runner_id}' cannot take {job.job_id}: {why}.", details=facts(job))
 
 
 def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
@@ -98,41 +98,43 @@ def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> Routing 
     anew = rerouted(job, online)
     meant = anew.runner_id if anew else job.routed_runner
     if meant not in {None, runner.runner_id} and any(each.runner_id == meant for each in online):
-        raise RoutedElsewhere(f"{job.job_id} is meant for the runner '{meant}'.", routed_to=meant, **facts(job))
+        raise RoutedElsewhere(f"{job.job_id} is meant for the runner '{meant}'.", routed_to=meant, details=facts(job))
     return anew
 
 
 def check_holder(job: Job, runner_id: str, claim_revision: int) -> None:
     """Refuse everybody but the holder of the job's current claim. An expired claim that nobody took still counts."""
     if job.status is Status.CANCELED:
-        raise JobCanceled(f"{job.job_id} was canceled.", **facts(job))
+        raise JobCanceled(f"{job.job_id} was canceled.", details=facts(job))
     if job.status is not Status.RUNNING:
-        raise JobNotRunning(f"{job.job_id} is {job.status.value}.", **facts(job))
+        raise JobNotRunning(f"{job.job_id} is {job.status.value}.", details=facts(job))
     if (job.runner_id, job.revision) != (runner_id, claim_revision):
         raise ClaimMismatch(
             f"{job.job_id} is held by the runner '{job.runner_id}' under claim {job.revision}, "
             f"not by '{runner_id}' under claim {claim_revision}.",
-            **facts(job),
+            details=facts(job),
         )
 
 
 def check_messageable(job: Job) -> None:
     if not job.status.active:
-        raise JobOver(f"{job.job_id} is {job.status.value}: nobody would read the message.", **facts(job))
+        raise JobOver(f"{job.job_id} is {job.status.value}: nobody would read the message.", details=facts(job))
 
 
 def check_cancel(job: Job, *, force_running: bool, expected_revision: int | None) -> None:
     if not job.status.active:
-        raise JobOver(f"{job.job_id} is already {job.status.value}.", **facts(job))
+        raise JobOver(f"{job.job_id} is already {job.status.value}.", details=facts(job))
     if expected_revision not in {None, job.revision}:
-        raise RevisionMismatch(f"{job.job_id} is at revision {job.revision}, not {expected_revision}.", **facts(job))
+        raise RevisionMismatch(
+            f"{job.job_id} is at revision {job.revision}, not {expected_revision}.", details=facts(job)
+        )
     if job.status is Status.RUNNING and not force_running:
-        raise StillRunning(f"{job.job_id} is being run by '{job.runner_id}'.", **facts(job))
+        raise StillRunning(f"{job.job_id} is being run by '{job.runner_id}'.", details=facts(job))
 
 
 def check_requeue(job: Job) -> None:
     if job.status.active:
-        raise NotRequeueable(f"{job.job_id} is {job.status.value}.", **facts(job))
+        raise NotRequeueable(f"{job.job_id} is {job.status.value}.", details=facts(job))
 
 
 def check_proof(job: Job, verdict: Verdict) -> None:
@@ -150,7 +152,7 @@ def check_proof(job: Job, verdict: Verdict) -> None:
             f"{job.job_id} cannot be DONE without {lacking}.{f' Not proof: {problems}.' if problems else ''}",
             missing=missing,
             problems=verdict.problems,
-            **facts(job),
+            details=facts(job),
         )
 
 
