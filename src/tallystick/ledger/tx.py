@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
+EVERY_ROOM = "every-room"
+"""Woken beside each room that is, for those who watch over all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,7 @@ class Tx:
         self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts)
         self.project(event)
         rows.wake(room_id)
+        rows.wake(EVERY_ROOM)
 
     def project(self, event: Event) -> None:
         for fold in self.world.projections.get(event.kind, ()):
