@@ -32,7 +32,7 @@ class Viewer:
 
     @classmethod
     def at(cls, hub: RunningHub, browser: Browser, **options: Any) -> Viewer:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        context = browser.new_context(**cast("Any", {"viewport": {"width": 1280, "height": 900}, **options}))
         viewer = cls(hub, context, context.new_page())
         viewer.page.set_default_timeout(20_000)
         viewer.page.on("pageerror", lambda error: viewer.troubles.append(str(error)))

@@ -9,10 +9,11 @@ from urllib.parse import parse_qs, unquote
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
-from tallystick.kernel.errors import NotFound, TallyError
+from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Answer
 from tallystick.surfaces.web import assets, history, overview, replay, room, sessions
 from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.errors import PageNotFound
 from tallystick.surfaces.web.snapshot import look
 
 POLICY = (
@@ -28,12 +29,6 @@ ROOM_VIEWS: Mapping[str, Callable[..., View]] = {
     "replay": replay.view,
     "event": history.event,
 }
-
-
-class PageNotFound(NotFound):
-    """There is no such page."""
-
-    hint = "Go to the overview at / and choose a room there."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

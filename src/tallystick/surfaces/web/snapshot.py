@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 from tallystick.hub import registry
-from tallystick.hub.hub import Call, Hub
+from tallystick.hub.hub import Call, Found, Hub, granted
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import NotFound
-from tallystick.kernel.operation import Answer, Pending
+from tallystick.kernel.operation import Pending
 
 Facts: TypeAlias = Mapping[str, Any]
 """An answer as it goes over the wire."""
@@ -23,7 +23,7 @@ class Snapshot:
     hub: Hub
     visitor: Visitor
     now: Instant
-    run: Callable[[Call], Answer | Pending[Answer]]
+    run: Callable[[Call], Found]
     """Runs a call in the page's transaction."""
 
     @property
@@ -33,7 +33,7 @@ class Snapshot:
     def ask(self, operation: str, **given: object) -> Facts:
         """The answer of an operation that only looks; a wait looks once."""
         permit(self.visitor, registry.find(operation), given)
-        found = self.run(self.hub.prepare(operation, given, self.visitor.caller))
+        found = granted(self.run(self.hub.prepare(operation, given, self.visitor.caller)))
         answer = found.otherwise if isinstance(found, Pending) else found
         return answer.model_dump(mode="json")
 
