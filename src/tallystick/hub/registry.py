@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import agents, blobs, jobs, messages, rooms, tasks, turns
+from tallystick.capabilities import actions, agents, blobs, jobs, messages, reservations, rooms, tasks, turns
 from tallystick.hub import operations as hub_operations
 from tallystick.hub.bindings import BINDINGS
 from tallystick.kernel.errors import UnknownOperation
@@ -25,6 +25,8 @@ CAPABILITIES: Sequence[Capability] = (
     blobs.CAPABILITY,
     tasks.CAPABILITY,
     jobs.CAPABILITY,
+    actions.CAPABILITY,
+    reservations.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, WithJsonSchema
 
 from tallystick.kernel.clock import from_wire, to_wire
+from tallystick.kernel.errors import Refused
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
@@ -59,6 +60,13 @@ class Pending(Generic[A]):
     wait_ms: int = 0
     every_ms: int = 250
     act: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A refusal that leaves something on the ledger: what was appended is committed, then the refusal is raised."""
+
+    refusal: Refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +123,10 @@ class Operation:
 
     @cached_property
     def answer(self) -> object:
-        """The answer's type: a model or a union of models; `Pending` is not part of it."""
+        """The answer's type: a model or a union of models; `Pending` and `Declined` are not part of it."""
         hint = self._hints["return"]
-        kept = [part for part in get_args(hint) or (hint,) if getattr(part, "__origin__", part) is not Pending]
+        other = (Pending, Declined)
+        kept = [part for part in get_args(hint) or (hint,) if getattr(part, "__origin__", part) not in other]
         union = kept[0]
         for part in kept[1:]:
             union |= part

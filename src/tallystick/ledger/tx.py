@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
+EVERY_ROOM = "every-room"
+"""Woken beside each room that is, for those who watch over all of them."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +147,7 @@ class Tx:
         self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts, closed=before.closed if before else 0)
         self.project(event)
         rows.wake(room_id)
+        rows.wake(EVERY_ROOM)
 
     def project(self, event: Event) -> None:
         for fold in self.world.projections.get(event.kind, ()):
@@ -173,6 +176,8 @@ class World:
     new_id: NewId
     process_state: Callable[[Process], ProcessState]
     machine_id: str
+    stale_ms: int
+    """How long an agent may stay silent before it is stale; evicted after twice as long."""
     projections: Mapping[str, Sequence[Projection]]
     offers: Mapping[type, object]
     last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])
