@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import agents, blobs, messages, rooms, turns
+from tallystick.capabilities import actions, agents, blobs, jobs, messages, reservations, rooms, tasks, turns
 from tallystick.hub import operations as hub_operations
+from tallystick.hub.bindings import BINDINGS
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
 from tallystick.ledger import operations as ledger_operations
@@ -22,6 +23,10 @@ CAPABILITIES: Sequence[Capability] = (
     turns.CAPABILITY,
     messages.CAPABILITY,
     blobs.CAPABILITY,
+    tasks.CAPABILITY,
+    jobs.CAPABILITY,
+    actions.CAPABILITY,
+    reservations.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 
@@ -48,7 +53,8 @@ def projections() -> Mapping[str, Sequence[Projection]]:
 
 
 def offers() -> Mapping[type, object]:
-    return {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    offered = {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    return {**offered, **BINDINGS}
 
 
 def schema() -> Sequence[Migration]:

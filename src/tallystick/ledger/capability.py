@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import Answer, Operation
 from tallystick.ledger.tx import Projection, Tx
 
 
-class Doors(Protocol):
-    """Whether a room still takes events; answered by `rooms`."""
+class Opened(Answer):
+    """What an id or ref stands for."""
 
-    def check_open(self, tx: Tx, room_id: str) -> None:
-        """Refuse when the room was closed."""
-        ...
+    ref: str
+    kind: str
+    """What it is: job, job_event, runner, task, card, anchor, note, artifact, event."""
+    value: dict[str, object]
+
+    @classmethod
+    def of(cls, kind: str, ref: str, value: object) -> Opened:
+        dump = value.model_dump(mode="json") if isinstance(value, Answer) else value
+        return cls.model_validate({"ref": ref, "kind": kind, "value": dump})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,3 +38,5 @@ class Capability:
     """Protocols of other capabilities that this one answers."""
     notice: Callable[[Tx, str, Caller], str | None] | None = None
     """A short sign for a member who just made some other call in a room, such as "2 unread messages"."""
+    opens: Callable[[Tx, str, Caller, str], Opened | None] | None = None
+    """What an id or ref in a room stands for, if it is one of this capability's; refuses one that names nothing."""

@@ -11,6 +11,7 @@ from tallystick.capabilities.messages.fields import (
     TEXT_LIMIT,
     ActorId,
     ClientId,
+    ConversationRef,
     EventId,
     GroupId,
     Priority,
@@ -39,6 +40,7 @@ class SendMessage(Ask):
     attachments: Annotated[list[Attachment] | None, Field(max_length=50, description="Files that go with it.")] = None
     refs: Annotated[list[Reference] | None, Field(max_length=100, description="What it points at.")] = None
     thread: Annotated[str | None, Field(max_length=200, description="Reserved; kept and ignored.")] = None
+    conversation: Annotated[ConversationRef | None, Field(description="The agents' conversation it is part of.")] = None
     client_id: ClientId = None
     client_ts: Annotated[str | None, Field(max_length=60, description="Your own time, for display only.")] = None
 
@@ -103,6 +105,28 @@ class Received(Answer):
     source_available: bool | None
     """For a relayed message: whether its source can be opened here."""
     reactions: list[ReactionView]
+
+
+class AskReceipts(Ask):
+    room_id: RoomId
+    first_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The first event of the stretch.")]
+    last_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The last one, at most 1000 events on.")]
+
+
+class Receipt(Answer):
+    """What became of one message at one recipient."""
+
+    seq: int
+    event_id: str
+    recipient: str
+    read: bool
+    needs_ack: bool
+    """True as long as an ack is asked for and not given."""
+    acked_at: Moment | None
+
+
+class Receipts(Answer):
+    receipts: list[Receipt]
 
 
 class Awaiting(Answer):

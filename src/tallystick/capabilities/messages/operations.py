@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.messages import context, inbox, mail, notifications, queries, relay, rules, search, sending
+from tallystick.capabilities.messages import (
+    context,
+    inbox,
+    mail,
+    notifications,
+    queries,
+    receipts,
+    relay,
+    rules,
+    search,
+    sending,
+)
 from tallystick.capabilities.messages.contract import (
     Acked,
     AckMessage,
@@ -18,6 +29,7 @@ from tallystick.capabilities.messages.contract import (
 from tallystick.capabilities.messages.model import Kind
 from tallystick.capabilities.messages.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Talk
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -94,12 +106,13 @@ CAPABILITY = Capability(
         react,
         relay.relay,
         search.search,
+        receipts.receipts,
         notifications.notify,
         notifications.ack,
         context.sync,
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers=mail.OFFERS,
+    offers={**mail.OFFERS, Talk: sending.ActionTalk()},
     notice=mail.notice,
 )

@@ -66,6 +66,7 @@ class Wanted(StrEnum):
     TURN = "turn"
     MESSAGES = "messages"
     NOTIFICATIONS = "notifications"
+    ACTIONS = "actions"
 
 
 class WaitTurn(Ask):
@@ -76,7 +77,7 @@ class WaitTurn(Ask):
     max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
         list[Annotated[Wanted, Field(strict=False)]],
-        Field(min_length=1, max_length=3, description="What to wait for: turn, messages, notifications."),
+        Field(min_length=1, max_length=4, description="What to wait for: turn, messages, notifications, actions."),
     ] = [Wanted.TURN]
 
 
@@ -85,6 +86,10 @@ class Mailed(Answer):
 
     messages: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Addressed to you, new.")] = None
     notifications: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Likewise.")] = None
+    actions: Annotated[
+        list[dict[str, object]] | None,
+        Field(exclude_if=_absent, description="What you are asked to do now, until you send a result for it."),
+    ] = None
 
 
 class YourTurn(Mailed):
@@ -226,6 +231,35 @@ class StickEvent(Answer):
 class StickEvents(Answer):
     events: list[StickEvent]
     cursor: int
+
+
+class Replay(Ask):
+    room_id: RoomId
+    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
+
+
+class ReplayedMember(Answer):
+    agent_id: str
+    name: str
+    role: str
+    ordinal: int
+
+
+class Replayed(Answer):
+    """A room's past. Leases and presence are not in the ledger, so they are not in here."""
+
+    room_id: str
+    seq: int
+    ts: Moment
+    kind: str
+    by: str
+    state: Literal["idle", "owned", "reserved", "closed"]
+    turn_id: int = 0
+    owner: str | None = None
+    reserved_for: str | None = None
+    handoff_event_seq: int | None = None
+    """The event whose handoff the holder got, or the next one will get."""
+    members: list[ReplayedMember]
 
 
 class CloseRoom(Ask):
