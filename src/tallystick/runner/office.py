@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, cast
 
-from tallystick.kernel.errors import NotFound, TallyError
+from tallystick.kernel.errors import TallyError
 from tallystick.proof import limits
 from tallystick.runner.answer import Note, clipped
 from tallystick.runner.model import Entry, Job, Surroundings
 
 THREAD_EVENTS = 40
 CLAIM_EVENTS = limits.PAGE
-SNAPSHOT_CHARS = 7_000
-ANCHOR_CHARS = 2_500
+TASK_CHARS, ANCHOR_CHARS, CARD_CHARS = 7_000, 2_500, 300
 LAST_LEASE_MS = limits.SHORTEST_LEASE_MS
 
 Data: TypeAlias = dict[str, object]
@@ -124,8 +123,8 @@ class Office:
         """The thread of a job, and its task and anchor as they are now."""
         got = self._open(job, THREAD_EVENTS)
         return Surroundings(
-            task=self._snapshot("tasks.snapshot", SNAPSHOT_CHARS, task=job.task_id) if job.task_id else "",
-            anchor=self._snapshot("anchors.snapshot", ANCHOR_CHARS, anchor=job.anchor_id) if job.anchor_id else "",
+            task=clipped(self._task(job.task_id), TASK_CHARS) if job.task_id else "",
+            anchor=clipped(self._anchor(job.anchor_id), ANCHOR_CHARS) if job.anchor_id else "",
             thread=tuple(_entry(event) for event in cast("list[Data]", got["events"])),
         )
 
@@ -174,13 +173,16 @@ class Office:
     def _open(self, job: Job, events: int) -> Data:
         return self._line.call("jobs.open", room_id=self.room_id, job=job.job_id, max_events=events)
 
-    def _snapshot(self, operation: str, max_chars: int, **which: object) -> str:
-        try:
-            got = self._line.call(operation, room_id=self.room_id, max_chars=max_chars, fmt="lines", **which)
-        except NotFound:
-            # What a job points at may be gone; the job's own text has to do then.
-            return ""
-        return clipped(str(got.get("text") or ""), max_chars)
+    def _task(self, task_id: str) -> str:
+        got = self._line.call("tasks.snapshot", room_id=self.room_id, task=task_id)
+        task = cast("Data", got["task"])
+        steps = (f"step: {each['text']}" for each in cast("list[Data]", task["steps"]) if not each["done"])
+        return "\n".join([str(got["text"]), *steps, *_cards(got), "", str(task["description"])])
+
+    def _anchor(self, anchor_id: str) -> str:
+        got = self._line.call("anchors.show", room_id=self.room_id, anchor=anchor_id)
+        tasks = (f"{each['task_id']} ({each['status']}) {each['title']}" for each in cast("list[Data]", got["tasks"]))
+        return "\n".join([f"{anchor_id} {cast('Data', got['anchor'])['title']}", *tasks, *_cards(got)])
 
     def _holder(self, job: Job) -> Data:
         return {
@@ -189,6 +191,12 @@ class Office:
             "runner_id": self.runner_id,
             "claim_revision": job.claim_revision,
         }
+
+
+def _cards(got: Data) -> list[str]:
+    rows = cast("list[Data]", got["cards"])
+    lines = (f"{each['card_id']} {each['title']}: {each['body']}" for each in rows)
+    return [clipped(" ".join(line.split()), CARD_CHARS) for line in lines]
 
 
 def _entry(event: Data) -> Entry:
