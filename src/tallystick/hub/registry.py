@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from tallystick.capabilities import actions, agents, blobs, jobs, messages, reservations, rooms, tasks, turns
+from tallystick.capabilities.agents.model import Holdings
 from tallystick.hub import operations as hub_operations
 from tallystick.hub.bindings import BINDINGS
+from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
 from tallystick.ledger import operations as ledger_operations
@@ -53,8 +55,10 @@ def projections() -> Mapping[str, Sequence[Projection]]:
 
 
 def offers() -> Mapping[type, object]:
+    """What answers each protocol; of two that answer the same one, the later in the list."""
+    holdings = AllHoldings([capability.holdings for capability in CAPABILITIES if capability.holdings])
     offered = {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
-    return {**offered, **BINDINGS}
+    return {**offered, Holdings: holdings, **BINDINGS}
 
 
 def schema() -> Sequence[Migration]:

@@ -10,6 +10,17 @@ from tallystick.kernel.operation import Answer, Operation
 from tallystick.ledger.tx import Projection, Tx
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Something that an agent has and others may wait for: the stick, a reservation, a job."""
+
+    agent_id: str
+    what: str
+    """In a few words, such as "the stick" or "src/parser.py"."""
+    path: str | None = None
+    """Where in the room it lies, if anywhere."""
+
+
 class Opened(Answer):
     """What an id or ref stands for."""
 
@@ -36,6 +47,8 @@ class Capability:
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
     offers: Mapping[type, object] = field(default_factory=dict[type, object])
     """Protocols of other capabilities that this one answers."""
+    holdings: Callable[[Tx, str], Sequence[Holding]] | None = None
+    """What is held in a room: an agent that holds something and makes no progress is stalled."""
     notice: Callable[[Tx, str, Caller], str | None] | None = None
     """A short sign for a member who just made some other call in a room, such as "2 unread messages"."""
     opens: Callable[[Tx, str, Caller, str], Opened | None] | None = None
