@@ -7,7 +7,7 @@ from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, chain, reading
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
     AppendEvent,
@@ -114,8 +114,15 @@ def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
     )
 
 
+def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
+    """An event by its id."""
+    event = reading.find_event(tx, room_id, text)
+    return Opened.of("event", text, Envelope.of(event)) if event else None
+
+
 CAPABILITY = Capability(
     name="events",
     package="tallystick.ledger",
     operations=(list_events, follow_events, append_event, verify_events),
+    opens=open_ref,
 )

@@ -20,7 +20,7 @@ from tallystick.capabilities.turns.contract import (
     TookOver,
     TurnState,
 )
-from tallystick.capabilities.turns.glimpse import OFFERS
+from tallystick.capabilities.turns.glimpse import OFFERS, holdings
 from tallystick.capabilities.turns.model import Kind, Lease, Table
 from tallystick.capabilities.turns.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
@@ -184,4 +184,5 @@ CAPABILITY = Capability(
     projections=PROJECTIONS,
     tables=("sticks",),
     offers=OFFERS,
+    holdings=holdings,
 )
