@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.chaos import checker
 from tests.chaos.checker import Rule
@@ -45,7 +46,7 @@ def test_a_repeated_seq_is_caught(tale: Tale) -> None:
 
 
 def test_time_that_runs_backwards_is_caught(tale: Tale) -> None:
-    tale.events[-1] = replace(tale.events[-1], ts=0)
+    tale.events[-1] = structs.replace(tale.events[-1], ts=0)
 
     assert len(tale.found(checker.forward)) == 1
 

@@ -42,6 +42,18 @@ def test_a_turn_goes_on_after_a_rebuild(scene: Scene) -> None:
     assert bob.look()["status"] == "your_turn"
 
 
+def test_a_closed_room_stays_closed_and_an_open_one_open_after_a_rebuild(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    bob = scene.agent("bob")
+    bob.join(scene.folder("other"), force_new=True)
+    ada.here("rooms.close", reason="done")
+    scene.sql("UPDATE heads SET closed = 1 - closed")
+    maintenance.rebuild(scene.hub)
+    with refused("room_closed"):
+        ada.here("events.append", kind="x.acme.build", data={})
+    assert bob.here("events.append", kind="x.acme.build", data={})
+
+
 DAMAGE = {
     "rooms": "UPDATE rooms SET title = 'something else'",
     "scopes": "DELETE FROM scopes",

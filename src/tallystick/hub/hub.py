@@ -57,12 +57,9 @@ class Call:
     operation: Operation
     ask: Ask
     caller: Caller
+    room_id: str | None = None
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
-
-    @property
-    def room_id(self) -> str | None:
-        return cast("str | None", getattr(self.ask, "room_id", None))
 
     def run(self, tx: Tx) -> Answer | Pending[Answer]:
         return cast("Answer | Pending[Answer]", self.operation.run(tx, self.caller, self.ask, *self.more))
@@ -145,7 +142,7 @@ class Hub:
         ask = asking.build(operation, given)
         more = (operation.prepare(ask),) if operation.prepare else ()
         kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
-        return Call(operation, ask, caller, more, kept)
+        return Call(operation, ask, caller, getattr(ask, "room_id", None), more, kept)
 
     def call(
         self,

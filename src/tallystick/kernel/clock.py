@@ -22,14 +22,15 @@ def system_clock() -> Instant:
     return time.time_ns() // 1_000_000
 
 
+@lru_cache(maxsize=1024)
 def to_wire(instant: Instant) -> str:
+    """The text of an instant; kept, because what is written or read together happened together."""
     seconds, millis = divmod(instant, 1000)
     return f"{_to_the_second(seconds)}.{millis:03d}Z"
 
 
 @lru_cache(maxsize=256)
 def _to_the_second(seconds: int) -> str:
-    """Kept, because what is written or read together happened together."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -34,18 +33,33 @@ def to_json(data: Mapping[str, object]) -> str:
         raise InvalidField(f"The body cannot be written as JSON: {wrong}.") from wrong
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class _Canonical(msgspec.Struct):
+    by: str
+    data: msgspec.Raw
+    group_id: str
+    id: str
+    kind: str
+    scope_key: str
+    seq: int
+    ts: str
+    v: int
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """An event that a rule decided on; the ledger gives it its id, time, author and place."""
 
     kind: str
     data: Mapping[str, object]
     scope_key: str = ""
+    body: str = ""
+    """`data` as JSON text, where a check has written it already."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One committed fact. `body` is the stored JSON text of `data`."""
+class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One committed fact. `body` is the stored JSON text of `data`.
+
+    A struct, like the draft: every append and every row read makes one, at a tenth of a frozen dataclass's price.
+    """
 
     room_id: str
     seq: int
@@ -55,8 +69,8 @@ class Event:
     scope_key: str
     by: str
     body: str
-    prev_hash: str = field(default=GENESIS, repr=False)
-    hash: str = field(default="", repr=False)
+    prev_hash: str = GENESIS
+    hash: str = ""
     v: int = 1
 
     @cached_property
@@ -78,7 +92,7 @@ class Event:
         prev_hash: str,
     ) -> Event:
         """A new event with the hash it must carry."""
-        event = cls(
+        unsealed = cls(
             room_id=room_id,
             seq=seq,
             id=id,
@@ -89,23 +103,22 @@ class Event:
             body=body,
             prev_hash=prev_hash,
         )
-        object.__setattr__(event, "hash", event.seal())
-        return event
+        return msgspec.structs.replace(unsealed, hash=unsealed.seal())
 
     def canonical(self) -> bytes:
         """The wire envelope with its keys in alphabetical order and `data` exactly as stored."""
-        texts = (self.by, self.room_id, self.id, self.kind, self.scope_key, to_wire(self.ts))
-        by, room, event, kind, scope, ts = [_encode(text) for text in texts]
-        return b'{"by":%b,"data":%b,"group_id":%b,"id":%b,"kind":%b,"scope_key":%b,"seq":%d,"ts":%b,"v":%d}' % (
-            by,
-            self.body.encode(),
-            room,
-            event,
-            kind,
-            scope,
-            self.seq,
-            ts,
-            self.v,
+        return _encode(
+            _Canonical(
+                by=self.by,
+                data=msgspec.Raw(self.body.encode()),
+                group_id=self.room_id,
+                id=self.id,
+                kind=self.kind,
+                scope_key=self.scope_key,
+                seq=self.seq,
+                ts=to_wire(self.ts),
+                v=self.v,
+            )
         )
 
     def seal(self) -> str:

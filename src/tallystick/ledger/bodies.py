@@ -13,18 +13,33 @@ BODY_LIMIT = 256 * 1024
 DEPTH_LIMIT = 64
 
 
-def check(data: Mapping[str, object]) -> None:
-    """Refuse a body that is too deep, too large or not JSON."""
+def check(data: Mapping[str, object]) -> str:
+    """Refuse a body that is too deep, too large or not JSON; the result is its text."""
+    try:
+        text = to_json(data)
+    except RecursionError:
+        raise _too_deep() from None
+    # The text tells when there is nothing to walk for: a NaN is written as null, and every level opens a bracket.
+    if "null" in text or text.count("{") + text.count("[") > DEPTH_LIMIT:
+        _walk(data)
+    if len(text) > BODY_LIMIT or len(text.encode()) > BODY_LIMIT:
+        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+    return text
+
+
+def _walk(data: Mapping[str, object]) -> None:
     # By level, not by recursion: depth is exactly what a hostile body has too much of.
     level: list[object] = [data]
     depth = 1
     while level:
         if depth > DEPTH_LIMIT and any(isinstance(value, dict | list) for value in level):
-            raise TooLarge(f"data is nested deeper than {DEPTH_LIMIT} levels.", field="data", limit=DEPTH_LIMIT)
+            raise _too_deep()
         level = [inner for value in level for inner in _inside(value)]
         depth += 1
-    if len(to_json(data).encode()) > BODY_LIMIT:
-        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+
+
+def _too_deep() -> TooLarge:
+    return TooLarge(f"data is nested deeper than {DEPTH_LIMIT} levels.", field="data", limit=DEPTH_LIMIT)
 
 
 def _inside(value: object) -> list[object]:

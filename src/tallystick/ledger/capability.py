@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Operation
 from tallystick.ledger.tx import Projection, Tx
-
-
-class Doors(Protocol):
-    """Whether a room still takes events; answered by `rooms`."""
-
-    def check_open(self, tx: Tx, room_id: str) -> None:
-        """Refuse when the room was closed."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,12 @@ class RoomNotFound(NotFound):
     hint = "List the rooms you can reach with `tally rooms` (MCP: list_rooms), or join one by its path."
 
 
+class RoomClosed(Conflict):
+    """This room is closed: no further turns or changes are accepted. Its history stays readable."""
+
+    hint = "Join the path again to open a new room there, or read this one's events."
+
+
 class EventNotFound(NotFound):
     """There is no event with that id in this room."""
 

@@ -7,7 +7,7 @@ from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, chain, reading
-from tallystick.ledger.capability import Capability, Doors
+from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import (
     Appended,
     AppendEvent,
@@ -76,9 +76,9 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     vendor = ask.kind.split(".")
     if vendor[0] not in {"x", "vendor"} or len(vendor) < 3 or not all(vendor) or vendor[:2] == ["x", "tally"]:
         raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
-    bodies.check(ask.data)
-    tx.use(Doors).check_open(tx, ask.room_id)
-    draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key)
+    body = bodies.check(ask.data)
+    tx.check_open(ask.room_id)
+    draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key, body=body)
     (event,) = tx.append(ask.room_id, me.agent_id, [draft])
     return Appended(event=Envelope.of(event))
 

@@ -25,6 +25,7 @@ def rebuild(tx: Tx, tables: Sequence[str]) -> int:
     locked = reading.lock_every_room(tx)
     for table in tables:
         tx.run(_statement(f"DELETE FROM {table}"))  # noqa: S608 - table names are our own declarations
+    tx.run(SQL["reopen_all"])
     folded = 0
     for room_id in locked:
         for event in tx.stream(SQL["whole"], Event, room_id=room_id):

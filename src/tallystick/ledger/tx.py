@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
+import msgspec
+
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
 from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
-from tallystick.ledger.errors import RoomNotFound
+from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.storage.queries import Queries, Query
 
 if TYPE_CHECKING:
@@ -25,13 +27,13 @@ T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """The newest event's place in its room."""
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a room's ledger ends, and whether it takes more events."""
 
     seq: int
     hash: str
     ts: Instant
+    closed: int = 0
 
 
 class Tx:
@@ -88,6 +90,15 @@ class Tx:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
         self._heads[room_id] = Head(seq=0, hash=GENESIS, ts=0)
 
+    def close_ledger(self, room_id: str) -> None:
+        """From the next transaction on, `check_open` refuses this room."""
+        self.run(SQL["close"], room_id=room_id)
+
+    def check_open(self, room_id: str) -> None:
+        """Refuse a room that was closed; free of charge, since every writer has read the head."""
+        if self.lock(room_id).closed:
+            raise RoomClosed(room_id=room_id)
+
     def append(self, room_id: str, by: str, drafts: Iterable[Draft]) -> list[Event]:
         """Write events at the room's end, in order, and fold each into its projections."""
         if room_id not in self._heads:
@@ -105,7 +116,7 @@ class Tx:
             kind=draft.kind,
             scope_key=draft.scope_key,
             by=by,
-            body=to_json(draft.data),
+            body=draft.body or to_json(draft.data),
             prev_hash=head.hash,
         )
         self.place(event)
@@ -130,7 +141,8 @@ class Tx:
             v=event.v,
         )
         rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
-        self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts)
+        before = self._heads.get(room_id)
+        self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts, closed=before.closed if before else 0)
         self.project(event)
         rows.wake(room_id)
 

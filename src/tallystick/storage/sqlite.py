@@ -25,8 +25,8 @@ from tallystick.storage.write_queue import WriteQueue
 from tallystick.storage.writer_seat import WriterSeat
 
 IDLE_READERS = 8
-CHECK_SECONDS = 0.00005
-"""How long a look at the file's place holds: no longer than a transaction takes, so that looking gains nothing more."""
+CHECK_SECONDS = 0.001
+"""How long a look at the file's place holds. Who deletes the file loses what is in it, the last millisecond or not."""
 
 _SQL = Queries("tallystick.storage")
 

@@ -9,7 +9,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.agents.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import operation
-from tallystick.ledger.capability import Capability, Doors
+from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
 
@@ -37,7 +37,7 @@ def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
 @operation("agents.update", writes=True, examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},))
 def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
     """Change a member's name or role. Everybody may change their own; a foreman and the user may change anyone's."""
-    tx.use(Doors).check_open(tx, ask.room_id)
+    tx.check_open(ask.room_id)
     member = _member(tx, ask.room_id, ask.agent_id or me.agent_id)
     rules.check_updater(member, queries.member(tx, ask.room_id, me.agent_id), me)
     draft = rules.update(member, name=ask.name, role=ask.role)

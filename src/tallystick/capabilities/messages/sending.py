@@ -9,11 +9,11 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
-from tallystick.capabilities.rooms.errors import RoomClosed
 from tallystick.capabilities.rooms.model import Blobs, Room
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
+from tallystick.ledger.errors import RoomClosed
 from tallystick.ledger.tx import Tx
 
 

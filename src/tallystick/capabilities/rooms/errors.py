@@ -5,12 +5,6 @@ from __future__ import annotations
 from tallystick.kernel.errors import Conflict, InvalidInput
 
 
-class RoomClosed(Conflict):
-    """This room is closed: no further turns or changes are accepted. Its history stays readable."""
-
-    hint = "Join the path again to open a new room there, or read this one's events."
-
-
 class PathTaken(Conflict):
     """That path already belongs to another open room."""
 

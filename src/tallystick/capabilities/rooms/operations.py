@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import PurePath
 
+from msgspec import structs
+
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
@@ -39,7 +41,7 @@ from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import operation
-from tallystick.ledger.capability import Capability, Doors
+from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
 
@@ -204,7 +206,7 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
     changes = ask.model_dump(exclude={"room_id"}, exclude_none=True)
     draft = rules.policy_change(room.policy, changes)
     if draft:
-        tx.append(room.room_id, me.agent_id, [replace(draft, scope_key=member.scope_key)])
+        tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
     policy = queries.room(tx, room.room_id).policy
     return PolicySet(room_id=room.room_id, changed=draft is not None, policy=PolicyView.of(policy))
 
@@ -217,7 +219,7 @@ def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
     member = agent_rules.membership(members, me)
     draft = rules.reordering(members, ask.sequence)
     if draft:
-        tx.append(room.room_id, me.agent_id, [replace(draft, scope_key=member.scope_key)])
+        tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
     return Reordered(room_id=room.room_id, changed=draft is not None, sequence=ask.sequence)
 
 
@@ -242,11 +244,6 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
     return Attached(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
 
 
-class RoomDoors:
-    def check_open(self, tx: Tx, room_id: str) -> None:
-        queries.check_open(tx, room_id)
-
-
 CAPABILITY = Capability(
     name="rooms",
     package="tallystick.capabilities.rooms",
@@ -264,5 +261,4 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=("scopes", "rooms"),
-    offers={Doors: RoomDoors()},
 )

@@ -42,6 +42,7 @@ def policy_set(tx: Tx, event: Event) -> None:
 
 
 def closed(tx: Tx, event: Event) -> None:
+    tx.close_ledger(event.room_id)
     tx.run(SQL["close"], room_id=event.room_id, closed_at=event.ts)
     tx.run(SQL["close_scopes"], room_id=event.room_id, closed_at=event.ts)
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tallystick.capabilities.rooms.errors import RoomClosed
 from tallystick.capabilities.rooms.model import Room, Scope
-from tallystick.kernel.clock import Instant
-from tallystick.ledger.errors import RoomNotFound
+from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -21,15 +19,6 @@ def room(tx: Tx, room_id: str) -> Room:
     if found is None:
         raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
     return found
-
-
-def check_open(tx: Tx, room_id: str) -> None:
-    """Refuse a room that was closed, at the price of one column."""
-    found = tx.one(SQL["closing"], dict[str, Instant | None], room_id=room_id)
-    if found is None:
-        raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
-    if found["closed_at"] is not None:
-        raise RoomClosed(room_id=room_id)
 
 
 def open_room(tx: Tx, room_id: str) -> Room:

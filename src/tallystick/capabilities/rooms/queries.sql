@@ -1,9 +1,6 @@
 -- room --
 SELECT room_id, title, canonical_path, policy, created_at, created_by, closed_at FROM rooms WHERE room_id = :room_id
 
--- closing --
-SELECT closed_at FROM rooms WHERE room_id = :room_id
-
 -- every_room -- newest first
 SELECT room_id, title, canonical_path, policy, created_at, created_by, closed_at
 FROM rooms ORDER BY created_at DESC, room_id DESC LIMIT :limit

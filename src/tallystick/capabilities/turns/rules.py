@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import UnknownMember
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.rooms.errors import RoomClosed
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.contract import Handoff
 from tallystick.capabilities.turns.errors import (
@@ -23,6 +22,7 @@ from tallystick.capabilities.turns.model import Opening, Table, Why
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
+from tallystick.ledger.errors import RoomClosed
 
 
 def _passed(deadline: Instant | None, now: Instant) -> bool:

@@ -1,0 +1,78 @@
+"""Gemini CLI without a terminal: prompt on stdin, one event per line of output. It knows no schema for its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tallystick.harnesses import headless
+from tallystick.harnesses.headless import Answer, Began, Failed, Outcome, Reader, Request, Sandbox, Sign, Start, Step
+
+_APPROVAL = {Sandbox.READ_ONLY: "plan", Sandbox.WORKSPACE_WRITE: "yolo", Sandbox.FULL_ACCESS: "yolo"}
+
+
+class Gemini:
+    command = "gemini"
+
+    def start(self, binary: Sequence[str], request: Request) -> Start:
+        # An empty --prompt asks for a call without a terminal; what comes on stdin stands before it.
+        argv = [*binary, "--output-format", "stream-json", "--approval-mode", _APPROVAL[request.sandbox]]
+        argv += ["--skip-trust", "--prompt", ""]
+        if request.model:
+            argv += ["--model", request.model]
+        if request.resume:
+            argv += ["--resume", request.resume]
+        prompt = request.prompt
+        if request.schema is not None:
+            prompt += f"\n\nAnswer with one JSON object that fits this schema:\n{json.dumps(request.schema)}\n"
+        return Start(argv=tuple(argv), stdin=prompt)
+
+    def reader(self) -> Reader:
+        return _Reader()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._session: str | None = None
+        self._said: list[str] = []
+        self._uses: dict[str, str] = {}
+        self._result: dict[str, object] | None = None
+        self._wrong = ""
+
+    def feed(self, line: str) -> Sequence[Sign]:
+        event = headless.line_object(line)
+        match event.get("type"):
+            case "init":
+                self._session = str(event.get("session_id", ""))
+                return [Began(session_id=self._session)]
+            case "message":
+                if event.get("role") == "assistant":
+                    self._said.append(str(event.get("content", "")))
+            case "tool_use":
+                self._said.clear()
+                self._uses[str(event.get("tool_id"))] = _use(event)
+            case "tool_result":
+                text = self._uses.pop(str(event.get("tool_id")), "a tool")
+                return [Step(text=text, ok=event.get("status") == "success")]
+            case "error":
+                self._wrong = str(event.get("message", ""))
+            case "result":
+                self._result = event
+            case _:
+                pass
+        return []
+
+    def end(self, exit_code: int, errors: str) -> Outcome:
+        result = self._result
+        if exit_code or result is None or result.get("status") != "success":
+            said = headless.part(result or {}, "error").get("message") or self._wrong
+            why = headless.one_line(str(said)) if said else headless.gave_up(exit_code, errors)
+            return Failed(why=why, session_id=self._session)
+        text = "".join(self._said)[: headless.SAID_CHARS]
+        return Answer(text=text, data=headless.answer_object(text), session_id=self._session)
+
+
+def _use(event: dict[str, object]) -> str:
+    given = headless.part(event, "parameters")
+    told = next((given[key] for key in ("command", "file_path", "path", "pattern") if key in given), "")
+    return headless.one_line(f"{event.get('tool_name')}: {told}" if told else str(event.get("tool_name")))

@@ -1,0 +1,108 @@
+"""A scripted model on loopback: both vendors' addresses, one script, and a record of what was asked."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import ModuleType
+from typing import cast
+
+from tests.loopback import anthropic, openai
+from tests.loopback.saying import Ask, Refuse, Script
+
+DIALECTS: dict[str, ModuleType] = {"/v1/messages": anthropic, "/v1/responses": openai}
+COUNT = "/v1/messages/count_tokens"
+
+
+class Model:
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.asked: list[Ask] = []
+        """Every request that was answered, in order."""
+        self._numbers = itertools.count(1)
+        self._server = _Server(self)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def answer(self, path: str, body: dict[str, object]) -> tuple[int, str, bytes]:
+        """Status, type and body of the reply."""
+        dialect = DIALECTS[path]
+        ask = cast("Ask", dialect.read(body))
+        self.asked.append(ask)
+        saying = self.script(ask)
+        if isinstance(saying, Refuse):
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": saying.message}}
+            return saying.status, "application/json", json.dumps(error).encode()
+        events = cast("Iterable[tuple[str, object]]", dialect.write(saying, number=next(self._numbers)))
+        frames = (f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
+        return 200, "text/event-stream", "".join(frames).encode()
+
+    def serve(self) -> None:
+        self._server.serve_forever(poll_interval=0.05)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # A script may hold an answer back for ever; closing must not wait for it.
+    block_on_close = False
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(("127.0.0.1", 0), _Desk)
+        self.model = model
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A harness that was killed hangs up in the middle; that is its right."""
+
+
+class _Desk(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_HEAD(self) -> None:
+        self._reply(200, "text/plain", b"")
+
+    def do_GET(self) -> None:
+        self._reply(404, "application/json", b"{}")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        path = self.path.partition("?")[0]
+        if path in DIALECTS:
+            model = cast("_Server", self.server).model
+            self._reply(*model.answer(path, cast("dict[str, object]", json.loads(body))))
+        elif path == COUNT:
+            self._reply(200, "application/json", b'{"input_tokens": 1}')
+        else:
+            self._reply(404, "application/json", b"{}")
+
+    def _reply(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silence: what was asked is in `Model.asked`."""
+
+
+@contextmanager
+def scripted(script: Script) -> Generator[Model]:
+    """A model that answers by this script while the block runs."""
+    model = Model(script)
+    thread = threading.Thread(target=model.serve, daemon=True)
+    thread.start()
+    try:
+        yield model
+    finally:
+        model.close()
+        thread.join()

@@ -1,0 +1,72 @@
+"""Real harness programs from npm, installed once into the temporary directory, each run in a home of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.loopback.model import Model
+
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code@2.1.197",
+    "codex": "@openai/codex@0.166.0",
+    "gemini": "@google/gemini-cli@0.61.0",
+}
+CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
+
+
+def installed(command: str) -> Path:
+    """The program's path; skips the test, saying so, where npm or the package is not to be had."""
+    package = PACKAGES[command]
+    if shutil.which("npm") is None:
+        pytest.skip(f"npm is not installed: {package} was NOT run")
+    folder = CACHE / package.replace("/", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    binary = folder / "node_modules/.bin" / command
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / ".complete").exists():
+            install = ["npm", "install", "--no-audit", "--no-fund", "--cache", str(CACHE), "--prefix", str(folder)]
+            tried = subprocess.run([*install, package], capture_output=True, text=True, check=False)
+            if tried.returncode:
+                pytest.skip(f"npm cannot install {package}: it was NOT run. {tried.stderr[-300:]}")
+            (folder / ".complete").touch()
+    return binary
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A home directory in which nobody has an account and the scripted model is the only one."""
+
+    path: Path
+    model: Model
+
+    def __post_init__(self) -> None:
+        provider = {"name": "loop", "base_url": f"{self.model.url}/v1", "wire_api": "responses", "env_key": "LOOP_KEY"}
+        table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in provider.items())
+        config = self.path / ".codex/config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(
+            f'model = "scripted"\nmodel_provider = "loop"\nweb_search = "disabled"\n\n[model_providers.loop]\n{table}\n'
+        )
+
+    @property
+    def env(self) -> dict[str, str]:
+        """All that a harness needs; nothing of what this process has."""
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.path),
+            "LOOP_KEY": "none",
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
