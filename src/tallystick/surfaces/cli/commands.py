@@ -38,6 +38,8 @@ STORE = {
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
+    "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
