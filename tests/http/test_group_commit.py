@@ -9,11 +9,11 @@ from concurrent.futures import Future
 import pytest
 
 from tallystick.hub import registry
-from tallystick.hub.hub import Hub
+from tallystick.hub.hub import Found, Hub
 from tallystick.hub.writing import Grouped
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.operation import Answer, Pending
+from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
 
@@ -47,7 +47,7 @@ class Group:
         created = self.hub.call("rooms.create", {"title": "a room"}, ME)
         return str(created.model_dump()["room_id"])
 
-    def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[Answer | Pending[Answer]]:
+    def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[Found]:
         call = self.hub.prepare("events.append", {"room_id": room, "kind": kind, "data": {}}, ME, key)
         return self.writer.submit(call.write, call.room_id)
 
@@ -64,7 +64,7 @@ def group(store: Store) -> Generator[Group]:
     group.hub.writer.close()
 
 
-def outcome(done: Future[Answer | Pending[Answer]]) -> object:
+def outcome(done: Future[Found]) -> object:
     failed = done.exception(30)
     if isinstance(failed, TallyError):
         return failed.code

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.hub.settings import Settings
+from tests.scene import refused
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,23 @@ def test_the_environment_chooses_engine_durability_and_file_system() -> None:
         full_sync=True,
         allow_network_fs=True,
     )
+
+
+@pytest.mark.parametrize(
+    ("environ", "minutes"),
+    [
+        ({}, 15),
+        ({"BB_AGENT_STALE_MINUTES": "20"}, 20),
+        ({"TALLYSTICK_AGENT_STALE_MINUTES": "5", "BB_AGENT_STALE_MINUTES": "20"}, 5),
+        ({"TALLYSTICK_AGENT_STALE_MINUTES": "", "BB_AGENT_STALE_MINUTES": "20"}, 20),
+    ],
+)
+def test_how_long_an_agent_may_be_silent_comes_from_either_variable(environ: dict[str, str], minutes: int) -> None:
+    assert Settings.of({"HOME": "/home/wren", **environ}).agent_stale_ms == minutes * 60_000
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "soon", "1.5", "99999", "9" * 5000, "five"])
+def test_a_silence_that_cannot_be_meant_is_refused_by_its_name(text: str) -> None:
+    with refused("invalid_setting") as caught:
+        Settings.of({"HOME": "/home/wren", "BB_AGENT_STALE_MINUTES": text})
+    assert caught.value.details == {"name": "BB_AGENT_STALE_MINUTES"}

@@ -10,19 +10,19 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
 from tallystick.hub import asking, presence, registry, replies
 from tallystick.hub.blobs import BlobFolder
-from tallystick.hub.settings import Settings
+from tallystick.hub.settings import STALE_MS, Settings
 from tallystick.hub.writing import Direct, Grouped, Writer
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock
 from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.kernel.ids import NewId, new_id
-from tallystick.kernel.operation import Answer, Ask, Attendance, Operation, Pending
+from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
@@ -50,6 +50,9 @@ class Patient:
         pass
 
 
+Found: TypeAlias = Answer | Pending[Answer] | Declined
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One checked call: what to run, with which input, for whom, and under which idempotency key."""
@@ -61,8 +64,8 @@ class Call:
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
 
-    def run(self, tx: Tx) -> Answer | Pending[Answer]:
-        return cast("Answer | Pending[Answer]", self.operation.run(tx, self.caller, self.ask, *self.more))
+    def run(self, tx: Tx) -> Found:
+        return cast("Found", self.operation.run(tx, self.caller, self.ask, *self.more))
 
     @property
     def attendance(self) -> Attendance | None:
@@ -70,7 +73,7 @@ class Call:
         found = self.operation.attendance
         return found if found and found.wanted(self.ask) else None
 
-    def write(self, tx: Tx) -> Answer | Pending[Answer]:
+    def write(self, tx: Tx) -> Found:
         """Run as the room's only writer; a keyed call that was done before only gives its answer again."""
         if also := self.ask.also_locks:
             # In one order for everybody, so that no two calls wait for each other in a circle.
@@ -82,7 +85,7 @@ class Call:
             return known
         presence.refresh(tx, self.room_id, self.caller)
         answer = self.run(tx)
-        if self.key and not isinstance(answer, Pending):
+        if self.key and not isinstance(answer, Pending | Declined):
             replies.keep(tx, self.key, answer)
         return answer
 
@@ -94,6 +97,7 @@ class Hub:
         *,
         clock: Clock = system_clock,
         new_id: NewId = new_id,
+        stale_ms: int = STALE_MS,
         process_state: Callable[[Process], ProcessState] = processes.state,
         machine_id: str | None = None,
         grouped: bool = False,
@@ -106,6 +110,7 @@ class Hub:
             new_id=new_id,
             process_state=process_state,
             machine_id=machine_id or processes.machine_id(),
+            stale_ms=stale_ms,
             projections=registry.projections(),
             offers={**registry.offers(), Files: self.blobs},
         )
@@ -120,7 +125,7 @@ class Hub:
             allow_network_fs=settings.allow_network_fs,
         )
         store.migrate(registry.schema())
-        return cls(store, grouped=grouped, blobs=settings.data_dir / "blobs")
+        return cls(store, grouped=grouped, blobs=settings.data_dir / "blobs", stale_ms=settings.agent_stale_ms)
 
     def close(self) -> None:
         self.writer.close()
@@ -140,9 +145,18 @@ class Hub:
         """Check a call before any transaction opens."""
         operation = registry.find(name)
         ask = asking.build(operation, given)
-        more = (operation.prepare(ask),) if operation.prepare else ()
+        more = (self._looked(operation, ask, caller),) if operation.prepare else ()
         kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
         return Call(operation, ask, caller, getattr(ask, "room_id", None), more, kept)
+
+    def _looked(self, operation: Operation, ask: Ask, caller: Caller) -> object:
+        """What an operation wants to know of the world outside before its transaction opens."""
+        look = cast("Callable[..., object]", operation.prepare)
+        if operation.survey is None:
+            return look(ask)
+        with self.reading() as tx:
+            seen = operation.survey(tx, caller, ask)
+        return look(ask, seen)
 
     def call(
         self,
@@ -162,15 +176,13 @@ class Hub:
         if call.operation.writes:
             return cast("Answer", self.write(call))
         with self.reading() as tx:
-            answer = cast("Answer", call.run(tx))
+            answer = cast("Answer", granted(call.run(tx)))
         self.touch(call)
         return answer
 
-    def write(
-        self, call: Call, job: Callable[[Tx], Answer | Pending[Answer]] | None = None
-    ) -> Answer | Pending[Answer]:
+    def write(self, call: Call, job: Callable[[Tx], Found] | None = None) -> Answer | Pending[Answer]:
         try:
-            return self.writer.run(job or call.write, call.room_id, call.ask.also_locks)
+            return granted(self.writer.run(job or call.write, call.room_id, call.ask.also_locks))
         except Refused:
             # A refused call changed nothing, yet it shows that the caller is there.
             self.touch(call)
@@ -186,7 +198,7 @@ class Hub:
     def look(self, call: Call, interest: Interest | None = None) -> Answer | Pending[Answer]:
         """One look of a waiting call: reads, and writes only when there is something to do."""
         with self.reading() as tx:
-            found = call.run(tx)
+            found = granted(call.run(tx))
         if not isinstance(found, Pending) or not found.act:
             return found
         # Asked inside the transaction, which may have had to queue: nothing is given to a caller who has left.
@@ -231,6 +243,13 @@ class Hub:
         """Short signs for a member who just called about something else: unread mail, a lost reservation."""
         with self.reading() as tx:
             return signs(tx, room_id, caller)
+
+
+def granted(found: Found) -> Answer | Pending[Answer]:
+    """The answer, once whatever the call wrote is committed; a refusal that left something is raised only then."""
+    if isinstance(found, Declined):
+        raise found.refusal
+    return found
 
 
 def signs(tx: Tx, room_id: str, caller: Caller) -> list[str]:

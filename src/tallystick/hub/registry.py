@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import agents, blobs, messages, rooms, turns
+from tallystick.capabilities import actions, agents, blobs, messages, reservations, rooms, turns
 from tallystick.hub import operations as hub_operations
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
@@ -22,6 +22,8 @@ CAPABILITIES: Sequence[Capability] = (
     turns.CAPABILITY,
     messages.CAPABILITY,
     blobs.CAPABILITY,
+    actions.CAPABILITY,
+    reservations.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 

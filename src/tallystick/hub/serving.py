@@ -17,11 +17,11 @@ from typing import Generic, TypeVar, cast
 from tallystick.hub import notices, registry
 from tallystick.hub.feed import Feeds
 from tallystick.hub.feed_watch import Encode
-from tallystick.hub.hub import Call, Hub
+from tallystick.hub.hub import Call, Hub, granted
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.hub.writing import Grouped, HubClosed
 from tallystick.kernel.errors import Refused
-from tallystick.kernel.operation import Answer, Pending
+from tallystick.kernel.operation import Answer, Declined, Pending
 from tallystick.ledger.tx import Tx
 
 T = TypeVar("T")
@@ -76,7 +76,11 @@ class Served:
     """What the caller should know besides."""
 
 
-def _served(tx: Tx, call: Call, given: Mapping[str, object], answer: Answer) -> Served:
+def _served(tx: Tx, call: Call, given: Mapping[str, object]) -> Served | Declined:
+    found = call.write(tx)
+    if isinstance(found, Declined):
+        return found
+    answer = cast("Answer", found)
     signs = notices.beside(tx, call.operation.name, given, answer, call.caller)
     return Served(answer=answer, notices=signs)
 
@@ -108,7 +112,7 @@ class Serving:
         else:
             call = self.hub.prepare(name, given, visitor.caller, key)
         if operation.writes:
-            return await self._write(call, lambda tx: _served(tx, call, given, cast("Answer", call.write(tx))))
+            return await self._write(call, lambda tx: _served(tx, call, given))
         if operation.waits:
             answer = await self._wait(call)
             return await self.read(lambda: self._noticed(call, given, answer))
@@ -143,12 +147,15 @@ class Serving:
         await self.feeds.close()
         self.pool.shutdown()
 
-    async def _write(self, call: Call, job: Callable[[Tx], T]) -> T:
+    async def _write(self, call: Call, job: Callable[[Tx], T | Declined]) -> T:
         try:
-            return await self.write(job, call.room_id, call.ask.also_locks)
+            found = await self.write(job, call.room_id, call.ask.also_locks)
+            if isinstance(found, Declined):
+                raise found.refusal
         except Refused:
             await self.read(lambda: self.hub.touch(call))
             raise
+        return found
 
     def _noticed(self, call: Call, given: Mapping[str, object], answer: Answer) -> Served:
         signs = notices.after(self.hub, call.operation.name, given, answer, call.caller)
@@ -160,7 +167,7 @@ class Serving:
 
     def _peek(self, call: Call) -> Answer | Pending[Answer]:
         with self.hub.reading() as tx:
-            return call.run(tx)
+            return granted(call.run(tx))
 
     async def _wait(self, call: Call) -> Answer:
         attendance = call.attendance

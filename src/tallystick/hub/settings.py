@@ -8,6 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tallystick.kernel.errors import InvalidInput
+
+MINUTE = 60_000
+STALE_MS = 15 * MINUTE
+STALE_MINUTES = ("TALLYSTICK_AGENT_STALE_MINUTES", "BB_AGENT_STALE_MINUTES")
+"""How long an agent may stay silent before it is stale; the first that is set counts."""
+_LONGEST_MINUTES = 7 * 24 * 60
+
+
+class InvalidSetting(InvalidInput):
+    """A variable of the environment has a value that cannot be used."""
+
+    hint = "Correct the variable named in the message, or unset it."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -15,6 +29,7 @@ class Settings:
     database_url: str | None = None
     full_sync: bool = False
     allow_network_fs: bool = False
+    agent_stale_ms: int = STALE_MS
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Settings:
@@ -23,6 +38,7 @@ class Settings:
             database_url=environ.get("TALLYSTICK_DATABASE_URL") or None,
             full_sync=environ.get("TALLYSTICK_SYNC", "").lower() == "full",
             allow_network_fs=environ.get("TALLYSTICK_ALLOW_NETWORK_FS") == "1",
+            agent_stale_ms=stale_ms(environ),
         )
 
 
@@ -36,3 +52,15 @@ def data_dir(environ: Mapping[str, str], *, platform: str) -> Path:
     # The XDG rules say that a relative path counts as unset.
     xdg = Path(environ.get("XDG_DATA_HOME", ""))
     return (xdg if xdg.is_absolute() else home / ".local" / "share") / "tallystick"
+
+
+def stale_ms(environ: Mapping[str, str]) -> int:
+    name = next((name for name in STALE_MINUTES if environ.get(name)), None)
+    if name is None:
+        return STALE_MS
+    text = environ[name].strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= _LONGEST_MINUTES):
+        raise InvalidSetting(
+            f"{name} is '{text[:40]}'; it takes whole minutes from 1 to {_LONGEST_MINUTES}.", name=name
+        )
+    return int(text) * MINUTE

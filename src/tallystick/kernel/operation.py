@@ -16,6 +16,7 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, WithJsonSchema
 
 from tallystick.kernel.clock import from_wire, to_wire
+from tallystick.kernel.errors import Refused
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
@@ -61,6 +62,13 @@ class Pending(Generic[A]):
     act: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A refusal that leaves something on the ledger: what was appended is committed, then the refusal is raised."""
+
+    refusal: Refused
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attendance:
     """What a wait writes once before its first look and once when it is over, however it ends."""
@@ -83,6 +91,8 @@ class Operation:
     attendance: Attendance | None = None
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
+    survey: Callable[..., object] | None = None
+    """`(tx, me, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
@@ -113,9 +123,10 @@ class Operation:
 
     @cached_property
     def answer(self) -> object:
-        """The answer's type: a model or a union of models; `Pending` is not part of it."""
+        """The answer's type: a model or a union of models; `Pending` and `Declined` are not part of it."""
         hint = self._hints["return"]
-        kept = [part for part in get_args(hint) or (hint,) if getattr(part, "__origin__", part) is not Pending]
+        other = (Pending, Declined)
+        kept = [part for part in get_args(hint) or (hint,) if getattr(part, "__origin__", part) not in other]
         union = kept[0]
         for part in kept[1:]:
             union |= part
@@ -136,6 +147,7 @@ def operation(
     waits: bool = False,
     attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
+    survey: Callable[..., object] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
 ) -> Callable[[Run], Operation]:
@@ -153,6 +165,7 @@ def operation(
             waits=waits,
             attendance=attendance,
             prepare=prepare,
+            survey=survey,
             short=short,
             examples=examples,
         )

@@ -173,6 +173,8 @@ class World:
     new_id: NewId
     process_state: Callable[[Process], ProcessState]
     machine_id: str
+    stale_ms: int
+    """How long an agent may stay silent before it is stale; evicted after twice as long."""
     projections: Mapping[str, Sequence[Projection]]
     offers: Mapping[type, object]
     last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])

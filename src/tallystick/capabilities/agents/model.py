@@ -20,6 +20,14 @@ class Status(StrEnum):
     INACTIVE = "inactive"
 
 
+class Liveness(StrEnum):
+    """Whether what an agent holds still counts."""
+
+    ACTIVE = "active"
+    STALE = "stale"
+    EVICTED = "evicted"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     agent_id: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallystick.capabilities.agents.errors import NotYourAgent, UnknownMember
-from tallystick.capabilities.agents.model import Member, Role, Status
+from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
@@ -27,6 +27,16 @@ def status(member: Member, *, now: Instant, presence_ttl_ms: int) -> Status:
     """Active: seen within the time limit, and not proven dead."""
     recent = member.last_seen_at + presence_ttl_ms > now
     return Status.ACTIVE if recent and member.process_state is not ProcessState.GONE else Status.INACTIVE
+
+
+def liveness(member: Member | None, *, now: Instant, stale_ms: int) -> Liveness:
+    """Active until the stale threshold, evicted from twice that on; proof of death beats both, and so does leaving."""
+    if member is None or member.process_state is ProcessState.GONE:
+        return Liveness.EVICTED
+    silent = now - member.last_seen_at
+    if silent < stale_ms:
+        return Liveness.ACTIVE
+    return Liveness.STALE if silent < 2 * stale_ms else Liveness.EVICTED
 
 
 def active(members: Sequence[Member], *, now: Instant, presence_ttl_ms: int) -> list[Member]:

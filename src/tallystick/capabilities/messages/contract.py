@@ -11,6 +11,7 @@ from tallystick.capabilities.messages.fields import (
     TEXT_LIMIT,
     ActorId,
     ClientId,
+    ConversationRef,
     EventId,
     GroupId,
     Priority,
@@ -39,6 +40,7 @@ class SendMessage(Ask):
     attachments: Annotated[list[Attachment] | None, Field(max_length=50, description="Files that go with it.")] = None
     refs: Annotated[list[Reference] | None, Field(max_length=100, description="What it points at.")] = None
     thread: Annotated[str | None, Field(max_length=200, description="Reserved; kept and ignored.")] = None
+    conversation: Annotated[ConversationRef | None, Field(description="The agents' conversation it is part of.")] = None
     client_id: ClientId = None
     client_ts: Annotated[str | None, Field(max_length=60, description="Your own time, for display only.")] = None
 

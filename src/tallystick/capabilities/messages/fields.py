@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tallystick.kernel.operation import Ask
 from tallystick.ledger.contract import Text
 
 TEXT_LIMIT = 64 * 1024
@@ -30,3 +31,14 @@ Priority = Annotated[
     Literal["normal", "attention"], Field(description="`attention`: every recipient has to acknowledge it.")
 ]
 ActorId = Annotated[Text | None, Field(max_length=200, description="Yourself when left out.")]
+
+
+class ConversationRef(Ask):
+    """The conversation among agents that a message belongs to, as actions have them."""
+
+    context_id: Annotated[EventId | None, Field(min_length=1, description="The conversation.")] = None
+    owner_id: Annotated[ActorId, Field(description="Who owns it.")] = None
+    kind: Annotated[Literal["user", "reply"] | None, Field(description="Asks, or answers.")] = None
+    reply_to_action_id: Annotated[EventId | None, Field(description="The action it answers.")] = None
+    parent_message_id: Annotated[EventId | None, Field(description="The message it follows.")] = None
+    task_id: Annotated[EventId | None, Field(min_length=1, description="The task it is about.")] = None

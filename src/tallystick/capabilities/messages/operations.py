@@ -18,6 +18,7 @@ from tallystick.capabilities.messages.contract import (
 from tallystick.capabilities.messages.model import Kind
 from tallystick.capabilities.messages.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Talk
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -100,6 +101,6 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers=mail.OFFERS,
+    offers={**mail.OFFERS, Talk: sending.ActionTalk()},
     notice=mail.notice,
 )

@@ -1,4 +1,4 @@
-"""Appending a message: the one way for a sent and for a relayed one."""
+"""Appending a message: the one way for a sent, a relayed and an action's one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
-from tallystick.capabilities.rooms.model import Blobs, Room
+from tallystick.capabilities.rooms.model import Blobs, Conversations, Room, Speech
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
@@ -25,17 +25,38 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
         return _sent(reading.event_at(tx, room.room_id, known.seq), replayed=True)
     if room.closed_at is not None:
         raise RoomClosed(room_id=room.room_id)
+    if about := cast("Mapping[str, object] | None", data.get("conversation")):
+        tx.use(Conversations).admit(tx, room.room_id, author.principal, about)
     if reply_to := cast("str | None", data.get("reply_to")):
         reading.event_by_id(tx, room.room_id, reply_to)
     for sha256 in rules.blobs(data):
         tx.use(Blobs).check(tx, room.room_id, sha256)
-    recipients = rules.recipients(members, cast("list[str]", data["to"]), author.principal)
-    body = {**data, "recipients": recipients}
-    bodies.check(body)
     overdue.nudge(tx, room)
+    return _sent(_append(tx, room, members, author, data), replayed=False)
+
+
+def _append(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Mapping[str, object]) -> Event:
+    body = {**data, "recipients": rules.recipients(members, cast("list[str]", data["to"]), author.principal)}
+    bodies.check(body)
     draft = Draft(kind=Kind.MESSAGE, data=body, scope_key=author.scope_key)
     (event,) = tx.append(room.room_id, author.principal, [draft])
-    return _sent(event, replayed=False)
+    return event
+
+
+class ActionTalk:
+    """The messages that actions consist of; whether they may be said is decided there."""
+
+    def say(self, tx: Tx, room: Room, members: Sequence[Member], speech: Speech) -> str:
+        rules.check_text(speech.text)
+        data: dict[str, object] = {
+            "text": speech.text,
+            "format": "plain",
+            "priority": "normal",
+            "to": [speech.to],
+            "conversation": dict(speech.about),
+        }
+        author = Author(principal=speech.by, scope_key=speech.scope_key)
+        return _append(tx, room, members, author, data).id
 
 
 def _sent(event: Event, *, replayed: bool) -> Sent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -145,4 +145,40 @@ class Blobs(Protocol):
 
     def bring(self, tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
         """Let the target room have a file of the source room too."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """A message that goes with something else, such as an action."""
+
+    by: str
+    scope_key: str
+    to: str
+    text: str
+    about: Mapping[str, object]
+    """The conversation it belongs to."""
+
+
+class Talk(Protocol):
+    """What actions need of messages; answered by `messages`."""
+
+    def say(self, tx: Tx, room: Room, members: Sequence[Member], speech: Speech) -> str:
+        """Put a message into its recipient's inbox and give its event id."""
+        ...
+
+
+class Conversations(Protocol):
+    """What messages need to know of conversations; answered by `actions`."""
+
+    def admit(self, tx: Tx, room_id: str, by: str, about: Mapping[str, object]) -> None:
+        """Refuse a message that its author may not say in that conversation."""
+        ...
+
+
+class Errands(Protocol):
+    """What waits need to know of actions; answered by `actions`."""
+
+    def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
+        """What the caller is asked to do now."""
         ...

@@ -66,6 +66,7 @@ class Wanted(StrEnum):
     TURN = "turn"
     MESSAGES = "messages"
     NOTIFICATIONS = "notifications"
+    ACTIONS = "actions"
 
 
 class WaitTurn(Ask):
@@ -76,7 +77,7 @@ class WaitTurn(Ask):
     max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
         list[Annotated[Wanted, Field(strict=False)]],
-        Field(min_length=1, max_length=3, description="What to wait for: turn, messages, notifications."),
+        Field(min_length=1, max_length=4, description="What to wait for: turn, messages, notifications, actions."),
     ] = [Wanted.TURN]
 
 
@@ -85,6 +86,10 @@ class Mailed(Answer):
 
     messages: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Addressed to you, new.")] = None
     notifications: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Likewise.")] = None
+    actions: Annotated[
+        list[dict[str, object]] | None,
+        Field(exclude_if=_absent, description="What you are asked to do now, until you send a result for it."),
+    ] = None
 
 
 class YourTurn(Mailed):

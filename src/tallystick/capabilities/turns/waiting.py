@@ -29,7 +29,8 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
 
     On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
     holder gets its own lease again. With `cursor` it also returns when something new happened in the room. With
-    `include` it also brings messages and notifications that are new to you; they stay unread until messages.read.
+    `include` it also brings messages and notifications that are new to you, which stay unread until messages.read, and
+    the action you are asked to do, until you answer it with actions.result.
     """
     table = queries.table(tx, ask.room_id)
     if table.room.closed_at is not None:
@@ -44,7 +45,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     found = _turn(tx, table, me, not_yet) if Wanted.TURN in ask.include else None
     if found:
         return found if isinstance(found, Pending) else found.model_copy(update=mail.fields)
-    if mail.events or (ask.cursor is not None and head > int(ask.cursor)):
+    if mail.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
     wait_ms = listening.wait_ms(table.room, ask)
     return Pending(not_yet, wait_ms=wait_ms, every_ms=table.policy.wait_for_turn_poll_ms)

@@ -1,0 +1,217 @@
+"""Inputs and results of `actions.*`, in Weave's own fields."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias, cast
+
+from pydantic import Field
+
+from tallystick.capabilities.actions.model import Action, ActionType, Command, MessageKind, Status, TaskStatus, Written
+from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
+
+TEXT_LIMIT = 64 * 1024
+GROUP_LIMIT = 100
+
+Id = Annotated[Text, Field(min_length=1, max_length=200)]
+Target = Annotated[str, Field(min_length=1, max_length=200, description="The agent it is for, by id or by name.")]
+Index = Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Its place in the group; rises from action to action.")]
+
+
+class Plan(Ask):
+    steps: Annotated[
+        list[Annotated[str, Field(max_length=4096)]], Field(max_length=100, description="What to do, step by step.")
+    ]
+    note: Annotated[str | None, Field(max_length=4096, description="What to keep in mind.")] = None
+
+
+class MessageAction(Ask):
+    type: Literal["message"]
+    dst: Target
+    action_id: Annotated[Id, Field(description="Your own id of it, new in this room.")]
+    action_index: Index
+    kind: Annotated[MessageKind, Field(strict=False, description="`user` asks for something, `reply` answers it.")]
+    text: Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT, description="What you say.")]
+    reply_to_action_id: Annotated[Id | None, Field(description="The action you answer or follow up.")] = None
+    plan: Annotated[Plan | None, Field(description="How you want it done.")] = None
+
+
+class ControlAction(Ask):
+    type: Literal["control"]
+    dst: Target
+    action_id: Annotated[Id, Field(description="Your own id of it, new in this room.")]
+    action_index: Index
+    command: Annotated[Command, Field(strict=False, description="new, compact, interrupt or review.")]
+    args: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="Instructions for a review.")] = None
+
+
+AnyAction: TypeAlias = Annotated[MessageAction | ControlAction, Field(discriminator="type")]
+
+
+class ContextFields(Ask):
+    """Which conversation something belongs to."""
+
+    context_id: Annotated[Id | None, Field(description="The conversation; one of its own when left out.")] = None
+    owner_id: Annotated[Id | None, Field(description="Who owns it: whoever opened it.")] = None
+    parent_message_id: Annotated[Id | None, Field(description="The message it follows.")] = None
+
+
+class SubmitActions(Ask):
+    room_id: RoomId
+    group_id: Annotated[Id, Field(description="Your own id of this group, new in this room.")]
+    actions: Annotated[
+        list[AnyAction],
+        Field(min_length=1, max_length=GROUP_LIMIT, description="In order; each for one target."),
+    ]
+    context: Annotated[ContextFields | None, Field(description="The conversation they belong to.")] = None
+    task_id: Annotated[Id | None, Field(description="The task they are about.")] = None
+
+
+class Placed(Answer):
+    action_id: str
+    action_index: int
+    dst: str
+    """The target's agent id."""
+    seq: int
+    """Its place in the room's ledger, and so in the target's queue."""
+
+
+class Submitted(Answer):
+    room_id: str
+    group_id: str
+    context_id: str
+    owner_id: str
+    actions: list[Placed]
+
+
+class ReportResult(Ask):
+    room_id: RoomId
+    action_id: Annotated[Id, Field(description="The action that was delivered to you.")]
+    status: Annotated[
+        Status,
+        Field(
+            strict=False,
+            description="accepted, queued or blocked; completed, rejected and error are final.",
+        ),
+    ]
+    group_id: Annotated[Id | None, Field(description="Its group, to be compared.")] = None
+    action_index: Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Its place there, likewise.")] = None
+    detail: Annotated[str | None, Field(max_length=16_384, description="Why, in a sentence.")] = None
+    data: Annotated[
+        dict[str, object] | None, Field(description="Facts, such as new_context_id and new_task_id after `new`.")
+    ] = None
+
+
+class Resulted(Answer):
+    room_id: str
+    group_id: str
+    action_id: str
+    action_index: int
+    status: Status
+    terminal: bool
+    seq: int
+
+
+class PendingActions(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text | None, Field(max_length=200, description="Whose; yours when left out.")] = None
+    max_wait_ms: Annotated[WaitMs, Field(description="How long to wait for an action, in ms; 0 looks once.")] = 0
+
+
+class ActionView(Answer):
+    """An action as its target gets it."""
+
+    action_id: str
+    group_id: str
+    action_index: int
+    type: ActionType
+    src: str
+    dst: str
+    kind: MessageKind | None
+    text: str | None
+    plan: dict[str, object] | None
+    reply_to_action_id: str | None
+    command: Command | None
+    args: str | None
+    context: dict[str, str]
+    task_id: str | None
+    message_id: str | None
+    """The message in the inbox that says the same."""
+    status: Status | None
+    seq: int
+    submitted_at: Moment
+
+    @classmethod
+    def of(cls, written: Written) -> ActionView:
+        action, data = written.action, written.event.data
+        return cls.model_construct(
+            action_id=action.action_id,
+            group_id=action.group_id,
+            action_index=action.action_index,
+            type=action.type,
+            src=action.src,
+            dst=action.dst,
+            kind=action.kind,
+            text=data.get("text"),
+            plan=data.get("plan"),
+            reply_to_action_id=data.get("reply_to_action_id"),
+            command=action.command,
+            args=data.get("args"),
+            context=cast("dict[str, str]", data["context"]),
+            task_id=data.get("task_id"),
+            message_id=data.get("message_id"),
+            status=action.status,
+            seq=action.seq,
+            submitted_at=written.event.ts,
+        )
+
+
+class OpenAction(Answer):
+    """An action that is not finished."""
+
+    action_id: str
+    group_id: str
+    action_index: int
+    src: str
+    dst: str
+    status: Status | None
+    seq: int
+
+    @classmethod
+    def of(cls, action: Action) -> OpenAction:
+        return cls(
+            action_id=action.action_id,
+            group_id=action.group_id,
+            action_index=action.action_index,
+            src=action.src,
+            dst=action.dst,
+            status=action.status,
+            seq=action.seq,
+        )
+
+
+class Queue(Answer):
+    agent_id: str
+    next: ActionView | None
+    """What to do now; it is shown until you have sent a result for it."""
+    waiting: int
+    """How many are queued, the next one included; 1000 stands for that many or more."""
+    open: list[OpenAction]
+    """What was answered and is not finished, and what is queued, oldest first."""
+    awaited: list[OpenAction]
+    """What this agent asked of others and has no final result of."""
+
+
+class TaskProgress(Ask):
+    room_id: RoomId
+    task_id: Annotated[Id, Field(description="The task.")]
+    status: Annotated[TaskStatus, Field(strict=False, description="running, blocked, ready or done.")]
+    summary: Annotated[str | None, Field(max_length=16_384, description="What came of it; with done.")] = None
+    context: Annotated[ContextFields | None, Field(description="The conversation it belongs to.")] = None
+
+
+class Progressed(Answer):
+    room_id: str
+    task_id: str
+    status: TaskStatus
+    seq: int

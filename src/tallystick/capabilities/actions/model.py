@@ -1,0 +1,140 @@
+"""An action, the lane it travels in, and what its target has said about it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import cast
+
+from tallystick.kernel.envelope import Event
+
+
+class Kind(StrEnum):
+    """The events of this capability."""
+
+    SUBMIT = "x.tally.action.submit"
+    RESULT = "x.tally.action.result"
+    TASK_UPDATED = "x.tally.action.task_updated"
+    TASK_DONE = "x.tally.action.task_done"
+
+
+class ActionType(StrEnum):
+    MESSAGE = "message"
+    CONTROL = "control"
+
+
+class MessageKind(StrEnum):
+    USER = "user"
+    REPLY = "reply"
+
+
+class Command(StrEnum):
+    NEW = "new"
+    COMPACT = "compact"
+    INTERRUPT = "interrupt"
+    REVIEW = "review"
+
+
+class Status(StrEnum):
+    """What a target says of an action."""
+
+    ACCEPTED = "accepted"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+    QUEUED = "queued"
+    REJECTED = "rejected"
+    ERROR = "error"
+
+    @property
+    def terminal(self) -> bool:
+        return self in {Status.COMPLETED, Status.REJECTED, Status.ERROR}
+
+
+class TaskStatus(StrEnum):
+    RUNNING = "running"
+    BLOCKED = "blocked"
+    READY = "ready"
+    DONE = "done"
+
+
+class Lane(IntEnum):
+    """Each target has two queues: interrupts do not wait for what they are meant to interrupt."""
+
+    ORDINARY = 0
+    INTERRUPT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    context_id: str
+    owner_id: str
+    exchanges: int = 0
+    """How many of its questions were answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing asked of one target."""
+
+    action_id: str
+    seq: int
+    """Its place in the room, and so in the target's queue."""
+    group_id: str
+    action_index: int
+    src: str
+    dst: str
+    type: ActionType
+    kind: MessageKind | None
+    command: Command | None
+    context_id: str
+    lane: Lane
+    status: Status | None
+    """None until the target has answered: it may be handed over again."""
+    released: bool
+    """Whether the next one in its lane may be delivered."""
+    finished: bool
+    replied: bool
+
+    @classmethod
+    def of_row(cls, **row: object) -> Action:
+        kind, command, status = row["kind"], row["command"], row["status"]
+        return cls(
+            action_id=cast("str", row["action_id"]),
+            seq=cast("int", row["seq"]),
+            group_id=cast("str", row["group_id"]),
+            action_index=cast("int", row["action_index"]),
+            src=cast("str", row["src"]),
+            dst=cast("str", row["dst"]),
+            type=ActionType(row["type"]),
+            kind=MessageKind(kind) if kind else None,
+            command=Command(command) if command else None,
+            context_id=cast("str", row["context_id"]),
+            lane=Lane(cast("int", row["lane"])),
+            status=Status(status) if status else None,
+            released=row["released"] == 1,
+            finished=row["finished"] == 1,
+            replied=row["replied"] == 1,
+        )
+
+    @property
+    def answered(self) -> bool:
+        return self.status is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heads:
+    """The first unreleased action of each of a target's lanes."""
+
+    ordinary: Action | None = None
+    interrupt: Action | None = None
+
+    def of(self, lane: Lane) -> Action | None:
+        return self.interrupt if lane is Lane.INTERRUPT else self.ordinary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An action together with the event that holds its words."""
+
+    action: Action
+    event: Event

@@ -1,0 +1,116 @@
+"""`actions.*`: results and what is pending; submitting is in `submitting`."""
+
+from __future__ import annotations
+
+from tallystick.capabilities.actions import queries, rules
+from tallystick.capabilities.actions.contract import (
+    ActionView,
+    OpenAction,
+    PendingActions,
+    Progressed,
+    Queue,
+    ReportResult,
+    Resulted,
+    TaskProgress,
+)
+from tallystick.capabilities.actions.model import Kind, Lane, TaskStatus
+from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.actions.submitting import earlier_action, submit
+from tallystick.capabilities.actions.talking import OFFERS
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import Pending, operation
+from tallystick.ledger import bodies
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+SHOWN = 50
+
+
+@operation(
+    "actions.result",
+    writes=True,
+    examples=({"room_id": "ROOM", "action_id": "a1", "status": "completed", "detail": "tests are green"},),
+)
+def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
+    """Say what became of an action that was delivered to you: accepted, queued, blocked; completed, rejected or error.
+
+    The last three are final. Until you have sent one result the action counts as not received and is shown again.
+    """
+    room = rooms.open_room(tx, ask.room_id)
+    _, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    action = earlier_action(tx, room.room_id, ask.action_id)
+    rules.check_result(action, queries.heads(tx, room.room_id, action.dst), agent_rules.principal(me.agent_id), ask)
+    opened = rules.new_context(ask.data)
+    rules.check_new_context(
+        queries.conversation(tx, room.room_id, opened) if opened else None,
+        queries.conversation(tx, room.room_id, action.context_id),
+    )
+    data = {
+        **ask.model_dump(mode="json", exclude={"room_id"}, exclude_none=True),
+        "group_id": action.group_id,
+        "action_index": action.action_index,
+        "dst": action.src,
+    }
+    bodies.check(data)
+    (event,) = tx.append(room.room_id, action.dst, [Draft(kind=Kind.RESULT, data=data, scope_key=scope_key)])
+    return Resulted(
+        room_id=room.room_id,
+        group_id=action.group_id,
+        action_id=action.action_id,
+        action_index=action.action_index,
+        status=ask.status,
+        terminal=ask.status.terminal,
+        seq=event.seq,
+    )
+
+
+@operation("actions.pending", waits=True, examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
+def pending(tx: Tx, me: Caller, ask: PendingActions) -> Queue | Pending[Queue]:
+    """Show the action that is yours to do now, how many wait behind it, and what you asked of others.
+
+    It shows the same action until you have sent a result for it. With `max_wait_ms` it waits for one.
+    """
+    room_id = rooms.room(tx, ask.room_id).room_id
+    agent_id = agent_rules.principal(ask.agent_id or me.agent_id)
+    head = rules.deliverable(queries.heads(tx, room_id, agent_id))
+    waiting = [queries.waiting(tx, room_id, agent_id, lane, limit=rules.QUEUE_LIMIT) for lane in Lane]
+    found = Queue(
+        agent_id=agent_id,
+        next=ActionView.of(queries.written(tx, room_id, head)) if head else None,
+        waiting=min(sum(waiting), rules.QUEUE_LIMIT),
+        open=[OpenAction.of(each) for each in queries.owed(tx, room_id, agent_id, limit=SHOWN)],
+        awaited=[OpenAction.of(each) for each in queries.awaited(tx, room_id, agent_id, limit=SHOWN)],
+    )
+    return found if found.next else Pending(found, wait_ms=ask.max_wait_ms)
+
+
+@operation(
+    "actions.task",
+    writes=True,
+    examples=({"room_id": "ROOM", "task_id": "TASK-7", "status": "done", "summary": "shipped"},),
+)
+def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
+    """Say how a task goes: running, blocked, ready, or done with a summary. Everyone who follows the room sees it."""
+    room = rooms.open_room(tx, ask.room_id)
+    src, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    if ask.summary is not None and ask.status is not TaskStatus.DONE:
+        raise InvalidField("A summary belongs to a task that is done.", field="summary")
+    data = ask.model_dump(mode="json", exclude={"room_id"}, exclude_none=True)
+    kind = Kind.TASK_DONE if ask.status is TaskStatus.DONE else Kind.TASK_UPDATED
+    (event,) = tx.append(room.room_id, src, [Draft(kind=kind, data=data, scope_key=scope_key)])
+    return Progressed(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)
+
+
+CAPABILITY = Capability(
+    name="actions",
+    package="tallystick.capabilities.actions",
+    operations=(submit, result, pending, task),
+    projections=PROJECTIONS,
+    tables=TABLES,
+    offers=OFFERS,
+)

@@ -1,0 +1,51 @@
+"""Actions, queues and conversations, read; each an indexed look-up, however long the queues are."""
+
+from __future__ import annotations
+
+from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Written
+from tallystick.ledger import reading
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.capabilities.actions")
+
+
+def action(tx: Tx, room_id: str, action_id: str) -> Action | None:
+    return tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)
+
+
+def has_group(tx: Tx, room_id: str, src: str, group_id: str) -> bool:
+    return tx.one(SQL["group"], dict[str, str], room_id=room_id, src=src, group_id=group_id) is not None
+
+
+def heads(tx: Tx, room_id: str, dst: str) -> Heads:
+    def head(lane: Lane) -> Action | None:
+        return tx.one(SQL["head"], Action.of_row, room_id=room_id, dst=dst, lane=lane.value)
+
+    return Heads(ordinary=head(Lane.ORDINARY), interrupt=head(Lane.INTERRUPT))
+
+
+def waiting(tx: Tx, room_id: str, dst: str, lane: Lane, *, limit: int) -> int:
+    """How many actions of a lane are not released yet, counted no further than `limit`."""
+    return tx.one(SQL["waiting"], _number, room_id=room_id, dst=dst, lane=lane.value, limit=limit) or 0
+
+
+def _number(*, number: int) -> int:
+    return number
+
+
+def owed(tx: Tx, room_id: str, dst: str, *, limit: int) -> list[Action]:
+    return tx.all(SQL["owed"], Action.of_row, room_id=room_id, dst=dst, limit=limit)
+
+
+def awaited(tx: Tx, room_id: str, src: str, *, limit: int) -> list[Action]:
+    return tx.all(SQL["awaited"], Action.of_row, room_id=room_id, src=src, limit=limit)
+
+
+def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
+    return tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)
+
+
+def written(tx: Tx, room_id: str, action: Action) -> Written:
+    """The action with its words, as they were submitted."""
+    return Written(action=action, event=reading.event_at(tx, room_id, action.seq))

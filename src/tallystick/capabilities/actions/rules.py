@@ -1,0 +1,200 @@
+"""Pure decisions about actions: who may ask whom, what is delivered next, which results count, when replies end.
+
+Nothing here looks at a clock: an action moves only because somebody submitted it or answered it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from tallystick.capabilities.actions.contract import ContextFields, ControlAction, MessageAction, ReportResult
+from tallystick.capabilities.actions.errors import (
+    ActionFinished,
+    AlreadyReplied,
+    AmbiguousAgent,
+    ConversationExhausted,
+    DuplicateActionId,
+    DuplicateResult,
+    NotAsked,
+    NotConversationOwner,
+    NotDelivered,
+    NotTarget,
+    QueueFull,
+    ReplyChain,
+    SelfTarget,
+    UnknownAgent,
+)
+from tallystick.capabilities.actions.model import (
+    Action,
+    ActionType,
+    Command,
+    Conversation,
+    Heads,
+    Lane,
+    MessageKind,
+    Status,
+)
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.model import Member
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.errors import InvalidField
+
+EXCHANGE_LIMIT = 256
+"""So many questions of a conversation may be answered before it ends: two agents that feed on each other stop."""
+QUEUE_LIMIT = 1000
+"""So many actions may wait in one lane of a target."""
+
+
+def speaker(members: Sequence[Member], me: Caller) -> tuple[str, str]:
+    """Whom a submission is ascribed to and the scope it speaks from; refused unless it is a member, user or service."""
+    name = agent_rules.principal(me.agent_id)
+    if name in {"user", "system"} or name.startswith("svc:"):
+        return name, ""
+    return name, agent_rules.membership(members, me).scope_key
+
+
+def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
+    """The order of a group is said twice, by place and by index, and the two must agree."""
+    for earlier, later in itertools.pairwise(actions):
+        if later.action_index <= earlier.action_index:
+            raise InvalidField("action_index must rise from one action to the next.", field="actions.action_index")
+    seen = set[str]()
+    for each in actions:
+        if each.action_id in seen:
+            raise DuplicateActionId(f"'{each.action_id}' stands twice in this group.", action_id=each.action_id)
+        seen.add(each.action_id)
+        if isinstance(each, MessageAction) and not each.text.strip():
+            raise InvalidField("text must be non-empty.", field="actions.text")
+        if isinstance(each, ControlAction) and each.args is not None and each.command is not Command.REVIEW:
+            raise InvalidField(f"args belong to review, not to {each.command}.", field="actions.args")
+
+
+def target(members: Sequence[Member], dst: str, src: str) -> str:
+    """The agent that is meant, by id or by name."""
+    named = [member.agent_id for member in members if member.agent_id == dst]
+    named = named or [member.agent_id for member in members if member.name == dst]
+    if len(named) > 1:
+        raise AmbiguousAgent(f"{len(named)} agents of this room are called '{dst}'.", dst=dst, candidates=named)
+    if not named or agent_rules.person(named[0]):
+        known = [member.agent_id for member in members if not agent_rules.person(member.agent_id)]
+        raise UnknownAgent(f"'{dst}' is no agent of this room.", dst=dst, known=known)
+    if named[0] == src:
+        raise SelfTarget(f"You are '{src}'.", dst=dst)
+    return named[0]
+
+
+def conversation(known: Conversation | None, asked: ContextFields, src: str, default_id: str) -> Conversation:
+    """The conversation that a follow-up belongs to: an existing one of the sender's, or a new one that it opens."""
+    owner = known.owner_id if known else asked.owner_id or src
+    context_id = asked.context_id or default_id
+    if src != owner or (asked.owner_id is not None and asked.owner_id != owner):
+        raise NotConversationOwner(
+            f"The conversation '{context_id}' belongs to '{owner}'.", context_id=context_id, owner_id=owner
+        )
+    if known and known.exchanges >= EXCHANGE_LIMIT:
+        raise ConversationExhausted(
+            f"'{context_id}' has had {known.exchanges} exchanges.", context_id=context_id, limit=EXCHANGE_LIMIT
+        )
+    return known or Conversation(context_id=context_id, owner_id=owner)
+
+
+def replies(actions: Sequence[MessageAction | ControlAction]) -> bool:
+    """Whether a group answers others; a group that partly does would belong to two conversations."""
+    found = [isinstance(each, MessageAction) and each.kind is MessageKind.REPLY for each in actions]
+    if any(found) and not all(found):
+        raise InvalidField("A group holds replies or follow-ups, not both.", field="actions.kind")
+    return all(found)
+
+
+def answered_by(reply: MessageAction | ControlAction) -> str:
+    found = reply.reply_to_action_id if isinstance(reply, MessageAction) else None
+    if found is None:
+        raise InvalidField("A reply names what it answers in reply_to_action_id.", field="actions.reply_to_action_id")
+    return found
+
+
+def answering(found: Conversation | None, asked: ContextFields) -> Conversation:
+    """The conversation that a reply belongs to; its owner is not the sender's to choose."""
+    if found is None or asked.owner_id not in {None, found.owner_id}:
+        owner = found.owner_id if found else None
+        raise NotConversationOwner(f"That conversation belongs to '{owner}'.", owner_id=owner)
+    return found
+
+
+def check_follow_up(earlier: Action, talk: Conversation) -> None:
+    if earlier.context_id != talk.context_id:
+        raise InvalidField(
+            f"'{earlier.action_id}' belongs to another conversation.", field="actions.reply_to_action_id"
+        )
+
+
+def check_reply(asked: Action, src: str, *, context_id: str | None, dst: str | None) -> None:
+    """A reply answers, once, a user message that was delivered to the one who replies, and goes to who asked."""
+    if asked.type is ActionType.MESSAGE and asked.kind is MessageKind.REPLY:
+        raise ReplyChain(f"'{asked.action_id}' is a reply itself.", action_id=asked.action_id)
+    if asked.type is not ActionType.MESSAGE or asked.dst != src:
+        raise NotAsked(f"'{asked.action_id}' asked nothing of '{src}'.", action_id=asked.action_id)
+    if dst is not None and dst != asked.src:
+        raise NotAsked(f"'{asked.action_id}' was asked by '{asked.src}'.", action_id=asked.action_id, dst=asked.src)
+    if context_id is not None and context_id != asked.context_id:
+        raise InvalidField(f"'{asked.action_id}' belongs to another conversation.", field="context.context_id")
+    if asked.replied:
+        raise AlreadyReplied(f"'{asked.action_id}' has its reply.", action_id=asked.action_id)
+
+
+def lane(command: Command | None) -> Lane:
+    return Lane.INTERRUPT if command is Command.INTERRUPT else Lane.ORDINARY
+
+
+def check_queue(dst: str, waiting: int, more: int) -> None:
+    if waiting + more > QUEUE_LIMIT:
+        raise QueueFull(f"{waiting} actions wait for '{dst}'; at most {QUEUE_LIMIT} may.", dst=dst, limit=QUEUE_LIMIT)
+
+
+def deliverable(heads: Heads) -> Action | None:
+    """The one action that may be handed to a target now: an open interrupt comes first and holds up the rest."""
+    first = heads.interrupt or heads.ordinary
+    return first if first and not first.answered else None
+
+
+def releases(type: ActionType, status: Status) -> bool:
+    """Whether the next action may follow one with this status: at once after an accepted message, else at its end."""
+    return status.terminal or (type is ActionType.MESSAGE and status is Status.ACCEPTED)
+
+
+def check_result(action: Action, heads: Heads, me: str, ask: ReportResult) -> None:
+    """A result comes from the target, about what was delivered to it, and changes something."""
+    if me != action.dst:
+        raise NotTarget(f"'{action.action_id}' was sent to '{action.dst}', not to '{me}'.", dst=action.dst)
+    for name in ("group_id", "action_index"):
+        said, known = getattr(ask, name), getattr(action, name)
+        if said is not None and said != known:
+            raise InvalidField(f"'{action.action_id}' has {name} {known}, not {said}.", field=name)
+    said = {"action_id": action.action_id, "status": action.status.value if action.status else None}
+    if action.finished:
+        raise ActionFinished(f"'{action.action_id}' is finished: {action.status}.", details=said)
+    if action.status is ask.status:
+        raise DuplicateResult(f"'{action.action_id}' is {action.status} already.", details=said)
+    head = heads.of(action.lane)
+    if not action.answered and (head is None or head.action_id != action.action_id):
+        before = head.action_id if head else None
+        raise NotDelivered(f"'{action.action_id}' comes after '{before}'.", details={**said, "next": before})
+
+
+def new_context(data: Mapping[str, object] | None) -> str | None:
+    """The conversation that a finished `new` has opened, if it says so."""
+    for name in ("new_context_id", "new_task_id"):
+        value = (data or {}).get(name)
+        if value is not None and not (isinstance(value, str) and 0 < len(value) <= 200 and "\0" not in value):
+            raise InvalidField(f"data.{name} is a text of 1 to 200 characters.", field=f"data.{name}")
+    found = (data or {}).get("new_context_id")
+    return found if isinstance(found, str) else None
+
+
+def check_new_context(taken: Conversation | None, former: Conversation | None) -> None:
+    """A conversation that replaces another keeps its owner, and so cannot be somebody else's."""
+    if taken and former and taken.owner_id != former.owner_id:
+        raise NotConversationOwner(
+            f"The conversation '{taken.context_id}' belongs to '{taken.owner_id}'.", context_id=taken.context_id
+        )

@@ -1,0 +1,202 @@
+"""Inputs and results of `reservations.*`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tallystick.capabilities.agents.model import Liveness
+from tallystick.capabilities.reservations.model import Ending, Held, Mode, State, Verdict
+from tallystick.capabilities.reservations.overlap import LONGEST, Overlap
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
+
+PATHS_LIMIT = 1000
+
+ReservedPath = Annotated[
+    Text, Field(max_length=LONGEST, description="A file or folder, absolute or from the room's root; src/* is src.")
+]
+Minutes = Annotated[int, Field(ge=5, le=1440, description="How long to keep it, in minutes.")]
+TaskId = Annotated[Text | None, Field(min_length=1, max_length=200, description="The task it is for.")]
+ReservationId = Annotated[Text | None, Field(max_length=200, description="Which one; or give its path.")]
+OwnPath = Annotated[Text | None, Field(max_length=LONGEST, description="The path you reserved; or reservation_id.")]
+Fence = Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Refuse unless it is still this very grant.")]
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+class Reserve(Ask):
+    room_id: RoomId
+    path: ReservedPath
+    mode: Annotated[Mode, Field(strict=False, description="exclusive, or shared with others who know of it.")] = (
+        Mode.EXCLUSIVE
+    )
+    ttl_minutes: Minutes = 120
+    takeover_stale: Annotated[bool, Field(description="Take the place of holders that are stale or evicted.")] = False
+    task_id: TaskId = None
+
+
+class HolderView(Answer):
+    """A reservation of somebody else that overlaps yours."""
+
+    reservation_id: str
+    path: str
+    held_by: str
+    name: str
+    mode: Mode
+    until: Moment
+    overlap: Overlap
+    liveness: Liveness
+
+    @classmethod
+    def of(cls, held: Held) -> HolderView:
+        return cls(
+            reservation_id=held.reservation.reservation_id,
+            path=held.reservation.spot.path,
+            held_by=held.agent_id,
+            name=held.name,
+            mode=held.reservation.mode,
+            until=held.reservation.until,
+            overlap=held.overlap,
+            liveness=held.liveness,
+        )
+
+
+class ReservationView(Answer):
+    reservation_id: str
+    room_id: str
+    path: str
+    agent_id: str
+    name: str
+    liveness: Liveness
+    mode: Mode
+    task_id: str | None
+    fence: int
+    """Rises with every grant in the room; whoever keeps state elsewhere can tell an old holder by it."""
+    granted_at: Moment
+    until: Moment
+    state: State
+    ended_at: Moment | None
+    ended_by: str | None
+    ending: Ending | None
+
+    @classmethod
+    def of(cls, room_id: str, held: Held, *, now: Instant) -> ReservationView:
+        found = held.reservation
+        return cls(
+            reservation_id=found.reservation_id,
+            room_id=room_id,
+            path=found.spot.path,
+            agent_id=found.agent_id,
+            name=held.name,
+            liveness=held.liveness,
+            mode=found.mode,
+            task_id=found.task_id,
+            fence=found.fence,
+            granted_at=found.granted_at,
+            until=found.until,
+            state=found.state_at(now),
+            ended_at=found.ended_at,
+            ended_by=found.ended_by,
+            ending=found.ending,
+        )
+
+
+class Reserved(Answer):
+    status: Literal["granted", "refreshed"]
+    room_id: str
+    reservation: ReservationView
+    took_over: list[HolderView]
+    """Whose reservations were archived to make room for this one."""
+    overlaps: list[HolderView]
+    """Whose reservations this one shares the path with."""
+
+
+class Renew(Ask):
+    room_id: RoomId
+    reservation_id: ReservationId = None
+    path: OwnPath = None
+    fence: Fence = None
+    ttl_minutes: Minutes = 120
+
+
+class Renewed(Answer):
+    room_id: str
+    reservation: ReservationView
+
+
+class Release(Ask):
+    room_id: RoomId
+    reservation_id: ReservationId = None
+    path: OwnPath = None
+    fence: Fence = None
+
+
+class Released(Answer):
+    status: Literal["released"] = "released"
+    room_id: str
+    reservation_id: str
+    path: str
+
+
+class CheckPaths(Ask):
+    room_id: Annotated[Text | None, Field(max_length=200, description="The room; or give a path in it.")] = None
+    path: Annotated[
+        str | None, Field(max_length=LONGEST, description="An absolute path in the workspace, instead of room_id.")
+    ] = None
+    paths: Annotated[
+        list[Annotated[Text, Field(max_length=LONGEST)]],
+        Field(max_length=PATHS_LIMIT, description="What you are about to change, absolute or from the room's root."),
+    ]
+
+
+class PathVerdict(Answer):
+    """`taken` means: leave it alone. The holder's fields are there when somebody else is concerned."""
+
+    path: str
+    verdict: Verdict
+    reservation_id: Annotated[str | None, Field(exclude_if=_absent)] = None
+    held_by: Annotated[str | None, Field(exclude_if=_absent)] = None
+    name: Annotated[str | None, Field(exclude_if=_absent)] = None
+    until: Annotated[Moment | None, Field(exclude_if=_absent)] = None
+    overlap: Annotated[Overlap | None, Field(exclude_if=_absent)] = None
+    liveness: Annotated[Liveness | None, Field(exclude_if=_absent)] = None
+
+    @classmethod
+    def of(cls, path: str, verdict: Verdict, held: Held | None) -> PathVerdict:
+        if held is None:
+            return cls(path=path, verdict=verdict)
+        return cls(
+            path=path,
+            verdict=verdict,
+            reservation_id=held.reservation.reservation_id,
+            held_by=held.agent_id,
+            name=held.name,
+            until=held.reservation.until,
+            overlap=held.overlap,
+            liveness=held.liveness,
+        )
+
+
+class Checked(Answer):
+    room_id: str | None
+    """None when the path leads to no room; everything is free then."""
+    agent_id: str
+    paths: list[PathVerdict]
+
+
+class ShowStatus(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text | None, Field(max_length=200, description="Only what this agent holds.")] = None
+    task_id: TaskId = None
+    ended: Annotated[bool, Field(description="Those that are over, newest first, instead of the present ones.")] = False
+    limit: Annotated[int, Field(ge=1, le=1000, description="At most this many.")] = 100
+
+
+class Status(Answer):
+    room_id: str
+    reservations: list[ReservationView]

@@ -1,0 +1,124 @@
+"""A reservation as the ledger has it, and what a decision about a path looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.capabilities.agents.model import Liveness
+from tallystick.capabilities.reservations.overlap import Overlap, Spot
+from tallystick.kernel.clock import Instant
+
+
+class Kind(StrEnum):
+    """The events of this capability."""
+
+    GRANT = "x.tally.reservation.grant"
+    RENEW = "x.tally.reservation.renew"
+    RELEASE = "x.tally.reservation.release"
+    EXPIRE = "x.tally.reservation.expire"
+    INCURSION = "x.tally.protocol.incursion"
+
+
+class Mode(StrEnum):
+    EXCLUSIVE = "exclusive"
+    SHARED = "shared"
+
+
+class State(StrEnum):
+    ACTIVE = "active"
+    RELEASED = "released"
+    EXPIRED = "expired"
+
+
+class Ending(StrEnum):
+    """Why a reservation was archived as expired."""
+
+    TTL = "ttl"
+    TAKEN_OVER = "taken_over"
+
+
+class Verdict(StrEnum):
+    """What a path is to somebody who wants to change it."""
+
+    FREE = "free"
+    MINE = "mine"
+    SHARED = "shared"
+    TAKEN = "taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    reservation_id: str
+    agent_id: str
+    spot: Spot
+    mode: Mode
+    task_id: str | None
+    fence: int
+    """The seq of the event that granted it: a later grant of the same path always has a higher one."""
+    granted_at: Instant
+    until: Instant
+    state: State
+    ended_at: Instant | None
+    ended_by: str | None
+    ending: Ending | None
+
+    @classmethod
+    def of_row(
+        cls,
+        *,
+        reservation_id: str,
+        agent_id: str,
+        path: str,
+        key: str,
+        folds: int,
+        mode: str,
+        task_id: str | None,
+        fence: int,
+        granted_at: Instant,
+        until: Instant,
+        state: str,
+        ended_at: Instant | None,
+        ended_by: str | None,
+        ending: str | None,
+    ) -> Reservation:
+        return cls(
+            reservation_id=reservation_id,
+            agent_id=agent_id,
+            spot=Spot(path=path, key=key, folds=folds == 1),
+            mode=Mode(mode),
+            task_id=task_id,
+            fence=fence,
+            granted_at=granted_at,
+            until=until,
+            state=State(state),
+            ended_at=ended_at,
+            ended_by=ended_by,
+            ending=Ending(ending) if ending else None,
+        )
+
+    def live(self, now: Instant) -> bool:
+        return self.state is State.ACTIVE and now < self.until
+
+    def state_at(self, now: Instant) -> State:
+        """Expired as soon as its time is up, whether or not that has been written down."""
+        return State.EXPIRED if self.state is State.ACTIVE and now >= self.until else self.state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A reservation that overlaps a path, with what is known of its holder."""
+
+    reservation: Reservation
+    name: str
+    liveness: Liveness
+    overlap: Overlap
+
+    @property
+    def agent_id(self) -> str:
+        return self.reservation.agent_id
+
+    @property
+    def rank(self) -> tuple[bool, bool, int]:
+        """The one that says most comes first: an active holder's, the very path, the oldest."""
+        return (self.liveness is not Liveness.ACTIVE, self.overlap is not Overlap.EXACT, self.reservation.fence)

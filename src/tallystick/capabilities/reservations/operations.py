@@ -1,0 +1,241 @@
+"""`reservations.*`: take, keep and give back paths, and ask whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.reservations import placing, queries, rules
+from tallystick.capabilities.reservations.contract import (
+    Checked,
+    CheckPaths,
+    HolderView,
+    PathVerdict,
+    Release,
+    Released,
+    Renew,
+    Renewed,
+    ReservationView,
+    Reserve,
+    Reserved,
+    ShowStatus,
+    Status,
+)
+from tallystick.capabilities.reservations.model import Ending, Held, Reservation, Verdict
+from tallystick.capabilities.reservations.overlap import Overlap, Spot
+from tallystick.capabilities.reservations.placing import Ground
+from tallystick.capabilities.reservations.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.workspace import Workspace, resolve
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.errors import InvalidField, Refused
+from tallystick.kernel.operation import Declined, operation
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+SYSTEM = "system"
+
+
+def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
+    tx.head(ask.room_id)
+    member = agents.member(tx, ask.room_id, me.agent_id)
+    return placing.ground(tx, ask.room_id, member.scope_key if member else "")
+
+
+def _spot(ask: Reserve, at: Ground) -> Spot:
+    return placing.reserved(ask.path, at)
+
+
+@operation(
+    "reservations.reserve",
+    writes=True,
+    survey=_survey,
+    prepare=_spot,
+    examples=({"room_id": "ROOM", "path": "src/parser.py"}, {"room_id": "ROOM", "path": "docs/*", "mode": "shared"}),
+)
+def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined:
+    """Reserve a file or a folder before you edit it, so that nobody else does meanwhile; again, to keep it longer.
+
+    Refused while another active agent has reserved it or anything that overlaps it; the attempt is recorded, so that
+    both sides see it. A shared reservation is always granted and recorded. With takeover_stale you take the place of
+    holders who have fallen silent; look at what they left uncommitted first.
+    """
+    room_id = rooms.open_room(tx, ask.room_id).room_id
+    member = agent_rules.membership(agents.members(tx, room_id), me)
+    _sweep(tx, room_id)
+    held = queries.overlapping(tx, room_id, spot)
+    found = rules.decide(held, me.agent_id, spot, mode=ask.mode, takeover_stale=ask.takeover_stale, now=tx.now)
+    known = queries.recorded(tx, room_id, me.agent_id, spot, found.incursions) if found.incursions else ()
+    granted = found.refusal is None
+    tx.append(
+        room_id,
+        SYSTEM,
+        rules.incursions(found.incursions, known, me.agent_id, spot, granted=granted, task_id=ask.task_id),
+    )
+    if found.refusal:
+        return Declined(found.refusal)
+    for lost in found.takes:
+        _archive(tx, room_id, lost.reservation, Ending.TAKEN_OVER, by=me.agent_id, of=lost)
+    mine = next((each.reservation for each in held if _is_same(each, me)), None)
+    until = tx.now + ask.ttl_minutes * rules.MINUTE
+    draft = (
+        rules.renewal(mine, until=until, scope_key=member.scope_key, spot=spot, mode=ask.mode, task_id=ask.task_id)
+        if mine
+        else rules.grant(
+            tx.new_id(), me.agent_id, spot, mode=ask.mode, task_id=ask.task_id, until=until, scope_key=member.scope_key
+        )
+    )
+    tx.append(room_id, me.agent_id, [draft])
+    return Reserved(
+        status="refreshed" if mine else "granted",
+        room_id=room_id,
+        reservation=_view(tx, room_id, str(draft.data["reservation_id"])),
+        took_over=[HolderView.of(each) for each in found.takes],
+        overlaps=[HolderView.of(each) for each in found.shares],
+    )
+
+
+def _is_same(held: Held, me: Caller) -> bool:
+    return held.agent_id == me.agent_id and held.overlap is Overlap.EXACT
+
+
+def _view(tx: Tx, room_id: str, reservation_id: str) -> ReservationView:
+    found = queries.by_id(tx, room_id, reservation_id)
+    (held,) = queries.with_holders(tx, room_id, [found] if found else [])
+    return ReservationView.of(room_id, held, now=tx.now)
+
+
+def _sweep(tx: Tx, room_id: str) -> None:
+    """Write down what has run out; so much of it as one call should carry."""
+    for lost in queries.lapsed(tx, room_id):
+        _archive(tx, room_id, lost, Ending.TTL)
+
+
+def _archive(
+    tx: Tx, room_id: str, lost: Reservation, ending: Ending, *, by: str = SYSTEM, of: Held | None = None
+) -> None:
+    draft = rules.expiry(lost, ending, by=by if of else None, liveness=of.liveness if of else None)
+    tx.append(room_id, by, [draft])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """The reservation that a renewal or release is about, as its caller named it."""
+
+    what: str
+    spot: Spot | None
+
+
+def _named(ask: Renew | Release, at: Ground) -> _Named:
+    if (ask.path is None) == (ask.reservation_id is None):
+        raise InvalidField("Give either reservation_id or path.", field="reservation_id")
+    spot = placing.reserved(ask.path, at) if ask.path is not None else None
+    return _Named(what=spot.path if spot else ask.reservation_id or "", spot=spot)
+
+
+def _mine(tx: Tx, me: Caller, ask: Renew | Release, named: _Named) -> Reservation:
+    found = (
+        queries.newest_of(tx, ask.room_id, me.agent_id, named.spot)
+        if named.spot
+        else queries.by_id(tx, ask.room_id, named.what)
+    )
+    spot = named.spot or (found.spot if found else None)
+    held = queries.overlapping(tx, ask.room_id, spot) if spot else []
+    return rules.check_mine(found, me.agent_id, held, what=named.what, fence=ask.fence, now=tx.now)
+
+
+@operation(
+    "reservations.renew",
+    writes=True,
+    survey=_survey,
+    prepare=_named,
+    examples=({"room_id": "ROOM", "path": "src/parser.py", "ttl_minutes": 60},),
+)
+def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
+    """Keep a reservation of yours for longer. Refused when you have lost it: the refusal says who has the path now."""
+    rooms.open_room(tx, ask.room_id)
+    _sweep(tx, ask.room_id)
+    try:
+        mine = _mine(tx, me, ask, named)
+    except Refused as refusal:
+        return Declined(refusal)
+    until = tx.now + ask.ttl_minutes * rules.MINUTE
+    draft = rules.renewal(mine, until=until, scope_key="", mode=mine.mode, task_id=mine.task_id)
+    tx.append(ask.room_id, me.agent_id, [draft])
+    return Renewed(room_id=ask.room_id, reservation=_view(tx, ask.room_id, mine.reservation_id))
+
+
+@operation(
+    "reservations.release",
+    writes=True,
+    survey=_survey,
+    prepare=_named,
+    examples=({"room_id": "ROOM", "path": "src/parser.py"},),
+)
+def release(tx: Tx, me: Caller, ask: Release, named: _Named) -> Released | Declined:
+    """Give a path back that you reserved. Refused when it is not, or no longer, yours."""
+    rooms.open_room(tx, ask.room_id)
+    _sweep(tx, ask.room_id)
+    try:
+        mine = _mine(tx, me, ask, named)
+    except Refused as refusal:
+        return Declined(refusal)
+    tx.append(ask.room_id, me.agent_id, [rules.release(mine, scope_key="")])
+    return Released(room_id=ask.room_id, reservation_id=mine.reservation_id, path=mine.spot.path)
+
+
+def _workspace(ask: CheckPaths) -> Workspace | None:
+    if (ask.path is None) == (ask.room_id is None):
+        raise InvalidField("Give either room_id or path.", field="path")
+    return resolve(ask.path) if ask.path is not None else None
+
+
+@operation(
+    "reservations.check",
+    prepare=_workspace,
+    examples=({"room_id": "ROOM", "paths": ["src/parser.py"]}, {"path": "/repo", "paths": ["/repo/src/parser.py"]}),
+)
+def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> Checked:
+    """Say of each path whether you may change it: free, mine, shared with others, or taken by somebody else.
+
+    Give a room or a path in its workspace; looking creates nothing. What lies outside the room is free.
+    """
+    above = rooms.at_roots(tx, workspace.chain) if workspace else []
+    room_id = ask.room_id or (above[0].room_id if above else None)
+    if room_id is None:
+        free = [PathVerdict(path=path, verdict=Verdict.FREE) for path in ask.paths]
+        return Checked(room_id=None, agent_id=me.agent_id, paths=free)
+    tx.head(room_id)
+    member = agents.member(tx, room_id, me.agent_id)
+    at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
+    paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
+    return Checked(room_id=room_id, agent_id=me.agent_id, paths=paths)
+
+
+def _verdict(tx: Tx, room_id: str, me: str, path: str, at: Ground) -> PathVerdict:
+    spot = placing.touched(path, at)
+    if spot is None:
+        return PathVerdict(path=path, verdict=Verdict.FREE)
+    return PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, spot), me, spot, now=tx.now))
+
+
+@operation("reservations.status", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "ended": True}))
+def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
+    """List who has reserved what in a room, until when, and whether each holder is alive; or what is over."""
+    rooms.room(tx, ask.room_id)
+    found = queries.listed(
+        tx, ask.room_id, agent_id=ask.agent_id, task_id=ask.task_id, ended=ask.ended, limit=ask.limit
+    )
+    held = queries.with_holders(tx, ask.room_id, found)
+    views = [ReservationView.of(ask.room_id, each, now=tx.now) for each in held]
+    return Status(room_id=ask.room_id, reservations=views)
+
+
+CAPABILITY = Capability(
+    name="reservations",
+    package="tallystick.capabilities.reservations",
+    operations=(reserve, renew, release, check, status),
+    projections=PROJECTIONS,
+    tables=TABLES,
+)

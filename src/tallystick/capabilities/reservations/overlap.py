@@ -1,0 +1,128 @@
+"""Scopes as text: what a path is called inside its room, and how two of them overlap. Nothing here looks at a disk.
+
+A scope is a file or a folder with everything below it; `src/*` is the folder `src`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.capabilities.reservations.errors import GlobNotSupported, PathOutside
+from tallystick.kernel.errors import InvalidField, TooLarge
+
+LONGEST = 4096
+
+_WINDOWS_ROOT = re.compile(r"[A-Za-z]:(/|$)")
+
+
+class Overlap(StrEnum):
+    EXACT = "exact"
+    PARTIAL = "partial"
+    DISJOINT = "disjoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A path in a room. `key` is relative to the room's root and empty for the root itself."""
+
+    path: str
+    """As it is shown: the key, with `/*` where it was written so."""
+    key: str
+    folds: bool = False
+    """Its file system takes names that differ only in case for the same."""
+
+    @property
+    def folded(self) -> str:
+        return fold(self.key)
+
+
+def fold(key: str) -> str:
+    """One spelling for all that some file system takes for the same name."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", key).casefold())
+
+
+def classify(one: Spot, other: Spot) -> Overlap:
+    """How two scopes of one room overlap. Case counts only where neither file system ignores it."""
+    a, b = (one.folded, other.folded) if one.folds or other.folds else (one.key, other.key)
+    if a == b:
+        return Overlap.EXACT
+    return Overlap.PARTIAL if _inside(a, b) or _inside(b, a) else Overlap.DISJOINT
+
+
+def covers(outer: Spot, inner: Spot) -> bool:
+    """Whether the whole of `inner` lies in `outer`."""
+    a, b = (outer.folded, inner.folded) if outer.folds or inner.folds else (outer.key, inner.key)
+    return a == b or _inside(b, a)
+
+
+def _inside(key: str, folder: str) -> bool:
+    return not folder or key.startswith(folder + "/")
+
+
+def ancestors(folded: str) -> Sequence[str]:
+    """A folded key and the keys of all folders above it, the room's root included."""
+    parts = folded.split("/") if folded else []
+    return ["", *("/".join(parts[: count + 1]) for count in range(len(parts)))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A path as somebody wrote it: separators made one, a wildcard at the end taken off."""
+
+    text: str
+    wildcard: bool
+
+    @property
+    def unusual(self) -> list[str]:
+        """Beginnings that look like a glob and may as well be a name: `app/[id]`."""
+        parts = self.text.split("/")
+        return ["/".join(parts[: at + 1]) for at, part in enumerate(parts) if set("[]{}") & set(part)]
+
+
+def written(text: str) -> Written:
+    """Read a path for a reservation; of all wildcards only a `*` as the last name is one."""
+    plain = literal(text)
+    wildcard = plain == "*" or plain.endswith("/*")
+    plain = plain[:-1] if wildcard else plain
+    if "*" in plain or "?" in plain:
+        raise GlobNotSupported(f"'{text[:200]}' is a pattern; only '/*' at the very end is understood.", path=text)
+    return Written(text=plain or ".", wildcard=wildcard)
+
+
+def literal(text: str) -> str:
+    """A path as plain text, checked, with forward slashes."""
+    if "\0" in text:
+        raise InvalidField("A path cannot contain a NUL character.", field="path")
+    if not text.strip():
+        raise InvalidField("The path is empty; the room's root is '.'.", field="path")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as wrong:
+        raise InvalidField(f"The path {text[:200]!r} is not valid UTF-8.", field="path") from wrong
+    if size > LONGEST:
+        raise TooLarge(f"The path has {size} bytes; at most {LONGEST} are allowed.", field="path", limit=LONGEST)
+    return text.replace("\\", "/")
+
+
+def relative(text: str) -> str:
+    """The key of a path that is relative to the room's root, by its text alone; refused when it leads out."""
+    key = posixpath.normpath(text)
+    if posixpath.isabs(key) or _WINDOWS_ROOT.match(key) or key == ".." or key.startswith("../") or key[:2] == "~/":
+        raise PathOutside(f"'{text[:200]}' is not inside this room.", path=text)
+    return "" if key == "." else unicodedata.normalize("NFC", key)
+
+
+def spot(key: str, *, wildcard: bool = False, folds: bool = False) -> Spot:
+    shown = (f"{key}/*" if key else "*") if wildcard else key or "."
+    return Spot(path=shown, key=key, folds=folds)
+
+
+def lexical(text: str, *, folds: bool = False) -> Spot:
+    """The scope that a text means where no file system can be asked."""
+    read = written(text)
+    return spot(relative(read.text), wildcard=read.wildcard, folds=folds)

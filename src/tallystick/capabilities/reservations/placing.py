@@ -1,0 +1,96 @@
+"""Where a path lies in a room: links followed on this machine, spelled from the room's root.
+
+All roots of a room are checkouts of one project, so a path has the same name in each. See also `overlap`.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from tallystick.capabilities.reservations import overlap
+from tallystick.capabilities.reservations.errors import GlobNotSupported, PathOutside
+from tallystick.capabilities.reservations.overlap import Spot
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Scope
+from tallystick.capabilities.rooms.workspace import is_insensitive
+from tallystick.kernel import paths
+from tallystick.ledger.tx import Tx
+
+_WINDOWS = os.name == "nt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """The room's roots on this machine, outermost first, and the one that relative paths start from."""
+
+    roots: tuple[str, ...] = ()
+    start: str = ""
+
+
+def ground(tx: Tx, room_id: str, scope_key: str = "") -> Ground:
+    here = [scope for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
+    return _ground(here, scope_key)
+
+
+def _ground(here: Sequence[Scope], scope_key: str) -> Ground:
+    roots = tuple(sorted((scope.root for scope in here), key=lambda root: (len(root), root)))
+    own = next((scope.root for scope in here if scope.scope_key == scope_key), None)
+    return Ground(roots=roots, start=own or (roots[0] if roots else ""))
+
+
+def reserved(text: str, at: Ground) -> Spot:
+    """The scope that somebody asks to reserve; refused when it is no path or pattern of this room."""
+    read = overlap.written(text)
+    if glob := next((part for part in read.unusual if not _exists(part, at)), None):
+        raise GlobNotSupported(f"'{glob[:200]}' looks like a pattern, and nothing of that name exists here.", path=text)
+    key, folds = _place(read.text, at)
+    return overlap.spot(key, wildcard=read.wildcard, folds=folds)
+
+
+def touched(text: str, at: Ground) -> Spot | None:
+    """The very path that somebody is about to change; None when it lies outside the room."""
+    try:
+        key, folds = _place(overlap.literal(text), at)
+    except PathOutside:
+        return None
+    return overlap.spot(key, folds=folds)
+
+
+def _exists(text: str, at: Ground) -> bool:
+    return bool(at.roots) and os.path.lexists(_joined(text, at))
+
+
+def _place(text: str, at: Ground) -> tuple[str, bool]:
+    if not at.roots:
+        return overlap.relative(text), False
+    if not paths.is_absolute(text, windows=_WINDOWS) and text[:2] == "~/":
+        raise PathOutside(f"'{text[:200]}' is not inside this room: `~` is not expanded.", path=text)
+    real = paths.normalised(os.path.realpath(_joined(text, at)), windows=_WINDOWS)
+    for root in at.roots:
+        folds = insensitive(root)
+        if (key := _below(real, root, folds=folds)) is not None:
+            return unicodedata.normalize("NFC", key), folds
+    raise PathOutside(f"'{text[:200]}' is not inside {at.roots[0]}.", path=text, root=at.roots[0])
+
+
+def _joined(text: str, at: Ground) -> str:
+    return str(Path(at.start) / text)
+
+
+def _below(path: str, root: str, *, folds: bool) -> str | None:
+    """The rest of a path below a root; None when it is not there."""
+    names, above = path.split("/"), root.rstrip("/").split("/")
+    start = names[: len(above)]
+    same = [overlap.fold(name) for name in start] == [overlap.fold(name) for name in above] if folds else start == above
+    return "/".join(names[len(above) :]) if same else None
+
+
+@lru_cache(maxsize=64)
+def insensitive(root: str) -> bool:
+    """Whether names below a root that differ only in case are the same file."""
+    return _WINDOWS or is_insensitive(Path(root))

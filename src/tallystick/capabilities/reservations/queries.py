@@ -1,0 +1,89 @@
+"""Reservations, read. What overlaps a path costs its depth and what lies below it, whatever else the room holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.reservations import overlap
+from tallystick.capabilities.reservations.model import Held, Reservation
+from tallystick.capabilities.reservations.overlap import Overlap, Spot
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.capabilities.reservations")
+SWEEP_LIMIT = 50
+_ALL = "\U0010ffff"
+
+
+def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[Held]:
+    """Every active reservation that overlaps a path, the one that says most first; those that have run out too."""
+    keys = msgspec.json.encode(overlap.ancestors(spot.folded)).decode()
+    # '0' is the character after '/', so the range holds what lies below the folder and nothing else.
+    first, beyond = (f"{spot.folded}/", f"{spot.folded}0") if spot.folded else ("\x01", _ALL)
+    found = [
+        *tx.all(SQL["at_or_above"], Reservation.of_row, room_id=room_id, keys=keys),
+        *tx.all(SQL["below"], Reservation.of_row, room_id=room_id, first=first, beyond=beyond),
+    ]
+    return sorted(with_holders(tx, room_id, found, spot), key=lambda held: held.rank)
+
+
+def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot | None = None) -> list[Held]:
+    """Reservations together with what can be said of their holders; those that do not overlap the path are left out."""
+    holders: dict[str, Member | None] = {}
+    result: list[Held] = []
+    for each in found:
+        how = overlap.classify(spot, each.spot) if spot else Overlap.EXACT
+        if how is Overlap.DISJOINT:
+            continue
+        if each.agent_id not in holders:
+            holders[each.agent_id] = agents.member(tx, room_id, each.agent_id)
+        holder = holders[each.agent_id]
+        alive = agent_rules.liveness(holder, now=tx.now, stale_ms=tx.world.stale_ms)
+        name = holder.name if holder else each.agent_id
+        result.append(Held(reservation=each, name=name, liveness=alive, overlap=how))
+    return result
+
+
+def by_id(tx: Tx, room_id: str, reservation_id: str) -> Reservation | None:
+    return tx.one(SQL["by_id"], Reservation.of_row, room_id=room_id, reservation_id=reservation_id)
+
+
+def newest_of(tx: Tx, room_id: str, agent_id: str, spot: Spot) -> Reservation | None:
+    """What an agent holds of exactly this path, or held last."""
+    found = tx.all(SQL["newest_of"], Reservation.of_row, room_id=room_id, folded=spot.folded, agent_id=agent_id)
+    return next((each for each in found if overlap.classify(each.spot, spot) is Overlap.EXACT), None)
+
+
+def lapsed(tx: Tx, room_id: str) -> list[Reservation]:
+    return tx.all(SQL["lapsed"], Reservation.of_row, room_id=room_id, now=tx.now, limit=SWEEP_LIMIT)
+
+
+def listed(
+    tx: Tx, room_id: str, *, agent_id: str | None, task_id: str | None, ended: bool, limit: int
+) -> list[Reservation]:
+    task, whose = task_id or "", agent_id or ""
+    if ended:
+        return tx.all(
+            SQL["ended"], Reservation.of_row, room_id=room_id, now=tx.now, agent_id=whose, task_id=task, limit=limit
+        )
+    if agent_id:
+        return tx.all(
+            SQL["active_of"], Reservation.of_row, room_id=room_id, now=tx.now, agent_id=whose, task_id=task, limit=limit
+        )
+    return tx.all(SQL["active"], Reservation.of_row, room_id=room_id, now=tx.now, task_id=task, limit=limit)
+
+
+def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[Held]) -> set[str]:
+    """Of these reservations, those that this agent has already run into with this path."""
+    ids = msgspec.json.encode([each.reservation.reservation_id for each in held]).decode()
+    rows = tx.all(SQL["recorded"], _id, room_id=room_id, incoming_agent=incoming, incoming_key=spot.folded, ids=ids)
+    return set(rows)
+
+
+def _id(*, reservation_id: str) -> str:
+    return reservation_id

@@ -1,0 +1,213 @@
+"""Pure decisions about reservations: who gets a path, who has to wait, and what has to be written down either way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tallystick.capabilities.agents.model import Liveness
+from tallystick.capabilities.reservations import overlap
+from tallystick.capabilities.reservations.errors import (
+    NotYourReservation,
+    ReservationConflict,
+    ReservationLost,
+    ReservationNotFound,
+    ReservationStale,
+)
+from tallystick.capabilities.reservations.model import Ending, Held, Kind, Mode, Reservation, State, Verdict
+from tallystick.capabilities.reservations.overlap import Spot
+from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import Refused
+
+MINUTE = 60_000
+RECORDED_LIMIT = 50
+"""So many incursions one attempt leaves at most; the answer names all it ran into."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What comes of an attempt to reserve. A refusal still leaves its incursions."""
+
+    refusal: Refused | None = None
+    takes: Sequence[Held] = ()
+    shares: Sequence[Held] = ()
+    incursions: Sequence[Held] = ()
+
+
+def decide(held: Sequence[Held], me: str, spot: Spot, *, mode: Mode, takeover_stale: bool, now: Instant) -> Decision:
+    """Whether the caller gets the path, given all that overlaps it, the most telling first."""
+    others = [each for each in held if each.agent_id != me and each.reservation.live(now)]
+    takes = [each for each in others if takeover_stale and each.liveness is not Liveness.ACTIVE]
+    rest = [each for each in others if each not in takes]
+    if mode is Mode.SHARED:
+        return Decision(takes=takes, shares=rest, incursions=rest)
+    if rest:
+        return Decision(refusal=conflict(rest, spot), incursions=rest)
+    return Decision(takes=takes)
+
+
+def conflict(held: Sequence[Held], spot: Spot) -> Refused:
+    """The refusal that names the most telling holder, and all of them in its details."""
+    first = held[0]
+    what = "it" if first.reservation.spot.key == spot.key else f"{first.reservation.spot.path}, which overlaps it"
+    details = {**_holder(first), "owner": first.agent_id, "conflicts": [_holder(each) for each in held]}
+    if first.liveness is Liveness.ACTIVE:
+        until = to_wire(first.reservation.until)
+        text = f"{spot.path} is not free: {_who(first)} has reserved {what} until {until}."
+        return ReservationConflict(text, details=details)
+    text = f"{spot.path} is not free: {_who(first)}, who is {first.liveness.value}, still has {what} reserved."
+    return ReservationStale(text, details=details)
+
+
+def _who(held: Held) -> str:
+    return held.agent_id if held.name == held.agent_id else f"{held.name} ({held.agent_id})"
+
+
+def _holder(held: Held) -> dict[str, object]:
+    return {
+        "reservation_id": held.reservation.reservation_id,
+        "held_by": held.agent_id,
+        "name": held.name,
+        "path": held.reservation.spot.path,
+        "mode": held.reservation.mode.value,
+        "until": to_wire(held.reservation.until),
+        "overlap": held.overlap.value,
+        "liveness": held.liveness.value,
+    }
+
+
+def grant(
+    reservation_id: str, me: str, spot: Spot, *, mode: Mode, task_id: str | None, until: Instant, scope_key: str
+) -> Draft:
+    data: dict[str, object] = {
+        "reservation_id": reservation_id,
+        "agent_id": me,
+        "path": spot.path,
+        "key": spot.key,
+        "folds": spot.folds,
+        "mode": mode.value,
+        "task_id": task_id,
+        "until": to_wire(until),
+    }
+    return Draft(kind=Kind.GRANT, data=data, scope_key=scope_key)
+
+
+def renewal(
+    mine: Reservation, *, until: Instant, scope_key: str, spot: Spot | None = None, mode: Mode, task_id: str | None
+) -> Draft:
+    data: dict[str, object] = {
+        "reservation_id": mine.reservation_id,
+        "path": (spot or mine.spot).path,
+        "mode": mode.value,
+        "task_id": task_id,
+        "until": to_wire(until),
+    }
+    return Draft(kind=Kind.RENEW, data=data, scope_key=scope_key)
+
+
+def release(mine: Reservation, *, scope_key: str) -> Draft:
+    data: dict[str, object] = {"reservation_id": mine.reservation_id, "path": mine.spot.path}
+    return Draft(kind=Kind.RELEASE, data=data, scope_key=scope_key)
+
+
+def expiry(lost: Reservation, ending: Ending, *, liveness: Liveness | None = None, by: str | None = None) -> Draft:
+    """The event that archives a reservation whose time is up, or whose silent holder was replaced."""
+    data: dict[str, object] = {
+        "reservation_id": lost.reservation_id,
+        "agent_id": lost.agent_id,
+        "path": lost.spot.path,
+        "until": to_wire(lost.until),
+        "ending": ending.value,
+    }
+    if by is not None and liveness is not None:
+        data |= {"taken_by": by, "liveness": liveness.value}
+    return Draft(kind=Kind.EXPIRE, data=data)
+
+
+def incursions(
+    found: Sequence[Held], known: Collection[str], me: str, spot: Spot, *, granted: bool, task_id: str | None
+) -> list[Draft]:
+    """The events that let both sides see an overlap; one that was recorded before is not repeated while it lasts."""
+    new = [each for each in found if each.reservation.reservation_id not in known]
+    return [_incursion(each, me, spot, granted=granted, task_id=task_id) for each in new[:RECORDED_LIMIT]]
+
+
+def _incursion(held: Held, me: str, spot: Spot, *, granted: bool, task_id: str | None) -> Draft:
+    data: dict[str, object] = {
+        "task_id": task_id or held.reservation.task_id,
+        "from_agent": me,
+        "to_agent": held.agent_id,
+        "scope": spot.path,
+        "key": spot.key,
+        "reservation_id": held.reservation.reservation_id,
+        "granted": granted,
+        "payload": {
+            "incursion_kind": held.overlap.value,
+            "owner_agent": held.agent_id,
+            "incoming_agent": me,
+            "owner_liveness": held.liveness.value,
+            "resolution_hint": _hint(held, me, granted=granted),
+        },
+    }
+    return Draft(kind=Kind.INCURSION, data=data)
+
+
+def _hint(held: Held, me: str, *, granted: bool) -> str:
+    path, until = held.reservation.spot.path, to_wire(held.reservation.until)
+    if granted:
+        return f"{me} and {held.agent_id} share {path}: agree who edits what before either commits."
+    if held.liveness is Liveness.ACTIVE:
+        return f"{me} waits until {held.agent_id} releases {path} (at the latest {until}), or works elsewhere."
+    return f"{held.agent_id} is {held.liveness.value}: {me} may take {path} over with takeover_stale."
+
+
+def check_mine(
+    found: Reservation | None, me: str, held: Sequence[Held], *, what: str, fence: int | None, now: Instant
+) -> Reservation:
+    """The caller's own live reservation; otherwise a refusal that says what became of it and who has the path now."""
+    others = [each for each in held if each.agent_id != me and each.reservation.live(now)]
+    if found is None:
+        if others:
+            raise NotYourReservation(f"{what} is reserved by {_who(others[0])}.", details=_now_held(others))
+        raise ReservationNotFound(f"Nothing called {what[:200]} is reserved in this room.", reservation=what)
+    if found.agent_id != me:
+        text = f"{found.spot.path} was reserved by {found.agent_id}, and you are {me}."
+        raise NotYourReservation(text, details={"held_by": found.agent_id, "state": found.state_at(now).value})
+    if not found.live(now):
+        text = f"You lost {found.spot.path}: {_fate(found, now)}. {_present(others)}"
+        raise ReservationLost(text, details={"state": found.state_at(now).value, **_now_held(others)})
+    if fence is not None and fence != found.fence:
+        text = f"You hold {found.spot.path} under fence {found.fence}, not {fence}: that grant is over."
+        raise ReservationLost(text, details={"fence": found.fence, **_now_held(others)})
+    return found
+
+
+def _fate(found: Reservation, now: Instant) -> str:
+    if found.ending is Ending.TAKEN_OVER:
+        return f"{found.ended_by} took it over at {to_wire(found.ended_at or now)}"
+    if found.state is State.RELEASED:
+        return f"it was released at {to_wire(found.ended_at or now)}"
+    return f"it ran out at {to_wire(found.until)}"
+
+
+def _present(others: Sequence[Held]) -> str:
+    return f"{_who(others[0])} has it now." if others else "Nobody has it now."
+
+
+def _now_held(others: Sequence[Held]) -> dict[str, object]:
+    return _holder(others[0]) if others else {"held_by": None}
+
+
+def verdict(held: Sequence[Held], me: str, spot: Spot, *, now: Instant) -> tuple[Verdict, Held | None]:
+    """What a path is to the caller, and the reservation that says so."""
+    live = [each for each in held if each.reservation.live(now)]
+    mine = [each for each in live if each.agent_id == me and overlap.covers(each.reservation.spot, spot)]
+    others = [each for each in live if each.agent_id != me]
+    own = next((each for each in mine if each.reservation.mode is Mode.EXCLUSIVE), mine[0] if mine else None)
+    if not others:
+        return (Verdict.MINE, own) if own else (Verdict.FREE, None)
+    if own:
+        return (Verdict.MINE, own) if own.reservation.mode is Mode.EXCLUSIVE else (Verdict.SHARED, others[0])
+    taken = next((each for each in others if each.reservation.mode is Mode.EXCLUSIVE), None)
+    return (Verdict.TAKEN, taken) if taken else (Verdict.SHARED, others[0])
