@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-from tallystick.harnesses import patches, written
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +41,12 @@ def targets(tool: str, given: Mapping[str, object], folder: str, look: Look, var
     if field := FILE_TOOLS.get(tool):
         found = [path] if (path := _text(given.get(field))) else []
     elif fields := PATCH_TOOLS.get(tool):
+        from tallystick.harnesses import patches
+
         found = patches.files(_first(given, fields))
     elif fields := SHELL_TOOLS.get(tool):
+        from tallystick.harnesses import written
+
         folder = os.path.join(folder, _first(given, _FOLDERS))  # noqa: PTH118 - pathlib would double the start
         found = written.by(_first(given, fields), folder, look, variables)
     return list(dict.fromkeys(absolute(path, folder) for path in found))
@@ -60,6 +62,8 @@ def _first(given: Mapping[str, object], fields: tuple[str, ...]) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, list):
-        # `["bash", "-lc", "…"]`, as a program's arguments; the shell's own words need no second reading.
+        from tallystick.harnesses import written
+
+        # `["bash", "-lc", "…"]`, as a program's arguments.
         return written.joined([str(each) for each in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
     return value if isinstance(value, str) else ""

@@ -44,6 +44,7 @@ SETUP = {
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
 ELSEWHERE = {
+    "hook": ("tallystick.surfaces.hook.main:main", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
     "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
