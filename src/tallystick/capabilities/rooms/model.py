@@ -39,6 +39,7 @@ class Policy:
     wait_for_turn_max_wait_ms: int = 30_000
     wait_for_turn_poll_ms: int = 250
     presence_ttl_ms: int = 240 * MINUTE
+    ack_overdue_ms: int = 30 * MINUTE
 
     @classmethod
     def read(cls, text: str) -> Policy:

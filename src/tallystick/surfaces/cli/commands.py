@@ -22,6 +22,7 @@ EVERYDAY = {
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
     "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
     "events": (HERE + "events:events", "Read or follow what happened in the room."),
+    "open": (HERE + "jobs:open_", "Open anything by its id or ref."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
@@ -50,6 +51,7 @@ ELSEWHERE = {
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
+    "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from starlette.routing import Route, Router
+from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.hub import registry
@@ -22,6 +22,7 @@ from tallystick.surfaces.http.mcp_mount import Mcp
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.stream import Stream
 from tallystick.surfaces.http.uploads import Get, Put
+from tallystick.surfaces.http.web_mount import Web
 
 
 class Switch:
@@ -40,11 +41,13 @@ class App:
     desk: Desk
     keyring: Keyring
     mcp: Mcp
+    web: Web
 
     def dismiss(self) -> None:
         """The end is near: let go of whoever would stay for ever."""
         self.desk.serving.dismiss()
         self.mcp.dismiss()
+        self.web.dismiss()
 
 
 def build(
@@ -67,6 +70,7 @@ def build(
         connections=connections,
     )
     mcp = Mcp(serving, limits)
+    web = Web(serving, keyring, limits, allowances)
     calls = Calls(serving, keyring, limits, allowances)
     switch = Switch(
         exact={
@@ -79,12 +83,20 @@ def build(
             "/metrics": Page(desk.measures),
             "/login": Page(desk.login),
             "/mcp": mcp,
+            "/": web,
+            "/live": web,
         },
         others=Router(
-            routes=[Route("/v1/blobs/{sha256}", Get(serving)), Route("/v1/{operation}", calls)],
+            routes=[
+                Route("/v1/blobs/{sha256}", Get(serving)),
+                Route("/v1/{operation}", calls),
+                Mount("/rooms", web),
+                Mount("/static", web),
+                Mount("/act", web),
+            ],
             default=Page(desk.nowhere),
             redirect_slashes=False,
         ),
     )
-    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log)
-    return App(front=front, desk=desk, keyring=keyring, mcp=mcp)
+    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=web.refuse)
+    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, web=web)
