@@ -22,6 +22,7 @@ EVERYDAY = {
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
     "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
     "events": (HERE + "events:events", "Read or follow what happened in the room."),
+    "radar": (HERE + "jobs:radar", "Show which jobs need you and who is working."),
     "open": (HERE + "jobs:open_", "Open anything by its id or ref."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
