@@ -1,4 +1,4 @@
-"""Many runners, random kills, pauses past the lease and hub restarts: every job ends once, nothing is forged or lost."""
+"""Many runners, random kills, pauses past the lease and hub restarts: every job ends once, nothing forged or lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check(shift: Shift, jobs: list[str], rough: Upheaval) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_every_job_ends_once_while_runners_die_and_stand_still_and_the_hub_restarts(any_shift: Shift) -> None:
-    jobs = [any_shift.create(title=f"field {number}") for number in range(24)]
+    jobs = [any_shift.create(title=f"field {number}") for number in range(16)]
     rough = Upheaval(any_shift, seed=7, longest_slice_s=0.6)
 
     rough.run(runners=3, every_s=0.4, deadline_s=200)
