@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tallystick.bus.dispatcher import Bus
 from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
@@ -40,15 +41,18 @@ class App:
     desk: Desk
     keyring: Keyring
     mcp: Mcp
+    bus: Bus
 
     def dismiss(self) -> None:
         """The end is near: let go of whoever would stay for ever."""
         self.desk.serving.dismiss()
+        self.bus.dismiss()
         self.mcp.dismiss()
 
 
 def build(
     serving: Serving,
+    bus: Bus,
     *,
     address: Address,
     limits: Limits,
@@ -87,4 +91,4 @@ def build(
         ),
     )
     front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log)
-    return App(front=front, desk=desk, keyring=keyring, mcp=mcp)
+    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, bus=bus)
