@@ -169,9 +169,7 @@ async def read_history(party: Party, request: Request) -> Said:
 async def stream_events(party: Party, request: Request) -> Said:
     ask = payloads.read(payloads.FollowEvents, request.payload)
     room_id = party.visible(session_of(request))
-    start = ask.since_seq
-    if start is None:
-        start = await party.look_up(lambda hub: errands.head(hub, room_id)) if ask.follow else 0
+    start = await party.start(room_id, ask.since_seq, follow=ask.follow)
     begin = await party.streaming(request.id, room_id, start, records.kinds_of(ask.types), follow=ask.follow)
     return Said(payload={"cursor": start}, session=room_id, then=begin)
 

@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.envelope import Request
 from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.hub import errands
 from tallystick.hub.feed import Follow, Follower
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
@@ -28,6 +29,13 @@ AT_ONCE = 32
 """Streams and waits of one connection."""
 
 log = logging.getLogger("tallystick.bus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    line: bytes
+    error: TallyError | None = None
+    """What was refused, for a transport that shows it in its own way too."""
 
 
 class Outbox(Protocol):
@@ -54,24 +62,20 @@ class Party:
         self._rooms: set[tuple[str, str]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def receive(self, line: bytes) -> bytes:
-        """Answer one line with one line, whatever it says. What begins with the reply begins right after it."""
-        request = self.read(line)
-        return request if isinstance(request, bytes) else await self.answer(request)
-
-    def read(self, line: bytes) -> Request | bytes:
+    def read(self, line: bytes) -> Request | Reply:
         """The request in a line, admitted and counted; or the refusal to send back."""
         try:
             request = envelope.read(line)
         except TallyError as refused:
-            return envelope.refusal(refused, corr=envelope.corr_of(line))
+            return Reply(line=envelope.refusal(refused, corr=envelope.corr_of(line)), error=refused)
         try:
             self._admit(request)
         except TallyError as refused:
             return _refusal(request, refused)
         return request
 
-    async def answer(self, request: Request) -> bytes:
+    async def answer(self, request: Request) -> Reply:
+        """Do what is asked. What begins with the reply, such as a stream, begins right after it."""
         command = commands.COMMANDS.get(request.type, commands.call_operation)
         try:
             said = await command(self, request)
@@ -85,7 +89,7 @@ class Party:
         if said.then:
             # The reply is written by whoever awaits this, before the loop comes to anything else of ours.
             asyncio.get_running_loop().call_soon(said.then)
-        return envelope.write(
+        line = envelope.write(
             request.type,
             dst=request.src,
             session=said.session,
@@ -93,13 +97,13 @@ class Party:
             status="ok",
             payload=said.payload,
         )
+        return Reply(line=line)
 
-    def answer_later(self, request: Request) -> bytes | None:
+    def answer_later(self, request: Request) -> Reply | None:
         """Answer a wait beside whatever else comes; a refusal when too many are open."""
 
         async def later() -> None:
-            line = await self.answer(request)
-            self.push(line)
+            self.push((await self.answer(request)).line)
 
         try:
             self._begin(later())
@@ -120,7 +124,7 @@ class Party:
 
     @property
     def visitor(self) -> Visitor:
-        return cast("Visitor", self._visitor)
+        return self._visitor or self._base
 
     async def call(
         self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
@@ -159,6 +163,12 @@ class Party:
     def push(self, line: bytes) -> None:
         if self._outbox:
             self._outbox.put(line)
+
+    async def start(self, room_id: str, since_seq: int | None, *, follow: bool) -> int:
+        """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
+        if since_seq is not None:
+            return since_seq
+        return await self.look_up(lambda hub: errands.head(hub, room_id)) if follow else 0
 
     async def streaming(
         self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool
@@ -229,8 +239,9 @@ async def _logged(work: Awaitable[None]) -> None:
         log.exception("a stream or wait failed")
 
 
-def _refusal(request: Request, refused: TallyError) -> bytes:
-    return envelope.refusal(refused, type=request.type, corr=request.id, dst=request.src)
+def _refusal(request: Request, refused: TallyError) -> Reply:
+    line = envelope.refusal(refused, type=request.type, corr=request.id, dst=request.src)
+    return Reply(line=line, error=refused)
 
 
 def claimed(visitor: Visitor, src: str) -> Visitor:

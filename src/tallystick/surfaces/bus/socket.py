@@ -20,7 +20,7 @@ from tallystick.bus import commands, envelope
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT
 from tallystick.bus.errors import InvalidEnvelope, PeerTooSlow
-from tallystick.bus.party import Party
+from tallystick.bus.party import Party, Reply
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.bus import peers
 
@@ -157,11 +157,12 @@ async def _next(reader: asyncio.StreamReader, line: Line) -> bytes | None:
 
 async def _answer(party: Party, line: Line, content: bytes) -> None:
     request = party.read(content)
-    if isinstance(request, bytes):
-        line.put(request)
+    if isinstance(request, Reply):
+        reply: Reply | None = request
     elif commands.waits(request.type):
-        if refusal := party.answer_later(request):
-            line.put(refusal)
+        reply = party.answer_later(request)
     else:
-        line.put(await party.answer(request))
-    await line.drained()
+        reply = await party.answer(request)
+    if reply:
+        line.put(reply.line)
+        await line.drained()

@@ -12,6 +12,7 @@ from tallystick.bus.dispatcher import Bus
 from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
+from tallystick.surfaces.http.bus_face import BusFace
 from tallystick.surfaces.http.calls import Calls
 from tallystick.surfaces.http.desk import Desk, Page
 from tallystick.surfaces.http.door import Address, Door
@@ -71,12 +72,15 @@ def build(
         connections=connections,
     )
     mcp = Mcp(serving, limits)
+    face = BusFace(bus, keyring, allowances)
     calls = Calls(serving, keyring, limits, allowances)
     switch = Switch(
         exact={
             **{f"/v1/{name}": calls for name in registry.OPERATIONS},
             "/v1/blobs.put": Put(serving, calls),
             "/v1/events": Stream(serving, keyring, allowances),
+            "/v1/bus": face.post,
+            "/v1/bus/stream": face.stream,
             "/v1/openapi.json": Page(desk.description),
             "/v1/status": Page(desk.status),
             "/healthz": Page(desk.health),

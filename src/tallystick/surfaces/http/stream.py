@@ -24,7 +24,7 @@ from tallystick.surfaces.http.visit import ClientGone, Visit, answer, departure,
 LAST_WORD_SECONDS = 30.0
 """How long a reader that was cut off has to take in the reason before the connection is dropped."""
 
-_HEADERS = [
+HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"x-accel-buffering", b"no"),
 ]
@@ -46,12 +46,12 @@ class Stream:
             await answer(send, result.model_dump_json().encode())
             return
         visit.operation = "events.stream"
-        ask = Follow.of(_resumed(query.read(Follow, rest), visit))
+        ask = Follow.of(resumed(query.read(Follow, rest), visit))
         visit.visitor.may_see(ask.room_id)
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             follower = await self._serving.feeds.follow(ask)
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return
@@ -121,7 +121,7 @@ def _split(text: bytes) -> tuple[bool, bytes]:
     return bool(values & {b"true", b"1", b""}), b"&".join(part for part in parts if part not in flags)
 
 
-def _resumed(given: dict[str, object], visit: Visit) -> dict[str, object]:
+def resumed(given: dict[str, object], visit: Visit) -> dict[str, object]:
     """A browser that connects again by itself names the last event it saw, which beats the address it was given."""
     last = visit.head.get(b"last-event-id")
     if not last:
