@@ -206,6 +206,7 @@ def test_the_facts_behind_a_member_are_stored(scene: Scene) -> None:
         "host_id": "test-host",
         "pid": 1000,
         "process_started_at": "1",
+        "progressed_at": None,
     }
 
 
@@ -222,6 +223,10 @@ def test_a_member_shows_who_it_is(scene: Scene) -> None:
         "session_kind": "mcp_harness",
         "pid": 1000,
         "process": "alive",
+        "liveness": "active",
+        "progressed_at": "2026-09-21T14:13:20.000Z",
+        "holds": [],
+        "stalled": False,
     }
 
 

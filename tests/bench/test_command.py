@@ -10,6 +10,8 @@ from typing import cast
 
 import pytest
 
+from tallystick.bench.catalogue import BENCHES
+
 SHAPE = {"bench", "what", "engine", "ratio", "ours", "baseline", "unit", "against", "budgets", "met", "details"}
 
 
@@ -24,7 +26,8 @@ def figures(text: str) -> list[dict[str, object]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "count"), [("handover", 2), ("append", 1), ("contend", 2), ("size", 13), ("startup", 3)]
+    ("name", "count"),
+    [("handover", 2), ("append", 1), ("contend", 2), ("size", 16), ("sends", 6), ("followers", 2), ("startup", 3)],
 )
 def test_each_bench_gives_its_figures_beside_a_baseline(tmp_path: Path, name: str, count: int) -> None:
     done = bench(name, "--quick", "--json", folder=tmp_path)
@@ -62,4 +65,4 @@ def test_an_unknown_bench_is_refused_with_the_names_there_are(tmp_path: Path) ->
     done = bench("apend", folder=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no bench 'apend'; choose handover, append, contend, size, startup" in done.stderr
+    assert f"there is no bench 'apend'; choose {', '.join(BENCHES)}" in done.stderr

@@ -11,13 +11,13 @@ from tallystick.storage.port import Store
 from tests.scene import HANDOFF, START, Row
 
 ADA = Caller(agent_id="ada", session=SessionKind.NAMED, harness="codex", display_name="Ada")
-HEAD = "195200d5f8b9f1c4b287fc9a6468a23e9edb6c21388057f90011e4b6abc78d5a"
+HEAD = "7a8d4cb61af34e0d160bc769fb11a06f8c1c911090605a6a4a3bb5f95f548ef3"
 LINE = (
     '{"by":"ada","data":{"":null,"ok":true,"took":1.5},"group_id":"00000000-0000-7000-8000-000000000001",'
     '"id":"00000000-0000-7000-8000-000000000008","kind":"x.acme.build","scope_key":"s_1","seq":6,'
     '"ts":"2026-09-21T14:13:20.000Z","v":1,'
-    '"prev_hash":"0c127a8b085ba07d8eb6a6e6dea3b5b98f0f0c1a777d2c8028002f9c32b73945",'
-    '"hash":"0136fcb92b5470d4f1653142c0b99f102c44c7073cbdacc72c819d383eaae2f5"}\n'
+    '"prev_hash":"618db843962807c61ef03c76607dad2d976af753c60cbf7bfcbf166dd363176c",'
+    '"hash":"98f9d98052029921e2cc569a7dfd2494e56ae23bdba2eeaf86f2318df72e2364"}\n'
 )
 KINDS = [
     "group.create",

@@ -182,3 +182,24 @@ def test_a_room_that_is_not_there_has_no_events(scene: Scene) -> None:
     for operation in ("events.list", "events.follow", "events.verify"):
         with refused("room_not_found"):
             ada.call(operation, room_id="no-such-room")
+
+
+def test_with_before_seq_the_newest_page_back_without_gap_or_duplicate(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    for number in range(7):
+        append(ada, kind="x.acme.odd" if number % 2 else "x.acme.even")
+    pages: list[list[int]] = []
+    end = 1000
+    while page := ada.events(newest=True, limit=4, before_seq=end):
+        pages.append(seqs(page))
+        end = page[0]["seq"]
+    assert pages == [[7, 8, 9, 10], [3, 4, 5, 6], [1, 2]]
+    assert seqs(ada.events(newest=True, limit=2, before_seq=9, kinds=["x.acme.odd"])) == [5, 7]
+
+
+def test_before_seq_bounds_a_forward_page_and_its_cursor(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    for _ in range(3):
+        append(ada)
+    page = ada.here("events.list", since_seq=3, before_seq=6)
+    assert (seqs(cast("list[Row]", page["events"])), page["cursor"], page["head"]) == ([4, 5], 5, 6)

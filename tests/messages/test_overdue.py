@@ -43,6 +43,18 @@ def test_nobody_is_told_before_the_time(scene: Scene) -> None:
     assert nudges(ada) == []
 
 
+def test_how_long_an_ack_may_stay_out_is_the_rooms_policy(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    ada.here("rooms.set_policy", ack_overdue_ms=60_000)
+    ask_attention(ada)
+    scene.clock.forward(minutes=1, ms=-1)
+    inbox(ada)
+    assert nudges(ada) == []
+    scene.clock.forward(ms=1)
+    inbox(ada)
+    assert len(nudges(ada)) == 1
+
+
 def test_the_sender_is_told_once_for_ever(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     ask_attention(ada, to=["bob"])

@@ -29,6 +29,7 @@ def member(name: str, role: Role) -> Member:
         session=SessionKind.NAMED,
         process=None,
         process_state=ProcessState.UNKNOWN,
+        progressed_at=0,
     )
 
 

@@ -16,6 +16,7 @@ BOUNDS = [
     ("wait_for_turn_max_wait_ms", 0, 110_000),
     ("wait_for_turn_poll_ms", 10, 1_000),
     ("presence_ttl_ms", 10_000, 30 * DAY),
+    ("ack_overdue_ms", 1_000, 30 * DAY),
 ]
 
 

@@ -30,5 +30,7 @@ BENCHES: Mapping[str, Bench] = {
     "append": Bench(module="tallystick.bench.append", about="one ledger append after the other", engines=_BOTH),
     "contend": Bench(module="tallystick.bench.contend", about="eight processes appending at once", engines=_BOTH),
     "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
+    "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
+    "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
     "startup": Bench(module="tallystick.bench.startup", about="commands and `tally mcp` from nothing"),
 }

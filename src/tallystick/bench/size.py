@@ -104,6 +104,26 @@ def measure(setting: Setting) -> Iterator[Figure]:
                     if number:
                         samples[place].append(took)
             yield _figure(setting, f"{operation}: {what}", sizes, [median(each) for each in samples])
+        setting.tell("size: reading and acking what was just sent")
+        yield from _answered(setting, sizes, views, rounds * calls)
+
+
+def _answered(setting: Setting, sizes: tuple[int, ...], views: list[View], times: int) -> Iterator[Figure]:
+    """What a message costs its sender and its reader: send, read and ack, each the first of its kind."""
+    samples: dict[str, list[list[float]]] = {name: [[] for _ in views] for name in ("send", "read", "ack")}
+    for _ in range(times):
+        for place, view in enumerate(views):
+            given = {"room_id": view.room_id, "text": "Please look.", "to": [READER.agent_id], "priority": "attention"}
+            started = time.perf_counter()
+            sent = view.hub.call("messages.send", given, member("ada")).model_dump(mode="json")
+            samples["send"][place].append((time.perf_counter() - started) * 1000)
+            about = {"room_id": view.room_id, "event_id": sent["event"]["id"]}
+            for verb in ("read", "ack"):
+                started = time.perf_counter()
+                view.hub.call(f"messages.{verb}", about, READER)
+                samples[verb][place].append((time.perf_counter() - started) * 1000)
+    for verb, found in samples.items():
+        yield _figure(setting, f"messages.{verb}: a new message", sizes, [median(each) for each in found])
 
 
 def _ask(hub: Hub, operation: str, given: Mapping[str, object], calls: int) -> float:

@@ -24,6 +24,9 @@ from tallystick.kernel.operation import Ask
 from tallystick.ledger import reading
 from tallystick.ledger.contract import RoomId
 from tallystick.ledger.errors import AmbiguousCursor
+from tallystick.ledger.tx import EVERY_ROOM
+
+__all__ = ["EVERY_ROOM", "Feeds", "Follow", "Follower", "Wake"]
 
 QUEUE_EVENTS = 10_000
 QUEUE_BYTES = 8 * 1024 * 1024

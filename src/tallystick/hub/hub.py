@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
 from tallystick.hub import asking, presence, registry, replies
@@ -65,7 +66,11 @@ class Call:
     key: replies.Key | None = None
 
     def run(self, tx: Tx) -> Found:
-        return cast("Found", self.operation.run(tx, self.caller, self.ask, *self.more))
+        return cast("Found", self.operation.run(tx, self.acting(tx), self.ask, *self.more))
+
+    def acting(self, tx: Tx) -> Caller:
+        """The caller as the agent it acts for in this room."""
+        return agents.acting(tx, self.room_id, self.caller)
 
     @property
     def attendance(self) -> Attendance | None:
@@ -83,8 +88,11 @@ class Call:
             tx.lock(self.room_id)
         if self.key and (known := replies.recall(tx, self.key, self.operation)):
             return known
-        presence.refresh(tx, self.room_id, self.caller)
+        presence.refresh(tx, self.room_id, self.acting(tx))
+        before = tx.lock(self.room_id).seq if self.room_id is not None else 0
         answer = self.run(tx)
+        if self.room_id is not None and tx.lock(self.room_id).seq > before and not isinstance(answer, Declined):
+            presence.progress(tx, self.room_id, self.acting(tx))
         if self.key and not isinstance(answer, Pending | Declined):
             replies.keep(tx, self.key, answer)
         return answer
@@ -155,7 +163,7 @@ class Hub:
         if operation.survey is None:
             return look(ask)
         with self.reading() as tx:
-            seen = operation.survey(tx, caller, ask)
+            seen = operation.survey(tx, agents.acting(tx, getattr(ask, "room_id", None), caller), ask)
         return look(ask, seen)
 
     def call(
@@ -191,9 +199,9 @@ class Hub:
     def touch(self, call: Call) -> None:
         """Refresh a member's presence after a call that did not write; most often there is nothing to do."""
         with self.reading() as tx:
-            due = presence.due(tx, call.room_id, call.caller) is not None
+            due = presence.due(tx, call.room_id, call.acting(tx)) is not None
         if due:
-            self.writer.run(lambda tx: presence.refresh(tx, call.room_id, call.caller), None)
+            self.writer.run(lambda tx: presence.refresh(tx, call.room_id, call.acting(tx)), None)
 
     def look(self, call: Call, interest: Interest | None = None) -> Answer | Pending[Answer]:
         """One look of a waiting call: reads, and writes only when there is something to do."""
@@ -208,13 +216,13 @@ class Hub:
         attendance = call.attendance
         if attendance is None:
             return self._look_until(call, interest)
-        token = self.writer.run(lambda tx: attendance.begin(tx, call.caller, call.ask), call.room_id)
+        token = self.writer.run(lambda tx: attendance.begin(tx, call.acting(tx), call.ask), call.room_id)
         try:
             return self._look_until(call, interest)
         finally:
             # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
             with suppress(Unavailable):
-                self.writer.run(lambda tx: attendance.end(tx, call.caller, call.ask, token), call.room_id)
+                self.writer.run(lambda tx: attendance.end(tx, call.acting(tx), call.ask, token), call.room_id)
 
     def _look_until(self, call: Call, interest: Interest) -> Answer:
         """Look, and look again at every wake, until there is an answer or the time is up."""
@@ -253,5 +261,6 @@ def granted(found: Found) -> Answer | Pending[Answer]:
 
 
 def signs(tx: Tx, room_id: str, caller: Caller) -> list[str]:
-    found = (capability.notice(tx, room_id, caller) for capability in registry.CAPABILITIES if capability.notice)
+    me = agents.acting(tx, room_id, caller)
+    found = (capability.notice(tx, room_id, me) for capability in registry.CAPABILITIES if capability.notice)
     return [notice for notice in found if notice]

@@ -29,6 +29,17 @@ def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
     return seen is not None and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
 
 
+def progress(tx: Tx, room_id: str, caller: Caller) -> None:
+    """Remember that a member has just added to the ledger, at most once every few seconds."""
+    last = tx.world.last_progress.get((room_id, caller.agent_id))
+    if last is not None and 0 <= tx.now - last < rules.TOUCH_INTERVAL_MS:
+        return
+    if len(tx.world.last_progress) >= REMEMBERED:
+        tx.world.last_progress.clear()
+    tx.world.last_progress[room_id, caller.agent_id] = tx.now
+    queries.progress(tx, room_id, caller.agent_id)
+
+
 def refresh(tx: Tx, room_id: str | None, caller: Caller) -> None:
     if room_id and (known := due(tx, room_id, caller)):
         queries.touch(tx, room_id, known, caller)

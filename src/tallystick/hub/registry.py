@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import actions, agents, blobs, messages, reservations, rooms, turns
+from tallystick.capabilities import actions, agents, blobs, jobs, messages, protocol, reservations, rooms, tasks, turns
+from tallystick.capabilities.agents.model import Holdings
 from tallystick.hub import operations as hub_operations
+from tallystick.hub.bindings import BINDINGS
+from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
 from tallystick.ledger import operations as ledger_operations
@@ -22,8 +25,11 @@ CAPABILITIES: Sequence[Capability] = (
     turns.CAPABILITY,
     messages.CAPABILITY,
     blobs.CAPABILITY,
+    tasks.CAPABILITY,
+    jobs.CAPABILITY,
     actions.CAPABILITY,
     reservations.CAPABILITY,
+    protocol.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 
@@ -50,7 +56,10 @@ def projections() -> Mapping[str, Sequence[Projection]]:
 
 
 def offers() -> Mapping[type, object]:
-    return {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    """What answers each protocol; of two that answer the same one, the later in the list."""
+    holdings = AllHoldings([capability.holdings for capability in CAPABILITIES if capability.holdings])
+    offered = {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
+    return {**offered, Holdings: holdings, **BINDINGS}
 
 
 def schema() -> Sequence[Migration]:

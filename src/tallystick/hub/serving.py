@@ -173,13 +173,13 @@ class Serving:
         attendance = call.attendance
         if attendance is None:
             return await self._look_until(call)
-        token = await self.write(lambda tx: attendance.begin(tx, call.caller, call.ask), call.room_id)
+        token = await self.write(lambda tx: attendance.begin(tx, call.acting(tx), call.ask), call.room_id)
         try:
             return await self._look_until(call)
         finally:
             # Not awaited, so that it is written for a caller who has left too.
             with suppress(HubClosed):
-                self._writer.submit(lambda tx: attendance.end(tx, call.caller, call.ask, token), call.room_id)
+                self._writer.submit(lambda tx: attendance.end(tx, call.acting(tx), call.ask, token), call.room_id)
 
     async def _look_until(self, call: Call) -> Answer:
         """Look, and look again at every wake, until there is an answer or the time is up."""

@@ -66,3 +66,10 @@ class Caller:
     display_name: str = ""
     overridden: bool = False
     """The caller chose this id itself (`agent_id_override`); the event stream says so."""
+    session_id: str = ""
+    """The session's own id, while it acts for an agent that it adopted."""
+
+    @property
+    def own_id(self) -> str:
+        """What this session is called by itself, whomever it acts for."""
+        return self.session_id or self.agent_id

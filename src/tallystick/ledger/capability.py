@@ -6,8 +6,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import Answer, Operation
 from tallystick.ledger.tx import Projection, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Something that an agent has and others may wait for: the stick, a reservation, a job."""
+
+    agent_id: str
+    what: str
+    """In a few words, such as "the stick" or "src/parser.py"."""
+    path: str | None = None
+    """Where in the room it lies, if anywhere."""
+
+
+class Opened(Answer):
+    """What an id or ref stands for."""
+
+    ref: str
+    kind: str
+    """What it is: job, job_event, runner, task, card, anchor, note, artifact, event."""
+    value: dict[str, object]
+
+    @classmethod
+    def of(cls, kind: str, ref: str, value: object) -> Opened:
+        dump = value.model_dump(mode="json") if isinstance(value, Answer) else value
+        return cls.model_validate({"ref": ref, "kind": kind, "value": dump})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,5 +47,9 @@ class Capability:
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
     offers: Mapping[type, object] = field(default_factory=dict[type, object])
     """Protocols of other capabilities that this one answers."""
+    holdings: Callable[[Tx, str], Sequence[Holding]] | None = None
+    """What is held in a room: an agent that holds something and makes no progress is stalled."""
     notice: Callable[[Tx, str, Caller], str | None] | None = None
     """A short sign for a member who just made some other call in a room, such as "2 unread messages"."""
+    opens: Callable[[Tx, str, Caller, str], Opened | None] | None = None
+    """What an id or ref in a room stands for, if it is one of this capability's; refuses one that names nothing."""

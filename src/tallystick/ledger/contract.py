@@ -60,6 +60,9 @@ class Cursor(Ask):
 
 class ListEvents(Cursor):
     newest: Annotated[bool, Field(description="The last `limit` events instead of the first.")] = False
+    before_seq: Annotated[
+        int | None, Field(ge=0, le=SEQ_LIMIT, description="Only events before this seq; with `newest` to page back.")
+    ] = None
 
 
 class FollowEvents(Cursor):

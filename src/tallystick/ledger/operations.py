@@ -7,7 +7,7 @@ from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, chain, reading
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
     AppendEvent,
@@ -35,15 +35,17 @@ def _start(tx: Tx, ask: Cursor) -> int:
     return ask.since_seq or 0
 
 
-def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False) -> Events:
+def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False, before: int | None = None) -> Events:
     head = tx.head(ask.room_id)
+    end = head.seq + 1 if before is None else before
     if newest:
-        past = reading.before(tx, ask.room_id, head.seq + 1, kinds=ask.kinds, limit=ask.limit)
+        past = reading.before(tx, ask.room_id, end, kinds=ask.kinds, limit=ask.limit)
         found = [event for event in past if event.seq > start]
     else:
-        found = reading.since(tx, ask.room_id, start, kinds=ask.kinds, limit=ask.limit)
-    # A page that is not full has seen everything up to the head, also what the filter left out.
-    cursor = found[-1].seq if len(found) == ask.limit else max(head.seq, start)
+        after = reading.since(tx, ask.room_id, start, kinds=ask.kinds, limit=ask.limit)
+        found = [event for event in after if event.seq < end]
+    # A page that is not full has seen everything up to the end, also what the filter left out.
+    cursor = found[-1].seq if len(found) == ask.limit else max(min(head.seq, end - 1), start)
     return Events(events=[Envelope.of(event) for event in found], cursor=cursor, head=head.seq)
 
 
@@ -51,9 +53,10 @@ def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False) -> Events:
 def list_events(tx: Tx, me: Caller, ask: ListEvents) -> Events:
     """Read a room's events in the order they were committed, from any cursor.
 
-    Page on with the returned cursor as `since_seq`. `kinds` filters, `newest` gives the latest instead of the first.
+    Page on with the returned cursor as `since_seq`. `kinds` filters, `newest` gives the latest instead of the first;
+    with `before_seq` it pages back.
     """
-    return _events(tx, ask, _start(tx, ask), newest=ask.newest)
+    return _events(tx, ask, _start(tx, ask), newest=ask.newest, before=ask.before_seq)
 
 
 @operation("events.follow", waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
@@ -111,8 +114,15 @@ def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
     )
 
 
+def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
+    """An event by its id."""
+    event = reading.find_event(tx, room_id, text)
+    return Opened.of("event", text, Envelope.of(event)) if event else None
+
+
 CAPABILITY = Capability(
     name="events",
     package="tallystick.ledger",
     operations=(list_events, follow_events, append_event, verify_events),
+    opens=open_ref,
 )

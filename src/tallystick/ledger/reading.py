@@ -60,9 +60,14 @@ def event_at(tx: Tx, room_id: str, seq: int) -> Event:
     return event
 
 
-def event_by_id(tx: Tx, room_id: str, event_id: str) -> Event:
+def find_event(tx: Tx, room_id: str, event_id: str) -> Event | None:
     event = tx.one(SQL["by_id"], Event, id=event_id)
-    if event is None or event.room_id != room_id:
+    return event if event and event.room_id == room_id else None
+
+
+def event_by_id(tx: Tx, room_id: str, event_id: str) -> Event:
+    event = find_event(tx, room_id, event_id)
+    if event is None:
         raise EventNotFound(f"There is no event '{event_id[:80]}' in this room.", room_id=room_id, event_id=event_id)
     return event
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
+EVERY_ROOM = "every-room"
+"""Woken beside each room that is, for those who watch over all of them."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
     ts: Instant
     closed: int = 0
+    adopted: int = 0
+    """Some session acts here under the name of an agent it adopted."""
 
 
 class Tx:
@@ -94,6 +98,14 @@ class Tx:
         """From the next transaction on, `check_open` refuses this room."""
         self.run(SQL["close"], room_id=room_id)
 
+    def mark_adopted(self, room_id: str) -> None:
+        """From the next transaction on, writers in this room look up whom they act for."""
+        self.run(SQL["mark_adopted"], room_id=room_id)
+
+    def is_adopted(self, room_id: str) -> bool:
+        """Whether anybody in a room that this transaction writes to acts for an agent it adopted."""
+        return room_id not in self._heads or self._heads[room_id].adopted == 1
+
     def check_open(self, room_id: str) -> None:
         """Refuse a room that was closed; free of charge, since every writer has read the head."""
         if self.lock(room_id).closed:
@@ -142,9 +154,12 @@ class Tx:
         )
         rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
         before = self._heads.get(room_id)
-        self._heads[room_id] = Head(seq=seq, hash=seal, ts=ts, closed=before.closed if before else 0)
+        self._heads[room_id] = (
+            msgspec.structs.replace(before, seq=seq, hash=seal, ts=ts) if before else Head(seq=seq, hash=seal, ts=ts)
+        )
         self.project(event)
         rows.wake(room_id)
+        rows.wake(EVERY_ROOM)
 
     def project(self, event: Event) -> None:
         for fold in self.world.projections.get(event.kind, ()):
@@ -179,3 +194,5 @@ class World:
     offers: Mapping[type, object]
     last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])
     """When a caller was last seen in a room, as the store said; it spares most calls a look at it."""
+    last_progress: dict[tuple[str, str], Instant] = field(default_factory=dict[tuple[str, str], Instant])
+    """When an agent's progress in a room was last written down."""

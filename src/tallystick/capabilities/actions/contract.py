@@ -206,6 +206,7 @@ class TaskProgress(Ask):
     room_id: RoomId
     task_id: Annotated[Id, Field(description="The task.")]
     status: Annotated[TaskStatus, Field(strict=False, description="running, blocked, ready or done.")]
+    detail: Annotated[str | None, Field(max_length=2000, description="What is going on, in a line.")] = None
     summary: Annotated[str | None, Field(max_length=16_384, description="What came of it; with done.")] = None
     context: Annotated[ContextFields | None, Field(description="The conversation it belongs to.")] = None
 

@@ -44,6 +44,12 @@ class ActionNotFound(NotFound):
     hint = "Use the action_id that was delivered; actions.pending lists what is open."
 
 
+class GroupNotFound(NotFound):
+    """There is no such group of that sender in this room."""
+
+    hint = "Use the group_id that actions.submit or actions.relay answered; agent_id names another sender."
+
+
 class DuplicateActionId(Conflict):
     """That action_id was already used in this room."""
 

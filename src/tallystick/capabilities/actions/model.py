@@ -94,6 +94,9 @@ class Action:
     """Whether the next one in its lane may be delivered."""
     finished: bool
     replied: bool
+    result_seq: int | None = None
+    """Where its last result stands on the ledger."""
+    reply_seq: int | None = None
 
     @classmethod
     def of_row(cls, **row: object) -> Action:
@@ -114,6 +117,8 @@ class Action:
             released=row["released"] == 1,
             finished=row["finished"] == 1,
             replied=row["replied"] == 1,
+            result_seq=cast("int | None", row.get("result_seq")),
+            reply_seq=cast("int | None", row.get("reply_seq")),
         )
 
     @property
@@ -138,3 +143,12 @@ class Written:
 
     action: Action
     event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """An action with the last result and the reply that it got."""
+
+    action: Action
+    result: Event | None
+    reply: Event | None

@@ -1,4 +1,4 @@
-"""`actions.*`: results and what is pending; submitting is in `submitting`."""
+"""`actions.*`: results and what is pending; submitting is in `submitting`, the owner's short way in `relaying`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tallystick.capabilities.actions.contract import (
 )
 from tallystick.capabilities.actions.model import Kind, Lane, TaskStatus
 from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.actions.relaying import outcomes, relay
 from tallystick.capabilities.actions.submitting import earlier_action, submit
 from tallystick.capabilities.actions.talking import OFFERS
 from tallystick.capabilities.agents import queries as agents
@@ -109,7 +110,7 @@ def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
 CAPABILITY = Capability(
     name="actions",
     package="tallystick.capabilities.actions",
-    operations=(submit, result, pending, task),
+    operations=(submit, result, pending, task, relay, outcomes),
     projections=PROJECTIONS,
     tables=TABLES,
     offers=OFFERS,

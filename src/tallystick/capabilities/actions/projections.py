@@ -47,6 +47,7 @@ def resulted(tx: Tx, event: Event) -> None:
         # What was let through once stays through: a message that was accepted may still be blocked later.
         released=int(action.released or rules.releases(action.type, status)),
         finished=int(status.terminal),
+        result_seq=event.seq,
     )
     opened = rules.new_context(cast("dict[str, object] | None", event.data.get("data")))
     former = queries.conversation(tx, event.room_id, action.context_id)
@@ -65,7 +66,7 @@ def said(tx: Tx, event: Event) -> None:
     if about.get("kind") == MessageKind.REPLY and about.get("reply_to_action_id"):
         asked = queries.action(tx, event.room_id, about["reply_to_action_id"])
         if asked:
-            tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id)
+            tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id, reply_seq=event.seq)
             tx.run(SQL["exchange"], room_id=event.room_id, context_id=asked.context_id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Written
+from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Outcome, Written
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -49,3 +49,16 @@ def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
 def written(tx: Tx, room_id: str, action: Action) -> Written:
     """The action with its words, as they were submitted."""
     return Written(action=action, event=reading.event_at(tx, room_id, action.seq))
+
+
+def group(tx: Tx, room_id: str, src: str, group_id: str) -> list[Outcome]:
+    """What came of every action of a group, in its order."""
+    found = tx.all(SQL["group_actions"], Action.of_row, room_id=room_id, src=src, group_id=group_id)
+    return [
+        Outcome(
+            action=each,
+            result=reading.event_at(tx, room_id, each.result_seq) if each.result_seq else None,
+            reply=reading.event_at(tx, room_id, each.reply_seq) if each.reply_seq else None,
+        )
+        for each in found
+    ]

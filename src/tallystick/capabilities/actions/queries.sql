@@ -6,6 +6,11 @@ FROM actions WHERE room_id = :room_id AND action_id = :action_id
 -- group -- any action of a submitter's group
 SELECT action_id FROM actions WHERE room_id = :room_id AND src = :src AND group_id = :group_id LIMIT 1
 
+-- group_actions -- a submitter's group with where its results and replies stand
+SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
+    finished, replied, result_seq, reply_seq
+FROM actions WHERE room_id = :room_id AND src = :src AND group_id = :group_id ORDER BY action_index
+
 -- head -- the first of a lane that still holds up the others
 SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
     finished, replied
@@ -37,11 +42,11 @@ VALUES (:room_id, :action_id, :seq, :group_id, :action_index, :src, :dst, :type,
     NULL, 0, 0, 0)
 
 -- settle --
-UPDATE actions SET status = :status, released = :released, finished = :finished
+UPDATE actions SET status = :status, released = :released, finished = :finished, result_seq = :result_seq
 WHERE room_id = :room_id AND action_id = :action_id
 
 -- reply --
-UPDATE actions SET replied = 1 WHERE room_id = :room_id AND action_id = :action_id
+UPDATE actions SET replied = 1, reply_seq = :reply_seq WHERE room_id = :room_id AND action_id = :action_id
 
 -- converse --
 INSERT INTO conversations (room_id, context_id, owner_id, opened_seq, exchanges)

@@ -99,6 +99,24 @@ def conversation(known: Conversation | None, asked: ContextFields, src: str, def
     return known or Conversation(context_id=context_id, owner_id=owner)
 
 
+def check_ending(known: Conversation | None, src: str, context_id: str) -> None:
+    """Whoever owns a conversation says that it is over, nobody else."""
+    if known is None or known.owner_id != src:
+        owner = known.owner_id if known else None
+        raise NotConversationOwner(
+            f"The conversation '{context_id}' belongs to '{owner}'."
+            if known
+            else f"There is no conversation '{context_id}'.",
+            context_id=context_id,
+            owner_id=owner,
+        )
+
+
+def settled(action: Action) -> bool:
+    """Whether whoever asked need not wait any longer: it is finished, or blocked until somebody decides."""
+    return action.finished or action.status is Status.BLOCKED
+
+
 def replies(actions: Sequence[MessageAction | ControlAction]) -> bool:
     """Whether a group answers others; a group that partly does would belong to two conversations."""
     found = [isinstance(each, MessageAction) and each.kind is MessageKind.REPLY for each in actions]

@@ -42,6 +42,11 @@ def submit(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
     finished, and after a control only when that is finished. An interrupt overtakes. Only the owner of a conversation
     (who opened its context_id) may follow up in it; others answer with kind reply, once. Messages are in inboxes too.
     """
+    return place(tx, me, ask)
+
+
+def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
+    """Put a group into its targets' queues, whichever operation it came by."""
     room = rooms.open_room(tx, ask.room_id)
     members = agents.members(tx, room.room_id)
     src, scope_key = rules.speaker(members, me)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from tallystick.capabilities.agents import rules
-from tallystick.capabilities.agents.model import Member, Role, Status
+from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.kernel.caller import ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment
@@ -44,7 +45,9 @@ class MemberView(Answer):
 
 class ShowAgent(Ask):
     room_id: RoomId
-    agent_id: Annotated[Text | None, Field(max_length=200, description="Whom to show; yourself when left out.")] = None
+    agent_id: Annotated[
+        Text | None, Field(max_length=200, description="Whom to show, by id or name; yourself when left out.")
+    ] = None
 
 
 class AgentView(Answer):
@@ -59,9 +62,18 @@ class AgentView(Answer):
     pid: int | None
     process: ProcessState
     """Whether the process behind it is alive, provably gone, or not ours to know."""
+    liveness: Liveness
+    """Whether what it holds still counts: active, stale or evicted."""
+    progressed_at: Moment
+    """When it last added something to the ledger."""
+    holds: list[str]
+    """What others may wait for: the stick, reserved paths, jobs."""
+    stalled: bool
+    """Alive and holding something, but without progress for a while."""
 
     @classmethod
-    def of(cls, member: Member) -> AgentView:
+    def of(cls, member: Member, holds: Sequence[str], *, now: Instant, stale_ms: int) -> AgentView:
+        alive = rules.liveness(member, now=now, stale_ms=stale_ms)
         return cls(
             agent_id=member.agent_id,
             name=member.name,
@@ -73,11 +85,46 @@ class AgentView(Answer):
             session_kind=member.session,
             pid=member.process.pid if member.process else None,
             process=member.process_state,
+            liveness=alive,
+            progressed_at=member.progressed_at,
+            holds=list(holds),
+            stalled=rules.stalled(alive, member.progressed_at, holds=bool(holds), now=now),
         )
+
+
+class RegisterAgent(Ask):
+    room_id: RoomId
+    name: Annotated[
+        Text | None, Field(max_length=200, description="adjective-noun, such as amber-otter; given to you if left out.")
+    ] = None
+    role: Annotated[Role | None, Field(strict=False, description="foreman or peer.")] = None
+    force_update: Annotated[bool, Field(description="Change the name or role you registered before.")] = False
+
+
+class Registered(Answer):
+    status: Literal["registered", "updated", "unchanged"]
+    room_id: str
+    agent: AgentView
+
+
+class BeatAgent(Ask):
+    room_id: RoomId
+
+
+class AgentBeat(Answer):
+    room_id: str
+    agent_id: str
+    name: str
+    last_seen_at: Moment
+    liveness: Liveness
 
 
 class ListAgents(Ask):
     room_id: RoomId
+    role: Annotated[Role | None, Field(strict=False, description="Only foremen, or only peers.")] = None
+    status: Annotated[
+        Liveness | None, Field(strict=False, description="Only those who are active, stale or evicted.")
+    ] = None
 
 
 class Agents(Answer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import NotAllowed, NotFound
+from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound
 
 
 class UnknownMember(NotFound):
@@ -21,3 +21,21 @@ class NotYourAgent(NotAllowed):
     """Only the agent itself, a foreman or the user may change that."""
 
     hint = "Ask the user or a foreman, or leave agent_id out to change yourself."
+
+
+class InvalidAgentName(InvalidInput):
+    """That is not a name for an agent."""
+
+    hint = "Use 3 to 48 characters of a-z, 0-9 and single hyphens between, such as amber-otter; or leave the name out."
+
+
+class DuplicateAgent(Conflict):
+    """That name belongs to another agent of this room, present or past."""
+
+    hint = "Choose another name, or leave it out to be given one; an agent's work is taken on with agents.adopt."
+
+
+class AlreadyRegistered(Conflict):
+    """You are registered here already, under another name or in another role."""
+
+    hint = "Send force_update to change that, or go on as you are."

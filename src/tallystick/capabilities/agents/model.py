@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
+from tallystick.ledger.capability import Holding
+from tallystick.ledger.tx import Tx
+
+RESUME = "x.tally.protocol.resume"
+"""The event of an adoption."""
 
 
 class Role(StrEnum):
@@ -41,6 +47,8 @@ class Member:
     session: SessionKind
     process: Process | None
     process_state: ProcessState
+    progressed_at: Instant
+    """When it last added something to the ledger."""
 
     @classmethod
     def of_row(
@@ -59,6 +67,7 @@ class Member:
         scope_key: str,
         ordinal: int,
         joined_at: Instant,
+        progressed_at: Instant | None,
     ) -> Member:
         process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
         return cls(
@@ -74,4 +83,31 @@ class Member:
             session=SessionKind(session_kind or SessionKind.NAMED),
             process=process,
             process_state=probe(process),
+            progressed_at=joined_at if progressed_at is None else progressed_at,
         )
+
+
+class Holdings(Protocol):
+    """All that is held in a room; gathered by the hub from every capability that has something to hold."""
+
+    def held(self, tx: Tx, room_id: str) -> Sequence[Holding]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedTask:
+    task_id: str
+    paths: Sequence[str] = ()
+    """Where in the room it is worked on; none when that is not said."""
+
+
+class Ownership(Protocol):
+    """Which tasks an agent works on; answered by `tasks`."""
+
+    def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]: ...
+
+
+class NoTasks:
+    """Answers where nothing keeps tasks."""
+
+    def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]:  # noqa: ARG002
+        return ()

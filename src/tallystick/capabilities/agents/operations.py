@@ -1,11 +1,22 @@
-"""`agents.*`: who is behind a name, and in which role."""
+"""`agents.*`: who is in a room, under which name and role, and who is alive. Adoption is in `protocol`."""
 
 from __future__ import annotations
 
-from tallystick.capabilities.agents import queries, rules
-from tallystick.capabilities.agents.contract import Agents, AgentUpdated, AgentView, ListAgents, ShowAgent, UpdateAgent
+from tallystick.capabilities.agents import names, queries, rules
+from tallystick.capabilities.agents.contract import (
+    AgentBeat,
+    Agents,
+    AgentUpdated,
+    AgentView,
+    BeatAgent,
+    ListAgents,
+    RegisterAgent,
+    Registered,
+    ShowAgent,
+    UpdateAgent,
+)
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Holdings, Member, NoTasks, Ownership, Role
 from tallystick.capabilities.agents.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import operation
@@ -13,25 +24,95 @@ from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
 
+@operation(
+    "agents.register",
+    writes=True,
+    examples=({"room_id": "ROOM", "name": "amber-otter"}, {"room_id": "ROOM", "role": "foreman"}),
+)
+def register(tx: Tx, me: Caller, ask: RegisterAgent) -> Registered:
+    """Take a name in a room that nobody else there has or had, joining the room if you have not; one is found for you.
+
+    Registering again as you are changes nothing; another name or role needs force_update.
+    """
+    tx.check_open(ask.room_id)
+    members = queries.members(tx, ask.room_id)
+    known = rules.find(members, me.agent_id)
+    name = _name(tx, ask, me, known)
+    if known is None:
+        draft = rules.joining(members, me, "", name=name, role=ask.role or Role.PEER)
+    else:
+        draft = rules.registration(known, name=name, role=ask.role or known.role, force=ask.force_update)
+    if draft:
+        tx.append(ask.room_id, rules.principal(me.agent_id), [draft])
+    if known is None:
+        queries.arrive(tx, ask.room_id, me)
+    status = "unchanged" if draft is None else "updated" if known and rules.is_registered(known) else "registered"
+    return Registered(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id))
+
+
+def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Member | None) -> str:
+    if ask.name is None:
+        if known and rules.is_registered(known):
+            return known.name
+        return names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
+    name = names.check(ask.name)
+    # An id is a name too: nobody may come to look like somebody else.
+    owner = name if queries.member(tx, ask.room_id, name) else queries.owner_of_name(tx, ask.room_id, name)
+    present = owner is not None and queries.member(tx, ask.room_id, owner) is not None
+    rules.check_name_free(name, owner, me.agent_id, present=present)
+    return name
+
+
+def _view(tx: Tx, room_id: str, agent_id: str) -> AgentView:
+    return _views(tx, room_id, [_member(tx, room_id, agent_id)])[0]
+
+
+def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
+    held = tx.use(Holdings).held(tx, room_id)
+    return [
+        AgentView.of(
+            member,
+            [each.what for each in held if each.agent_id == member.agent_id],
+            now=tx.now,
+            stale_ms=tx.world.stale_ms,
+        )
+        for member in members
+    ]
+
+
+@operation("agents.heartbeat", writes=True, examples=({"room_id": "ROOM"},))
+def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentBeat:
+    """Say that you are alive. Every other call says it too; this one is for when you have nothing else to ask."""
+    member = rules.membership(queries.members(tx, ask.room_id), me)
+    queries.touch(tx, ask.room_id, member, me)
+    now = _member(tx, ask.room_id, me.agent_id)
+    alive = rules.liveness(now, now=tx.now, stale_ms=tx.world.stale_ms)
+    return AgentBeat(
+        room_id=ask.room_id, agent_id=now.agent_id, name=now.name, last_seen_at=now.last_seen_at, liveness=alive
+    )
+
+
 @operation("agents.show", examples=({"room_id": "ROOM", "agent_id": "codex:9b22d0aa"},))
 def show_agent(tx: Tx, me: Caller, ask: ShowAgent) -> AgentView:
-    """Show one member of a room: when it was last seen and whether its process is alive."""
+    """Show one member of a room: when it was last seen, whether it is alive, what it holds and whether it gets on."""
     tx.head(ask.room_id)
-    return AgentView.of(_member(tx, ask.room_id, ask.agent_id or me.agent_id))
+    return _view(tx, ask.room_id, ask.agent_id or me.agent_id)
 
 
 def _member(tx: Tx, room_id: str, agent_id: str) -> Member:
-    found = queries.member(tx, room_id, agent_id)
+    found = queries.find(tx, room_id, agent_id)
     if found is None:
         raise AgentNotFound(f"There is no agent '{agent_id}' in this room.", agent_id=agent_id)
     return found
 
 
-@operation("agents.list", examples=({"room_id": "ROOM"},))
+@operation("agents.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "status": "stale"}))
 def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
-    """List the members of a room in turn order: role, when each was last seen and whether its process is alive."""
+    """List the members of a room in turn order: role, when each was last seen, who is alive and who is stalled."""
     tx.head(ask.room_id)
-    return Agents(agents=[AgentView.of(member) for member in queries.members(tx, ask.room_id)])
+    members = [each for each in queries.members(tx, ask.room_id) if ask.role is None or each.role is ask.role]
+    views = _views(tx, ask.room_id, members)
+    return Agents(agents=[view for view in views if ask.status is None or view.liveness is ask.status])
 
 
 @operation("agents.update", writes=True, examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},))
@@ -43,13 +124,14 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])
-    return AgentUpdated(changed=draft is not None, agent=AgentView.of(_member(tx, ask.room_id, member.agent_id)))
+    return AgentUpdated(changed=draft is not None, agent=_view(tx, ask.room_id, member.agent_id))
 
 
 CAPABILITY = Capability(
     name="agents",
     package="tallystick.capabilities.agents",
-    operations=(show_agent, list_agents, update_agent),
+    operations=(register, show_agent, list_agents, heartbeat, update_agent),
     projections=PROJECTIONS,
-    tables=("agents",),
+    tables=("agents", "agent_names", "adoptions"),
+    offers={Ownership: NoTasks()},
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from tallystick.capabilities.agents.model import RESUME
 from tallystick.capabilities.agents.queries import SQL
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Projection, Tx
@@ -21,10 +22,18 @@ def added(tx: Tx, event: Event) -> None:
         ordinal=cast("int", event.data["ordinal"]),
         joined_at=event.ts,
     )
+    _keep_name(tx, event)
+
+
+def _keep_name(tx: Tx, event: Event) -> None:
+    name, agent_id = cast("str", event.data["name"]), cast("str", event.data["actor_id"])
+    tx.run(SQL["keep_name"], room_id=event.room_id, name=name, agent_id=agent_id)
 
 
 def removed(tx: Tx, event: Event) -> None:
-    tx.run(SQL["remove"], room_id=event.room_id, agent_id=cast("str", event.data["actor_id"]))
+    agent_id = cast("str", event.data["actor_id"])
+    tx.run(SQL["remove"], room_id=event.room_id, agent_id=agent_id)
+    tx.run(SQL["disown"], room_id=event.room_id, agent_id=agent_id, session_id=agent_id)
 
 
 def updated(tx: Tx, event: Event) -> None:
@@ -35,6 +44,14 @@ def updated(tx: Tx, event: Event) -> None:
         name=cast("str", event.data["name"]),
         role=cast("str", event.data["role"]),
     )
+    _keep_name(tx, event)
+
+
+def resumed(tx: Tx, event: Event) -> None:
+    session_id, agent_id = cast("str", event.data["session_id"]), cast("str", event.data["agent_id"])
+    tx.run(SQL["disown"], room_id=event.room_id, agent_id=agent_id, session_id=session_id)
+    tx.run(SQL["adopt"], room_id=event.room_id, agent_id=agent_id, session_id=session_id)
+    tx.mark_adopted(event.room_id)
 
 
 def reordered(tx: Tx, event: Event) -> None:
@@ -47,4 +64,5 @@ PROJECTIONS: dict[str, Projection] = {
     "actor.remove": removed,
     "actor.update": updated,
     "group.reorder": reordered,
+    RESUME: resumed,
 }

@@ -1,12 +1,12 @@
 -- members -- in turn order
 SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
-       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at
 FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
 WHERE a.room_id = :room_id ORDER BY a.ordinal, a.agent_id
 
 -- member --
 SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
-       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at
 FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
 WHERE a.room_id = :room_id AND a.agent_id = :agent_id
 
@@ -35,3 +35,25 @@ DELETE FROM presence WHERE room_id = :room_id AND agent_id = :agent_id
 
 -- place --
 UPDATE agents SET ordinal = :ordinal WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- adopted -- whom a session acts for
+SELECT agent_id FROM adoptions WHERE room_id = :room_id AND session_id = :session_id
+
+-- adopt --
+INSERT INTO adoptions (room_id, session_id, agent_id) VALUES (:room_id, :session_id, :agent_id)
+
+-- disown -- an agent has one session at a time, and a session acts for one agent
+DELETE FROM adoptions WHERE room_id = :room_id AND (agent_id = :agent_id OR session_id = :session_id)
+
+-- keep_name -- a name stays with whoever had it first
+INSERT INTO agent_names (room_id, name, agent_id) VALUES (:room_id, :name, :agent_id)
+ON CONFLICT (room_id, name) DO NOTHING
+
+-- owner_of_name --
+SELECT agent_id FROM agent_names WHERE room_id = :room_id AND name = :name
+
+-- names --
+SELECT name FROM agent_names WHERE room_id = :room_id
+
+-- progress --
+UPDATE presence SET progressed_at = :now WHERE room_id = :room_id AND agent_id = :agent_id

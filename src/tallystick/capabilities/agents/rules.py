@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.errors import NotYourAgent, UnknownMember
+from tallystick.capabilities.agents import names
+from tallystick.capabilities.agents.errors import AlreadyRegistered, DuplicateAgent, NotYourAgent, UnknownMember
 from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 
+STALLED_MS = 30 * 60_000
+"""How long an agent that holds something may go without adding to the ledger."""
 TOUCH_INTERVAL_MS = 5_000
 """Presence is written at most this often per member."""
 
@@ -55,12 +58,14 @@ def membership(members: Sequence[Member], me: Caller) -> Member:
     return member
 
 
-def joining(members: Sequence[Member], me: Caller, scope_key: str) -> Draft:
+def joining(
+    members: Sequence[Member], me: Caller, scope_key: str, *, name: str | None = None, role: Role = Role.PEER
+) -> Draft:
     """The event that appends a new member to the end of the sequence."""
     data: dict[str, object] = {
         "actor_id": me.agent_id,
-        "name": me.display_name or me.agent_id,
-        "role": Role.PEER.value,
+        "name": name or me.display_name or me.agent_id,
+        "role": role.value,
         "harness": me.harness,
         "ordinal": 1 + max((member.ordinal for member in members), default=-1),
     }
@@ -82,6 +87,32 @@ def outranked(member: Member, me: Caller) -> bool:
 def needs_touch(member: Member, me: Caller, *, now: Instant) -> bool:
     moved = member.process != me.process and not outranked(member, me)
     return moved or not 0 <= now - member.last_seen_at < TOUCH_INTERVAL_MS
+
+
+def stalled(alive: Liveness, progressed_at: Instant, *, holds: bool, now: Instant) -> bool:
+    """Alive and holding something, yet without a word on the ledger for a while. Not a matter of liveness."""
+    return holds and alive is Liveness.ACTIVE and now - progressed_at >= STALLED_MS
+
+
+def is_registered(member: Member) -> bool:
+    """Whether it has taken a name besides its id."""
+    return names.is_name(member.name) and member.name != member.agent_id
+
+
+def registration(member: Member, *, name: str, role: Role, force: bool) -> Draft | None:
+    """The event that gives a member its name and role; None when it has them already."""
+    draft = update(member, name=name, role=role)
+    if draft and is_registered(member) and not force:
+        raise AlreadyRegistered(
+            f"You are registered as {member.name} ({member.role.value}).", name=member.name, role=member.role.value
+        )
+    return draft
+
+
+def check_name_free(name: str, owner: str | None, me: str, *, present: bool) -> None:
+    if owner is not None and owner != me:
+        was = "is" if present else "was"
+        raise DuplicateAgent(f"{name} {was} the name of {owner}.", name=name, agent_id=owner)
 
 
 def check_updater(member: Member, mine: Member | None, me: Caller) -> None:

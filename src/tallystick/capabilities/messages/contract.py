@@ -107,6 +107,28 @@ class Received(Answer):
     reactions: list[ReactionView]
 
 
+class AskReceipts(Ask):
+    room_id: RoomId
+    first_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The first event of the stretch.")]
+    last_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The last one, at most 1000 events on.")]
+
+
+class Receipt(Answer):
+    """What became of one message at one recipient."""
+
+    seq: int
+    event_id: str
+    recipient: str
+    read: bool
+    needs_ack: bool
+    """True as long as an ack is asked for and not given."""
+    acked_at: Moment | None
+
+
+class Receipts(Answer):
+    receipts: list[Receipt]
+
+
 class Awaiting(Answer):
     """A message of yours that not everybody has acknowledged."""
 

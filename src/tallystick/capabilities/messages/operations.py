@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.messages import context, inbox, mail, notifications, queries, relay, rules, search, sending
+from tallystick.capabilities.messages import (
+    context,
+    inbox,
+    letters,
+    mail,
+    notifications,
+    queries,
+    receipts,
+    relay,
+    rules,
+    search,
+    sending,
+)
 from tallystick.capabilities.messages.contract import (
     Acked,
     AckMessage,
@@ -95,12 +107,13 @@ CAPABILITY = Capability(
         react,
         relay.relay,
         search.search,
+        receipts.receipts,
         notifications.notify,
         notifications.ack,
         context.sync,
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers={**mail.OFFERS, Talk: sending.ActionTalk()},
+    offers={**mail.OFFERS, **letters.OFFERS, Talk: sending.ActionTalk()},
     notice=mail.notice,
 )

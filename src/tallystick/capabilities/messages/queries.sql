@@ -131,3 +131,9 @@ WHERE texts MATCH 'room_id:"' || :room_id || '" AND words:(' || :fts || ')'
     AND texts.kind IN (:kind_1, :kind_2, :kind_3) AND (:by = '' OR texts.author = :by)
     AND texts.ts >= :since AND texts.ts < :until
 ORDER BY texts.rowid DESC LIMIT :limit
+
+-- receipts -- of a stretch; by inbox, so that each recipient's own index is used
+SELECT d.seq, d.event_id, d.recipient, d.needs_ack, d.acked_at, i.read_seq
+FROM inboxes i JOIN deliveries d ON d.room_id = i.room_id AND d.recipient = i.actor_id
+WHERE i.room_id = :room_id AND d.seq >= :first AND d.seq <= :last
+ORDER BY d.seq, d.recipient

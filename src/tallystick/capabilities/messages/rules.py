@@ -41,8 +41,6 @@ from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.ids import digest
 
 REPLAY_MS = 24 * 60 * 60 * 1000
-OVERDUE_MS = 30 * 60 * 1000
-"""How long an ack may stay out before its sender is told."""
 LISTENER_GRACE_MS = 5_000
 """How long after its time a wait still counts as listening."""
 NUDGE = "nudge"

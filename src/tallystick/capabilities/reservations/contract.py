@@ -8,9 +8,9 @@ from pydantic import Field
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.reservations.model import Ending, Held, Mode, State, Verdict
-from tallystick.capabilities.reservations.overlap import LONGEST, Overlap
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.scopes import LONGEST, Overlap
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
 PATHS_LIMIT = 1000

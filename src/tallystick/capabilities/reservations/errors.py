@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from tallystick.kernel.errors import Conflict, NotAllowed, NotFound
 
 
 class ReservationConflict(Conflict):
@@ -33,15 +33,3 @@ class ReservationNotFound(NotFound):
     """There is no such reservation in this room."""
 
     hint = "List the present ones with reservations.status."
-
-
-class PathOutside(InvalidInput):
-    """That path is not inside this room."""
-
-    hint = "Name a path below the room's root, relative to it or absolute; links count where they lead."
-
-
-class GlobNotSupported(InvalidInput):
-    """Only a whole folder can be reserved by pattern."""
-
-    hint = "Reserve the folder (`src/*` and `src` mean the same), or each path by itself."

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tallystick.capabilities.agents.model import Liveness
-from tallystick.capabilities.reservations.overlap import Overlap, Spot
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.scopes import Overlap, Spot
 
 
 class Kind(StrEnum):

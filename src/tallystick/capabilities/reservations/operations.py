@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.reservations import placing, queries, rules
+from tallystick.capabilities.reservations import queries, rules
 from tallystick.capabilities.reservations.contract import (
     Checked,
     CheckPaths,
@@ -23,14 +23,15 @@ from tallystick.capabilities.reservations.contract import (
     Status,
 )
 from tallystick.capabilities.reservations.model import Ending, Held, Reservation, Verdict
-from tallystick.capabilities.reservations.overlap import Overlap, Spot
-from tallystick.capabilities.reservations.placing import Ground
 from tallystick.capabilities.reservations.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.placing import Ground
 from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField, Refused
 from tallystick.kernel.operation import Declined, operation
+from tallystick.kernel.scopes import Overlap, Spot
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -207,6 +208,7 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
         free = [PathVerdict(path=path, verdict=Verdict.FREE) for path in ask.paths]
         return Checked(room_id=None, agent_id=me.agent_id, paths=free)
     tx.head(room_id)
+    me = agents.acting(tx, room_id, me)
     member = agents.member(tx, room_id, me.agent_id)
     at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
     paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
@@ -238,4 +240,5 @@ CAPABILITY = Capability(
     operations=(reserve, renew, release, check, status),
     projections=PROJECTIONS,
     tables=TABLES,
+    holdings=queries.holdings,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from tallystick.capabilities.reservations.model import Kind, State
-from tallystick.capabilities.reservations.overlap import fold
 from tallystick.capabilities.reservations.queries import SQL
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.scopes import fold
 from tallystick.ledger.tx import Projection, Tx
 
 

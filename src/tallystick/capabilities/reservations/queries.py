@@ -9,9 +9,10 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.reservations import overlap
 from tallystick.capabilities.reservations.model import Held, Reservation
-from tallystick.capabilities.reservations.overlap import Overlap, Spot
+from tallystick.kernel import scopes
+from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -22,7 +23,7 @@ _ALL = "\U0010ffff"
 
 def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[Held]:
     """Every active reservation that overlaps a path, the one that says most first; those that have run out too."""
-    keys = msgspec.json.encode(overlap.ancestors(spot.folded)).decode()
+    keys = msgspec.json.encode(scopes.ancestors(spot.folded)).decode()
     # '0' is the character after '/', so the range holds what lies below the folder and nothing else.
     first, beyond = (f"{spot.folded}/", f"{spot.folded}0") if spot.folded else ("\x01", _ALL)
     found = [
@@ -37,7 +38,7 @@ def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot 
     holders: dict[str, Member | None] = {}
     result: list[Held] = []
     for each in found:
-        how = overlap.classify(spot, each.spot) if spot else Overlap.EXACT
+        how = scopes.classify(spot, each.spot) if spot else Overlap.EXACT
         if how is Overlap.DISJOINT:
             continue
         if each.agent_id not in holders:
@@ -56,7 +57,7 @@ def by_id(tx: Tx, room_id: str, reservation_id: str) -> Reservation | None:
 def newest_of(tx: Tx, room_id: str, agent_id: str, spot: Spot) -> Reservation | None:
     """What an agent holds of exactly this path, or held last."""
     found = tx.all(SQL["newest_of"], Reservation.of_row, room_id=room_id, folded=spot.folded, agent_id=agent_id)
-    return next((each for each in found if overlap.classify(each.spot, spot) is Overlap.EXACT), None)
+    return next((each for each in found if scopes.classify(each.spot, spot) is Overlap.EXACT), None)
 
 
 def lapsed(tx: Tx, room_id: str) -> list[Reservation]:
@@ -76,6 +77,12 @@ def listed(
             SQL["active_of"], Reservation.of_row, room_id=room_id, now=tx.now, agent_id=whose, task_id=task, limit=limit
         )
     return tx.all(SQL["active"], Reservation.of_row, room_id=room_id, now=tx.now, task_id=task, limit=limit)
+
+
+def holdings(tx: Tx, room_id: str) -> list[Holding]:
+    """What is reserved, as others see it."""
+    found = listed(tx, room_id, agent_id=None, task_id=None, ended=False, limit=1000)
+    return [Holding(agent_id=each.agent_id, what=each.spot.path, path=each.spot.path) for each in found]
 
 
 def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[Held]) -> set[str]:

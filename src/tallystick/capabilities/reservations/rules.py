@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tallystick.capabilities.agents.model import Liveness
-from tallystick.capabilities.reservations import overlap
 from tallystick.capabilities.reservations.errors import (
     NotYourReservation,
     ReservationConflict,
@@ -15,10 +14,11 @@ from tallystick.capabilities.reservations.errors import (
     ReservationStale,
 )
 from tallystick.capabilities.reservations.model import Ending, Held, Kind, Mode, Reservation, State, Verdict
-from tallystick.capabilities.reservations.overlap import Spot
+from tallystick.kernel import scopes
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import Refused
+from tallystick.kernel.scopes import Spot
 
 MINUTE = 60_000
 RECORDED_LIMIT = 50
@@ -202,7 +202,7 @@ def _now_held(others: Sequence[Held]) -> dict[str, object]:
 def verdict(held: Sequence[Held], me: str, spot: Spot, *, now: Instant) -> tuple[Verdict, Held | None]:
     """What a path is to the caller, and the reservation that says so."""
     live = [each for each in held if each.reservation.live(now)]
-    mine = [each for each in live if each.agent_id == me and overlap.covers(each.reservation.spot, spot)]
+    mine = [each for each in live if each.agent_id == me and scopes.covers(each.reservation.spot, spot)]
     others = [each for each in live if each.agent_id != me]
     own = next((each for each in mine if each.reservation.mode is Mode.EXCLUSIVE), mine[0] if mine else None)
     if not others:

@@ -28,6 +28,7 @@ class PolicyView(Answer):
     wait_for_turn_max_wait_ms: int
     wait_for_turn_poll_ms: int
     presence_ttl_ms: int
+    ack_overdue_ms: int
 
     @classmethod
     def of(cls, policy: Policy) -> PolicyView:
@@ -156,6 +157,9 @@ class SetPolicy(Ask):
     ] = None
     presence_ttl_ms: Annotated[
         int | None, Field(ge=10_000, le=30 * DAY, description="How long a member counts as active after a call.")
+    ] = None
+    ack_overdue_ms: Annotated[
+        int | None, Field(ge=1_000, le=30 * DAY, description="How long an ack may stay out before its sender is told.")
     ] = None
 
 

@@ -98,6 +98,7 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     landing = _land(tx, workspace, force_new=ask.force_new) if workspace else rules.Landing(room_id=ask.room_id)
     room_id = landing.room_id or _create(tx, me, title=PurePath(landing.root).name or landing.root, root=landing.root)
     tx.lock(room_id)
+    me = agents.acting(tx, room_id, me)
     room = queries.open_room(tx, room_id)
     members = agents.members(tx, room_id)
     known = agent_rules.find(members, me.agent_id)

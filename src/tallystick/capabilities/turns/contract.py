@@ -233,6 +233,35 @@ class StickEvents(Answer):
     cursor: int
 
 
+class Replay(Ask):
+    room_id: RoomId
+    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
+
+
+class ReplayedMember(Answer):
+    agent_id: str
+    name: str
+    role: str
+    ordinal: int
+
+
+class Replayed(Answer):
+    """A room's past. Leases and presence are not in the ledger, so they are not in here."""
+
+    room_id: str
+    seq: int
+    ts: Moment
+    kind: str
+    by: str
+    state: Literal["idle", "owned", "reserved", "closed"]
+    turn_id: int = 0
+    owner: str | None = None
+    reserved_for: str | None = None
+    handoff_event_seq: int | None = None
+    """The event whose handoff the holder got, or the next one will get."""
+    members: list[ReplayedMember]
+
+
 class CloseRoom(Ask):
     room_id: RoomId
     lease_id: Annotated[str | None, Field(max_length=200, description="Needed while somebody holds the stick.")] = None

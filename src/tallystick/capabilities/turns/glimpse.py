@@ -9,6 +9,7 @@ from tallystick.capabilities.rooms.model import Glimpse, Room, Sticks
 from tallystick.capabilities.turns import queries, rules
 from tallystick.capabilities.turns.errors import HoldsStick
 from tallystick.kernel.caller import Caller
+from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 
 
@@ -25,6 +26,11 @@ class StickGlimpses:
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         if queries.stick(tx, room.room_id).owner == me.agent_id:
             raise HoldsStick("You hold the stick of this room.", room_id=room.room_id)
+
+
+def holdings(tx: Tx, room_id: str) -> list[Holding]:
+    owner = queries.stick(tx, room_id).owner
+    return [Holding(agent_id=owner, what="the stick")] if owner else []
 
 
 OFFERS: dict[type, object] = {Sticks: StickGlimpses()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
-from tallystick.capabilities.turns import history, queries, rules, waiting
+from tallystick.capabilities.turns import history, queries, replay, rules, waiting
 from tallystick.capabilities.turns.contract import (
     Beat,
     CloseRoom,
@@ -20,7 +20,7 @@ from tallystick.capabilities.turns.contract import (
     TookOver,
     TurnState,
 )
-from tallystick.capabilities.turns.glimpse import OFFERS
+from tallystick.capabilities.turns.glimpse import OFFERS, holdings
 from tallystick.capabilities.turns.model import Kind, Lease, Table
 from tallystick.capabilities.turns.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
@@ -170,8 +170,19 @@ def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
 CAPABILITY = Capability(
     name="turns",
     package="tallystick.capabilities.turns",
-    operations=(waiting.wait, heartbeat, release, pass_, takeover, show_state, history.stick_events, close),
+    operations=(
+        waiting.wait,
+        heartbeat,
+        release,
+        pass_,
+        takeover,
+        show_state,
+        history.stick_events,
+        replay.replay,
+        close,
+    ),
     projections=PROJECTIONS,
     tables=("sticks",),
     offers=OFFERS,
+    holdings=holdings,
 )

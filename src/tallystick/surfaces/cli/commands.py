@@ -22,6 +22,8 @@ EVERYDAY = {
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
     "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
     "events": (HERE + "events:events", "Read or follow what happened in the room."),
+    "radar": (HERE + "jobs:radar", "Show which jobs need you and who is working."),
+    "open": (HERE + "jobs:open_", "Open anything by its id or ref."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
@@ -38,15 +40,19 @@ STORE = {
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
+    "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
 ELSEWHERE = {
+    "hook": ("tallystick.surfaces.hook.main:main", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
     "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
+    "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }

@@ -131,7 +131,7 @@ def every_error() -> list[type[errors.TallyError]]:
         if module.name.endswith(".errors"):
             importlib.import_module(module.name)
     ours = {kind for kind in errors.every_error() if kind.__module__.startswith("tallystick.")}
-    return sorted(ours - FAMILIES.keys(), key=lambda kind: kind.code)
+    return sorted(ours - FAMILIES.keys(), key=lambda kind: (kind.code, kind.__module__))
 
 
 def _errors() -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from starlette.routing import Route, Router
+from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.bus.dispatcher import Bus
@@ -24,6 +24,7 @@ from tallystick.surfaces.http.mcp_mount import Mcp
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.stream import Stream
 from tallystick.surfaces.http.uploads import Get, Put
+from tallystick.surfaces.http.web_mount import Web
 
 
 class Switch:
@@ -43,12 +44,14 @@ class App:
     keyring: Keyring
     mcp: Mcp
     bus: Bus
+    web: Web
 
     def dismiss(self) -> None:
         """The end is near: let go of whoever would stay for ever."""
         self.desk.serving.dismiss()
         self.bus.dismiss()
         self.mcp.dismiss()
+        self.web.dismiss()
 
 
 def build(
@@ -73,6 +76,7 @@ def build(
     )
     mcp = Mcp(serving, limits)
     face = BusFace(bus, keyring, allowances)
+    web = Web(serving, keyring, limits, allowances)
     calls = Calls(serving, keyring, limits, allowances)
     switch = Switch(
         exact={
@@ -87,12 +91,20 @@ def build(
             "/metrics": Page(desk.measures),
             "/login": Page(desk.login),
             "/mcp": mcp,
+            "/": web,
+            "/live": web,
         },
         others=Router(
-            routes=[Route("/v1/blobs/{sha256}", Get(serving)), Route("/v1/{operation}", calls)],
+            routes=[
+                Route("/v1/blobs/{sha256}", Get(serving)),
+                Route("/v1/{operation}", calls),
+                Mount("/rooms", web),
+                Mount("/static", web),
+                Mount("/act", web),
+            ],
             default=Page(desk.nowhere),
             redirect_slashes=False,
         ),
     )
-    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log)
-    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, bus=bus)
+    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=web.refuse)
+    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, web=web, bus=bus)

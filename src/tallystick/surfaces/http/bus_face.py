@@ -26,7 +26,7 @@ from tallystick.surfaces.http.connection import EXTENSION, Connection
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances
-from tallystick.surfaces.http.stream import HEADERS, resumed
+from tallystick.surfaces.http.stream import resumed
 from tallystick.surfaces.http.visit import ClientGone, Visit, answer, body, departure, visit_of, while_welcome
 
 LAST_WORD_SECONDS = 5.0
@@ -90,7 +90,7 @@ class BusFace:
             try:
                 outbox.welcome(name, await self._following(party, ask))
                 self._open[name] = (party, visit.visitor)
-                await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+                await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
                 connection: Connection = scope["extensions"][EXTENSION]
                 await _Sending(outbox, send, connection).run(departure(receive, revoked))
             finally:

@@ -31,7 +31,7 @@ class Calls:
         visit = visit_of(scope)
         visit.operation = operation.name
         given = await self._given(operation, visit, scope, receive)
-        key = _key(visit) if operation.writes else None
+        key = key_of(visit) if operation.writes else None
         work = self._serving.answered(visit.visitor, operation.name, given, key=key)
         if operation.waits:
             principal = visit.visitor.caller.agent_id
@@ -70,7 +70,7 @@ def decoded(visit: Visit, content: bytes) -> dict[str, object]:
     return cast("dict[str, object]", given)
 
 
-def _key(visit: Visit) -> str | None:
+def key_of(visit: Visit) -> str | None:
     given = visit.head.get(b"idempotency-key")
     if given is None:
         return None

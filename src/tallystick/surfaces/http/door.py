@@ -21,6 +21,8 @@ from tallystick.surfaces.http.keyring import Keyring
 
 OPEN = frozenset({"/healthz", "/login"})
 """What needs no token."""
+FILES = "/static/"
+"""Styles and scripts of the page: the same for everybody, and needed to say that a token is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class Door:
         self._check_host(head.get(b"host", b""))
         if b"origin" in head and head[b"origin"] != b"%b://%b" % (scope["scheme"].encode(), head[b"host"]):
             raise ForeignOrigin
-        if scope["path"] in OPEN:
+        if scope["path"] in OPEN or scope["path"].startswith(FILES):
             return None
         if secret := _bearer(head.get(b"authorization", b"")):
             return await self._keyring.visitor(secret)

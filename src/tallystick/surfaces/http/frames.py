@@ -9,6 +9,10 @@ from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.http import refusals
 from tallystick.surfaces.http.errors import TooSlow
 
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),
+]
 KEEP_ALIVE = b": still here\n\n"
 OPENING = b"retry: 1000\n\n"
 """How long a browser waits before it connects again, in milliseconds."""

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 import traceback
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,8 +24,18 @@ CLIENT_GONE = 499
 
 
 class Front:
-    def __init__(self, app: ASGIApp, *, door: Door, allowances: Allowances, metrics: Metrics, log: Log) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        door: Door,
+        allowances: Allowances,
+        metrics: Metrics,
+        log: Log,
+        page: Callable[[Send, TallyError], Awaitable[None]],
+    ) -> None:
         self._app, self._door, self._allowances, self._metrics, self._log = app, door, allowances, metrics, log
+        self._page = page
         self._ids = itertools.count(1)
         self._boot = secrets.token_hex(4)
 
@@ -64,7 +75,10 @@ class Front:
             if visit.status:
                 raise
             visit.notes["code"] = refusal.code
-            await _refuse(send, refusal)
+            if _reads_pages(scope, visit):
+                await self._page(send, refusal)
+            else:
+                await _refuse(send, refusal)
 
     def _note(self, visit: Visit, seconds: float) -> None:
         self._metrics.request(visit.operation, visit.status, seconds)
@@ -77,6 +91,12 @@ class Front:
             ms=round(seconds * 1000, 2),
             **visit.notes,
         )
+
+
+def _reads_pages(scope: Scope, visit: Visit) -> bool:
+    """Whether a person looks at the answer, so that it had better be a page."""
+    asked = visit.head.get(b"accept", b"").partition(b",")[0]
+    return scope["method"] == "GET" and asked == b"text/html" and not scope["path"].startswith(("/v1/", "/mcp"))
 
 
 async def _refuse(send: Send, error: TallyError) -> None:

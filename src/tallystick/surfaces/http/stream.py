@@ -24,11 +24,6 @@ from tallystick.surfaces.http.visit import ClientGone, Visit, answer, departure,
 LAST_WORD_SECONDS = 30.0
 """How long a reader that was cut off has to take in the reason before the connection is dropped."""
 
-HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),
-]
-
 
 class Stream:
     def __init__(self, serving: Serving, keyring: Keyring, allowances: Allowances) -> None:
@@ -51,7 +46,7 @@ class Stream:
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             follower = await self._serving.feeds.follow(ask)
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return

@@ -12,12 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tallystick.capabilities.reservations.errors import GlobNotSupported, PathOutside
-from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge
 
 LONGEST = 4096
 
 _WINDOWS_ROOT = re.compile(r"[A-Za-z]:(/|$)")
+
+
+class PathOutside(InvalidInput):
+    """That path is not inside this room."""
+
+    hint = "Name a path below the room's root, relative to it or absolute; links count where they lead."
+
+
+class GlobNotSupported(InvalidInput):
+    """Only a whole folder can be named by pattern."""
+
+    hint = "Name the folder (`src/*` and `src` mean the same), or each path by itself."
 
 
 class Overlap(StrEnum):

@@ -1,6 +1,6 @@
 """Where a path lies in a room: links followed on this machine, spelled from the room's root.
 
-All roots of a room are checkouts of one project, so a path has the same name in each. See also `overlap`.
+All roots of a room are checkouts of one project, so a path has the same name in each. See also `kernel.scopes`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from tallystick.capabilities.reservations import overlap
-from tallystick.capabilities.reservations.errors import GlobNotSupported, PathOutside
-from tallystick.capabilities.reservations.overlap import Spot
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Scope
 from tallystick.capabilities.rooms.workspace import is_insensitive
-from tallystick.kernel import paths
+from tallystick.kernel import paths, scopes
+from tallystick.kernel.scopes import GlobNotSupported, PathOutside, Spot
 from tallystick.ledger.tx import Tx
 
 _WINDOWS = os.name == "nt"
@@ -45,20 +43,20 @@ def _ground(here: Sequence[Scope], scope_key: str) -> Ground:
 
 def reserved(text: str, at: Ground) -> Spot:
     """The scope that somebody asks to reserve; refused when it is no path or pattern of this room."""
-    read = overlap.written(text)
+    read = scopes.written(text)
     if glob := next((part for part in read.unusual if not _exists(part, at)), None):
         raise GlobNotSupported(f"'{glob[:200]}' looks like a pattern, and nothing of that name exists here.", path=text)
     key, folds = _place(read.text, at)
-    return overlap.spot(key, wildcard=read.wildcard, folds=folds)
+    return scopes.spot(key, wildcard=read.wildcard, folds=folds)
 
 
 def touched(text: str, at: Ground) -> Spot | None:
     """The very path that somebody is about to change; None when it lies outside the room."""
     try:
-        key, folds = _place(overlap.literal(text), at)
+        key, folds = _place(scopes.literal(text), at)
     except PathOutside:
         return None
-    return overlap.spot(key, folds=folds)
+    return scopes.spot(key, folds=folds)
 
 
 def _exists(text: str, at: Ground) -> bool:
@@ -67,7 +65,7 @@ def _exists(text: str, at: Ground) -> bool:
 
 def _place(text: str, at: Ground) -> tuple[str, bool]:
     if not at.roots:
-        return overlap.relative(text), False
+        return scopes.relative(text), False
     if not paths.is_absolute(text, windows=_WINDOWS) and text[:2] == "~/":
         raise PathOutside(f"'{text[:200]}' is not inside this room: `~` is not expanded.", path=text)
     real = paths.normalised(os.path.realpath(_joined(text, at)), windows=_WINDOWS)
@@ -86,7 +84,7 @@ def _below(path: str, root: str, *, folds: bool) -> str | None:
     """The rest of a path below a root; None when it is not there."""
     names, above = path.split("/"), root.rstrip("/").split("/")
     start = names[: len(above)]
-    same = [overlap.fold(name) for name in start] == [overlap.fold(name) for name in above] if folds else start == above
+    same = [scopes.fold(name) for name in start] == [scopes.fold(name) for name in above] if folds else start == above
     return "/".join(names[len(above) :]) if same else None
 
 

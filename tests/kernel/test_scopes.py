@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.capabilities.reservations import overlap
-from tallystick.capabilities.reservations.overlap import classify, lexical
+from tallystick.kernel import scopes
+from tallystick.kernel.scopes import classify, lexical
 from tests.scene import refused
 
 
@@ -91,5 +91,5 @@ def test_a_path_is_shown_as_it_was_meant() -> None:
 
 
 def test_the_way_up_ends_at_the_root() -> None:
-    assert list(overlap.ancestors("a/b/c")) == ["", "a", "a/b", "a/b/c"]
-    assert list(overlap.ancestors("")) == [""]
+    assert list(scopes.ancestors("a/b/c")) == ["", "a", "a/b", "a/b/c"]
+    assert list(scopes.ancestors("")) == [""]

@@ -1,0 +1,3 @@
+ALTER TABLE actions ADD COLUMN result_seq BIGINT;
+
+ALTER TABLE actions ADD COLUMN reply_seq BIGINT;

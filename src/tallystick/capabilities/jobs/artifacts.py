@@ -1,0 +1,124 @@
+"""`jobs.artifact.*`: texts that belong to a job, such as a report or a patch, kept on the ledger and read in pages."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, cast
+
+from pydantic import Field
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.jobs import queries, rules
+from tallystick.capabilities.jobs.contract import HolderAsk
+from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifact
+from tallystick.capabilities.jobs.fields import JobId
+from tallystick.capabilities.jobs.model import Artifact, Job, Kind
+from tallystick.capabilities.jobs.views import ArtifactView
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.ledger import reading
+from tallystick.ledger.contract import RoomId
+from tallystick.ledger.tx import Tx
+from tallystick.proof import limits
+
+ArtifactKey = Annotated[
+    str,
+    Field(
+        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Its name within the job."
+    ),
+]
+
+
+class PutArtifact(HolderAsk):
+    artifact_key: ArtifactKey
+    content: Annotated[str, Field(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
+
+
+class GetArtifact(Ask):
+    room_id: RoomId
+    job: JobId
+    artifact_key: ArtifactKey
+    offset: Annotated[int, Field(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
+    max_chars: Annotated[int, Field(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
+
+
+class ArtifactContent(Answer):
+    artifact: ArtifactView
+    content: str
+    offset: int
+    next_offset: int | None
+    """Where to go on; None at the end."""
+
+
+def view(job: Job, artifact: Artifact) -> ArtifactView:
+    return ArtifactView(
+        ref=f"artifact://jobs/{job.job_id}/{artifact.artifact_key}",
+        artifact_key=artifact.artifact_key,
+        size=artifact.size,
+        sha256=artifact.sha256,
+        seq=artifact.seq,
+    )
+
+
+def _digest(ask: PutArtifact) -> str:
+    return hashlib.sha256(ask.content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@operation(
+    "jobs.artifact.put",
+    writes=True,
+    prepare=_digest,
+    examples=(
+        {
+            "room_id": "ROOM",
+            "job": "JOB-001",
+            "runner_id": "r1",
+            "claim_revision": 1,
+            "artifact_key": "report",
+            "content": "# Findings",
+        },
+    ),
+)
+def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
+    """Keep a text with a job that you hold; the same key again replaces it. Its ref counts as proof."""
+    tx.check_open(ask.room_id)
+    job = queries.job(tx, ask.room_id, ask.job)
+    rules.check_holder(job, ask.runner_id, ask.claim_revision)
+    known = queries.artifact(tx, job, ask.artifact_key)
+    if known is None and len(queries.artifacts(tx, job)) >= limits.ARTIFACTS:
+        raise TooManyArtifacts(f"{job.job_id} has {limits.ARTIFACTS} artifacts already.", limit=limits.ARTIFACTS)
+    if known is None or known.sha256 != sha256:
+        data: dict[str, object] = {
+            "job_id": job.job_id,
+            "event": "artifact",
+            "message": f"artifact {ask.artifact_key}",
+            "refs": [f"artifact://jobs/{job.job_id}/{ask.artifact_key}"],
+            "artifact_key": ask.artifact_key,
+            "content": ask.content,
+            "sha256": sha256,
+            "runner_id": ask.runner_id,
+            "claim_revision": ask.claim_revision,
+        }
+        tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ARTIFACT, data=data)])
+    return view(job, cast("Artifact", queries.artifact(tx, job, ask.artifact_key)))
+
+
+@operation("jobs.artifact.get", examples=({"room_id": "ROOM", "job": "JOB-001", "artifact_key": "report"},))
+def get(tx: Tx, me: Caller, ask: GetArtifact) -> ArtifactContent:
+    """Read a text that was kept with a job, in pages of max_chars."""
+    job = queries.job(tx, ask.room_id, ask.job)
+    found = queries.artifact(tx, job, ask.artifact_key)
+    if found is None:
+        keys = [each.artifact_key for each in queries.artifacts(tx, job)]
+        raise UnknownArtifact(
+            f"{job.job_id} has no artifact '{ask.artifact_key}'; it has {', '.join(keys) or 'none'}.", keys=keys
+        )
+    content = cast("str", reading.event_at(tx, ask.room_id, found.seq).data["content"])
+    end = ask.offset + ask.max_chars
+    return ArtifactContent(
+        artifact=view(job, found),
+        content=content[ask.offset : end],
+        offset=ask.offset,
+        next_offset=end if end < len(content) else None,
+    )

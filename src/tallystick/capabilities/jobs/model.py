@@ -1,0 +1,260 @@
+"""A job as the ledger tells it, its claim, and the runners that may take it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Protocol, cast
+
+import msgspec
+
+from tallystick.kernel.clock import Instant
+from tallystick.ledger.tx import Tx
+from tallystick.proof.refs import Ref
+
+AUTO = "auto"
+EXECUTORS = ("codex", "claude_code", "gemini", "command")
+PROFILES = ("fast", "deep", "audit", "xhigh")
+"""From the cheapest to the most thorough."""
+ARTIFACTS = ("report", "diff", "patch", "bench", "docs_update")
+RESERVED_META = frozenset({"executor", "executor_profile", "policy", "expected_artifacts", "routing", "after"})
+"""Written by the hub from a job's own fields; a report cannot change them."""
+
+
+class Kind(StrEnum):
+    """A job's events on the ledger; what such an event says is in its `event`."""
+
+    CREATE = "x.tally.job.create"
+    CLAIM = "x.tally.job.claim"
+    REPORT = "x.tally.job.report"
+    MESSAGE = "x.tally.job.message"
+    COMPLETE = "x.tally.job.complete"
+    CANCEL = "x.tally.job.cancel"
+    REQUEUE = "x.tally.job.requeue"
+    ROUTE = "x.tally.job.route"
+    ARTIFACT = "x.tally.job.artifact"
+
+
+class Status(StrEnum):
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+
+    @property
+    def active(self) -> bool:
+        return self in {Status.QUEUED, Status.RUNNING}
+
+
+class Priority(IntEnum):
+    """In the order in which jobs are claimed."""
+
+    HIGH = 0
+    MEDIUM = 1
+    LOW = 2
+
+
+_JOB_ID = re.compile(r"JOB-(\d{3,18})")
+
+
+def job_id(number: int) -> str:
+    return f"JOB-{number:03d}"
+
+
+def number_of(text: str) -> int | None:
+    """The number of a job id; None when it is not one."""
+    found = _JOB_ID.fullmatch(text)
+    number = int(found[1]) if found else 0
+    return number if found and job_id(number) == text else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How an `auto` job chooses its executor."""
+
+    prefer: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    min_profile: str | None = None
+
+    @classmethod
+    def read(cls, data: Mapping[str, object]) -> Policy:
+        return cls(
+            prefer=tuple(cast("list[str]", data.get("prefer") or [])),
+            forbid=tuple(cast("list[str]", data.get("forbid") or [])),
+            min_profile=cast("str | None", data.get("min_profile")),
+        )
+
+    def data(self) -> dict[str, object]:
+        return {"prefer": list(self.prefer), "forbid": list(self.forbid), "min_profile": self.min_profile}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a runner must be able to do for a job."""
+
+    executor: str
+    profile: str
+    policy: Policy
+    artifacts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    executor: str
+    runner_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The row of one job. The `*_seq` columns name the newest event of their sort; 0 means none yet."""
+
+    room_id: str
+    number: int
+    job_id: str
+    revision: int
+    status: Status
+    priority: Priority
+    blocked: int
+    """How many jobs it still comes after."""
+    title: str
+    kind: str
+    task_id: str | None
+    anchor_id: str | None
+    executor: str
+    profile: str
+    routed_executor: str | None
+    routed_runner: str | None
+    runner_id: str | None
+    created_by: str
+    created_seq: int
+    created_at: Instant
+    updated_at: Instant
+    completed_at: Instant | None
+    completed_seq: int | None
+    last_seq: int
+    said_seq: int
+    """The newest that is worth showing: not a runner's note about itself."""
+    said_at: Instant
+    question_seq: int
+    manager_seq: int
+    error_seq: int
+    checkpoint_seq: int
+    gate_seq: int
+    proof_seq: int
+    """Where proof that answers a proof gate came in."""
+    meta: str
+    refs: str
+    summary: str | None
+
+    @classmethod
+    def of_row(cls, *, status: str, priority: int, **row: object) -> Job:
+        return cls(status=Status(status), priority=Priority(priority), **row)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def ref(self) -> str:
+        return f"{self.job_id}@{self.last_seq}"
+
+    @property
+    def meta_data(self) -> dict[str, object]:
+        return msgspec.json.decode(self.meta, type=dict[str, object])
+
+    @property
+    def ref_list(self) -> list[str]:
+        return msgspec.json.decode(self.refs, type=list[str])
+
+    @property
+    def needs(self) -> Needs:
+        meta = self.meta_data
+        return Needs(
+            executor=self.executor,
+            profile=self.profile,
+            policy=Policy.read(cast("Mapping[str, object]", meta.get("policy") or {})),
+            artifacts=tuple(cast("list[str]", meta.get("expected_artifacts") or [])),
+        )
+
+    @property
+    def assigned(self) -> str | None:
+        """The runner that this job is work for, or in line for."""
+        if not self.status.active:
+            return None
+        return self.runner_id if self.status is Status.RUNNING else self.routed_runner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Who holds a running job and until when; the newest heartbeat is here and nowhere else."""
+
+    runner_id: str
+    revision: int
+    expires_at: Instant
+    beat_at: Instant | None
+    beat_message: str | None
+    beat_percent: int | None
+
+    def expired(self, now: Instant) -> bool:
+        return self.expires_at <= now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    runner_id: str
+    status: str
+    active_job_id: str | None
+    executors: tuple[str, ...]
+    profiles: tuple[str, ...]
+    supports_artifacts: tuple[str, ...]
+    """Empty: whatever is asked for."""
+    max_parallel: int
+    sandbox_policy: str | None
+    meta: str
+    agent_id: str
+    lease_expires_at: Instant
+    created_at: Instant
+    updated_at: Instant
+    jobs: int
+    """How much work it has or is in line for."""
+
+    @classmethod
+    def of_row(
+        cls, *, executors: str, profiles: str, supports_artifacts: str, jobs: int | None, **row: object
+    ) -> Runner:
+        lists = (msgspec.json.decode(text, type=list[str]) for text in (executors, profiles, supports_artifacts))
+        able, levels, made = (tuple(each) for each in lists)
+        return cls(executors=able, profiles=levels, supports_artifacts=made, jobs=jobs or 0, **row)  # pyright: ignore[reportArgumentType]
+
+    def online(self, now: Instant) -> bool:
+        return self.lease_expires_at > now
+
+    def state(self, now: Instant) -> str:
+        return self.status if self.online(now) else "offline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    artifact_key: str
+    seq: int
+    size: int
+    sha256: str
+
+
+class Things(Protocol):
+    """The durable things that jobs point at; answered by `tasks`."""
+
+    def check_task(self, tx: Tx, room_id: str, task_id: str) -> None:
+        """Refuse when there is no such task."""
+        ...
+
+    def ensure_anchor(self, tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
+        """Make the anchor unless it is there."""
+        ...
+
+    def exists(self, tx: Tx, room_id: str, ref: Ref) -> bool:
+        """Whether a task, card or note is there."""
+        ...
+
+
+def texts(values: Sequence[str]) -> str:
+    return msgspec.json.encode(list(values)).decode()

@@ -1,0 +1,197 @@
+"""Jobs, claims and runners, read and written; every look is an index range, whatever the room holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tallystick.capabilities.jobs import fold
+from tallystick.capabilities.jobs.errors import UnknownJob
+from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+SQL = Queries("tallystick.capabilities.jobs")
+RUNNERS_AT_ONCE = 50
+STALE_AT_ONCE = 200
+READY_AT_ONCE = 8
+LATEST = 2**62
+
+
+def job(tx: Tx, room_id: str, job_id: str) -> Job:
+    number = number_of(job_id)
+    found = job_at(tx, room_id, number) if number is not None else None
+    if found is None:
+        raise UnknownJob(f"There is no job '{job_id[:80]}' in this room.", job_id=job_id[:80])
+    return found
+
+
+def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
+    return tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+
+
+def next_number(tx: Tx, room_id: str) -> int:
+    return 1 + (tx.one(SQL["newest_number"], _number, room_id=room_id) or 0)
+
+
+def _number(*, number: int | None) -> int:
+    return number or 0
+
+
+def put(tx: Tx, job: Job, *, new: bool = False) -> None:
+    """Write the row, with the columns that follow from it."""
+    values: dict[str, str | int | None] = {name: getattr(job, name) for name in Job.__slots__}
+    values["status"], values["priority"] = job.status.value, int(job.priority)
+    values["place"] = fold.place(job)
+    values["active"] = int(job.status.active)
+    values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
+    values["shown_seq"] = fold.shown_seq(job)
+    tx.run(SQL["insert" if new else "update"], **values)
+
+
+def events_after(tx: Tx, job: Job, seq: int, limit: int) -> list[Event]:
+    return tx.all(SQL["events_after"], Event, room_id=job.room_id, number=job.number, seq=seq, limit=limit)
+
+
+def events_before(tx: Tx, job: Job, seq: int | None, limit: int) -> list[Event]:
+    """Newest first."""
+    before = LATEST if seq is None else seq
+    return tx.all(SQL["events_before"], Event, room_id=job.room_id, number=job.number, seq=before, limit=limit)
+
+
+def listed(
+    tx: Tx,
+    room_id: str,
+    *,
+    status: Status | None,
+    task: str | None,
+    anchor: str | None,
+    after: tuple[Instant, int] | None,
+    limit: int,
+) -> list[Job]:
+    updated_at, number = after or (LATEST, 0)
+    query, more = SQL["listed"], dict[str, str]()
+    if status:
+        query, more = SQL["listed_of_status"], {"status": status.value}
+    return tx.all(
+        query,
+        Job.of_row,
+        room_id=room_id,
+        task=task or "",
+        anchor=anchor or "",
+        updated_at=updated_at,
+        number=number,
+        limit=limit,
+        **more,
+    )
+
+
+def ready(tx: Tx, room_id: str) -> Iterator[Job]:
+    """Queued jobs that nothing holds back, in the order in which they are claimed; read in pages."""
+    priority, number = -1, 0
+    while True:
+        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=READY_AT_ONCE)
+        yield from page
+        if len(page) < READY_AT_ONCE:
+            return
+        priority, number = int(page[-1].priority), page[-1].number
+
+
+def stale(tx: Tx, room_id: str) -> list[Job]:
+    return tx.all(SQL["stale"], Job.of_row, room_id=room_id, now=tx.now, limit=STALE_AT_ONCE)
+
+
+def comes_after(tx: Tx, job: Job) -> list[tuple[str, str]]:
+    """The jobs that this one comes after, with their status."""
+    return tx.all(SQL["edges"], _edge, room_id=job.room_id, number=job.number)
+
+
+def _edge(*, job_id: str, status: str) -> tuple[str, str]:
+    return job_id, status
+
+
+def claim(tx: Tx, job: Job) -> Claim | None:
+    return tx.one(SQL["claim"], Claim, room_id=job.room_id, number=job.number)
+
+
+def held(tx: Tx, room_id: str, runner_id: str) -> int:
+    return tx.one(SQL["held"], _held, room_id=room_id, runner_id=runner_id, now=tx.now) or 0
+
+
+def _held(*, held: int) -> int:
+    return held
+
+
+def runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
+    return tx.one(SQL["runner"], Runner.of_row, room_id=room_id, runner_id=runner_id)
+
+
+def runners_online(tx: Tx, room_id: str, limit: int = RUNNERS_AT_ONCE) -> Sequence[Runner]:
+    return tx.all(SQL["runners_online"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
+
+
+def runners_offline(tx: Tx, room_id: str, limit: int) -> Sequence[Runner]:
+    return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A job as the radar sees it, with the event to show first."""
+
+    job: Job
+    expires_at: Instant | None
+    kind: str
+    message: str
+
+    @classmethod
+    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> Sighting:
+        # Without a body it is the event that created the job, whose long prompt nobody needs here.
+        said = msgspec.json.decode(body, type=Said) if body else Said(event="created", message="created")
+        return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
+
+
+class Said(msgspec.Struct):
+    event: str
+    message: str = ""
+
+
+def sightings(
+    tx: Tx, room_id: str, *, status: str | None, task: str | None, anchor: str | None, limit: int
+) -> list[Sighting]:
+    """Up to one more than `limit` jobs, the most urgent first."""
+    given = {"room_id": room_id, "status": status or "", "task": task or "", "anchor": anchor or ""}
+    if status and not Status(status).active:
+        return tx.all(SQL["radar_ended"], Sighting.of_row, limit=limit + 1, **given)
+    found = tx.all(SQL["radar_urgent"], Sighting.of_row, limit=limit + 1, **given)
+    if len(found) <= limit:
+        lost = tx.all(SQL["radar_stale"], Sighting.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
+        found += lost
+        if len(found) <= limit:
+            known = {each.job.number for each in lost}
+            rest = tx.all(SQL["radar_rest"], Sighting.of_row, limit=limit + 1 + len(lost), **given)
+            found += [each for each in rest if each.job.number not in known]
+    return found[: limit + 1]
+
+
+def runner_counts(tx: Tx, room_id: str, *, since: Instant) -> dict[str, int]:
+    return dict(tx.all(SQL["runner_counts"], _state_count, room_id=room_id, now=tx.now, since=since))
+
+
+def _state_count(*, state: str, runners: int) -> tuple[str, int]:
+    return state, runners
+
+
+def any_queued(tx: Tx, room_id: str) -> bool:
+    return tx.one(SQL["any_queued"], _number, room_id=room_id) is not None
+
+
+def artifact(tx: Tx, job: Job, key: str) -> Artifact | None:
+    return tx.one(SQL["artifact"], Artifact, room_id=job.room_id, number=job.number, artifact_key=key)
+
+
+def artifacts(tx: Tx, job: Job) -> list[Artifact]:
+    return tx.all(SQL["artifacts"], Artifact, room_id=job.room_id, number=job.number)

@@ -1,0 +1,238 @@
+-- newest_number --
+SELECT MAX(number) AS number FROM jobs WHERE room_id = :room_id
+
+-- job --
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id AND number = :number
+
+-- insert --
+INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary, place, active, ready, shown_seq)
+VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :title, :kind, :task_id, :anchor_id,
+    :executor, :profile, :routed_executor, :routed_runner, :runner_id, :created_by, :created_seq, :created_at,
+    :updated_at, :completed_at, :completed_seq, :last_seq, :said_seq, :said_at, :question_seq, :manager_seq,
+    :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :meta, :refs, :summary, :place, :active, :ready, :shown_seq)
+
+-- update --
+UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, routed_executor = :routed_executor, routed_runner =
+    :routed_runner, runner_id = :runner_id, updated_at = :updated_at, completed_at = :completed_at, completed_seq =
+    :completed_seq, last_seq = :last_seq, said_seq = :said_seq, said_at = :said_at, question_seq = :question_seq,
+    manager_seq = :manager_seq, error_seq = :error_seq, checkpoint_seq = :checkpoint_seq, gate_seq = :gate_seq,
+    proof_seq = :proof_seq, meta = :meta, refs = :refs, summary = :summary, place = :place, active = :active, ready
+    = :ready, shown_seq = :shown_seq
+WHERE room_id = :room_id AND number = :number
+
+-- add_event --
+INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :seq)
+
+-- events_after -- oldest first
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM job_events j JOIN events e ON e.room_id = j.room_id AND e.seq = j.seq
+WHERE j.room_id = :room_id AND j.number = :number AND j.seq > :seq ORDER BY j.seq LIMIT :limit
+
+-- events_before -- newest first
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM job_events j JOIN events e ON e.room_id = j.room_id AND e.seq = j.seq
+WHERE j.room_id = :room_id AND j.number = :number AND j.seq < :seq ORDER BY j.seq DESC LIMIT :limit
+
+-- listed -- the most recently changed first, after a place
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id
+    AND (updated_at < :updated_at OR (updated_at = :updated_at AND number > :number))
+    AND (:task = '' OR task_id = :task) AND (:anchor = '' OR anchor_id = :anchor)
+ORDER BY updated_at DESC, number LIMIT :limit
+
+-- listed_of_status --
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id AND status = :status
+    AND (updated_at < :updated_at OR (updated_at = :updated_at AND number > :number))
+    AND (:task = '' OR task_id = :task) AND (:anchor = '' OR anchor_id = :anchor)
+ORDER BY updated_at DESC, number LIMIT :limit
+
+-- ready -- in the order in which they are claimed
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id AND ready = 1 AND (priority > :priority OR (priority = :priority AND number > :number))
+ORDER BY priority, number LIMIT :limit
+
+-- stale -- running, and the claim has run out; in the order in which they are claimed
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary
+FROM job_claims c JOIN jobs j ON j.room_id = c.room_id AND j.number = c.number
+WHERE c.room_id = :room_id AND c.expires_at <= :now ORDER BY j.priority, j.number LIMIT :limit
+
+-- add_edge --
+INSERT INTO job_edges (room_id, number, after_number) VALUES (:room_id, :number, :after_number)
+
+-- edges -- what a job comes after
+SELECT j.job_id, j.status FROM job_edges e JOIN jobs j ON j.room_id = e.room_id AND j.number = e.after_number
+WHERE e.room_id = :room_id AND e.number = :number ORDER BY e.after_number
+
+-- recount -- the jobs that come after one that has just ended or begun anew
+UPDATE jobs SET blocked = (
+        SELECT COUNT(*) FROM job_edges e JOIN jobs d ON d.room_id = e.room_id AND d.number = e.after_number
+        WHERE e.room_id = jobs.room_id AND e.number = jobs.number AND d.status <> 'DONE'
+    )
+WHERE room_id = :room_id AND number IN (
+        SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
+    )
+
+-- release -- those of them that nothing holds back any more, and those that something does
+UPDATE jobs SET ready = CASE WHEN status = 'QUEUED' AND blocked = 0 THEN 1 ELSE 0 END
+WHERE room_id = :room_id AND number IN (
+        SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
+    )
+
+-- claim --
+SELECT runner_id, revision, expires_at, beat_at, beat_message, beat_percent FROM job_claims
+WHERE room_id = :room_id AND number = :number
+
+-- put_claim -- a rebuild must not shorten a lease that was renewed since
+INSERT INTO job_claims (room_id, number, runner_id, revision, expires_at)
+VALUES (:room_id, :number, :runner_id, :revision, :expires_at)
+ON CONFLICT (room_id, number) DO UPDATE SET
+    runner_id = excluded.runner_id, revision = excluded.revision, expires_at = excluded.expires_at,
+    beat_at = NULL, beat_message = NULL, beat_percent = NULL
+WHERE job_claims.revision < excluded.revision
+
+-- renew --
+UPDATE job_claims SET expires_at = :expires_at WHERE room_id = :room_id AND number = :number
+
+-- beat --
+UPDATE job_claims SET expires_at = :expires_at, beat_at = :now, beat_message = :message, beat_percent = :percent
+WHERE room_id = :room_id AND number = :number
+
+-- end_claim --
+DELETE FROM job_claims WHERE room_id = :room_id AND number = :number AND revision <= :revision
+
+-- held -- how many unexpired claims a runner has
+SELECT COUNT(*) AS held FROM job_claims
+WHERE room_id = :room_id AND runner_id = :runner_id AND expires_at > :now
+
+-- load --
+INSERT INTO runner_loads (room_id, runner_id, jobs) VALUES (:room_id, :runner_id, :change)
+ON CONFLICT (room_id, runner_id) DO UPDATE SET jobs = runner_loads.jobs + excluded.jobs
+
+-- runner --
+SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
+    r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs
+FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
+WHERE r.room_id = :room_id AND r.runner_id = :runner_id
+
+-- runners_online --
+SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
+    r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs
+FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
+WHERE r.room_id = :room_id AND r.lease_expires_at > :now ORDER BY r.runner_id LIMIT :limit
+
+-- runners_offline -- the most recently lost first
+SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
+    r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs
+FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
+WHERE r.room_id = :room_id AND r.lease_expires_at <= :now ORDER BY r.lease_expires_at DESC, r.runner_id LIMIT :limit
+
+-- put_runner --
+INSERT INTO runners (room_id, runner_id, status, active_job_id, executors, profiles, supports_artifacts, max_parallel,
+    sandbox_policy, meta, agent_id, lease_expires_at, created_at, updated_at)
+VALUES (:room_id, :runner_id, :status, :active_job_id, :executors, :profiles, :supports_artifacts, :max_parallel,
+    :sandbox_policy, :meta, :agent_id, :lease_expires_at, :now, :now)
+ON CONFLICT (room_id, runner_id) DO UPDATE SET
+    status = excluded.status, active_job_id = excluded.active_job_id, executors = excluded.executors,
+    profiles = excluded.profiles, supports_artifacts = excluded.supports_artifacts,
+    max_parallel = excluded.max_parallel, sandbox_policy = excluded.sandbox_policy, meta = excluded.meta,
+    agent_id = excluded.agent_id, lease_expires_at = excluded.lease_expires_at, updated_at = excluded.updated_at
+
+-- artifact --
+SELECT artifact_key, seq, size, sha256 FROM job_artifacts
+WHERE room_id = :room_id AND number = :number AND artifact_key = :artifact_key
+
+-- artifacts --
+SELECT artifact_key, seq, size, sha256 FROM job_artifacts
+WHERE room_id = :room_id AND number = :number ORDER BY artifact_key
+
+-- put_artifact --
+INSERT INTO job_artifacts (room_id, number, artifact_key, seq, size, sha256)
+VALUES (:room_id, :number, :artifact_key, :seq, :size, :sha256)
+ON CONFLICT (room_id, number, artifact_key) DO UPDATE SET
+    seq = excluded.seq, size = excluded.size, sha256 = excluded.sha256
+
+-- counts --
+SELECT status, COUNT(*) AS jobs FROM jobs
+WHERE room_id = :room_id AND status IN ('QUEUED', 'RUNNING') GROUP BY status
+
+-- first_of_task --
+SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
+    gate_seq, proof_seq, meta, refs, summary
+FROM jobs WHERE room_id = :room_id AND task_id = :task_id AND active = 1 ORDER BY place, updated_at DESC, number LIMIT 1
+
+-- radar_urgent -- what somebody waits for, most urgent first
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.active = 1 AND j.place < 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_stale -- running, and the claim has run out
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM job_claims c JOIN jobs j ON j.room_id = c.room_id AND j.number = c.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE c.room_id = :room_id AND c.expires_at <= :now AND j.place = 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_rest -- running, then queued
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.active = 1 AND j.place >= 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_ended --
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.status = :status
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.updated_at DESC, j.number LIMIT :limit
+
+-- runner_counts -- how many are there, by what they last said, and how many were lost lately
+SELECT CASE WHEN lease_expires_at > :now THEN status ELSE 'offline' END AS state, COUNT(*) AS runners
+FROM runners WHERE room_id = :room_id AND lease_expires_at > :since GROUP BY 1
+
+-- any_queued --
+SELECT number FROM jobs WHERE room_id = :room_id AND ready = 1 LIMIT 1

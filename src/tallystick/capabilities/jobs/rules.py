@@ -1,0 +1,179 @@
+"""Pure decisions about jobs: who may claim, whose report counts, what may be canceled, queued again or called done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from tallystick.capabilities.jobs import routing
+from tallystick.capabilities.jobs.errors import (
+    CapabilityMissing,
+    ClaimHeld,
+    ClaimMismatch,
+    JobBlocked,
+    JobCanceled,
+    JobNotClaimable,
+    JobNotRunning,
+    JobOver,
+    NotRequeueable,
+    ProofMissing,
+    ReservedMeta,
+    RevisionMismatch,
+    RoutedElsewhere,
+    RunnerBusy,
+    RunnerOffline,
+    StillRunning,
+)
+from tallystick.capabilities.jobs.fold import Attention
+from tallystick.capabilities.jobs.model import RESERVED_META, Claim, Job, Priority, Routing, Runner, Status
+from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.envelope import to_json
+from tallystick.kernel.errors import TooLarge
+from tallystick.proof import limits
+from tallystick.proof.verdict import Verdict
+
+
+def marker(seen: Attention, *, stale: bool) -> Literal["!", "?", "~", ""]:
+    """The one sign that a job gets in the radar."""
+    if seen.has_error:
+        return "!"
+    if seen.needs_manager:
+        return "?"
+    if seen.needs_proof:
+        return "!"
+    return "~" if stale else ""
+
+
+def facts(job: Job) -> Mapping[str, object]:
+    """What every refusal about a job carries."""
+    return {"job_id": job.job_id, "status": job.status.value, "runner_id": job.runner_id, "revision": job.revision}
+
+
+def check_runner(runner: Runner | None, runner_id: str, held: int, *, now: Instant) -> Runner:
+    """The runner that wants to claim: there, and with room for one more."""
+    if runner is None or not runner.online(now):
+        raise RunnerOffline(f"The runner '{runner_id}' has no active lease.", runner_id=runner_id)
+    if held >= runner.max_parallel:
+        raise RunnerBusy(
+            f"The runner '{runner_id}' already has {held} of at most {runner.max_parallel} jobs.",
+            runner_id=runner_id,
+            held=held,
+            max_parallel=runner.max_parallel,
+        )
+    return runner
+
+
+def check_claimable(
+    job: Job,
+    claim: Claim | None,
+    after: Sequence[tuple[str, str]],
+    *,
+    allow_stale: bool,
+    now: Instant,
+) -> None:
+    """Queued with nothing before it, or running with a claim that has run out."""
+    if job.status is Status.QUEUED:
+        if job.blocked:
+            waiting = [job_id for job_id, status in after if status != Status.DONE]
+            raise JobBlocked(f"{job.job_id} comes after {', '.join(waiting)}.", after=waiting, details=facts(job))
+        return
+    if job.status is not Status.RUNNING:
+        raise JobNotClaimable(f"{job.job_id} is {job.status.value}.", details=facts(job))
+    if claim and not claim.expired(now):
+        until = to_wire(claim.expires_at)
+        raise ClaimHeld(
+            f"{job.job_id} is held by the runner '{claim.runner_id}' until {until}.",
+            claim_expires_at=until,
+            details=facts(job),
+        )
+    if not allow_stale:
+        raise JobNotClaimable(
+            f"The claim of the runner '{job.runner_id}' on {job.job_id} has run out; nobody has taken it over.",
+            hint="Claim it with allow_stale=true to take it over.",
+            details=facts(job),
+        )
+
+
+def check_suits(job: Job, runner: Runner) -> None:
+    if why := routing.lacking(job.needs, runner):
+        raise CapabilityMissing(f"The runner '{runner.runner_id}' cannot take {job.job_id}: {why}.", details=facts(job))
+
+
+def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
+    """Where the job should go now that the runner it was meant for is gone; None while that one is there."""
+    if job.routed_runner is None or any(runner.runner_id == job.routed_runner for runner in online):
+        return None
+    return routing.route(job.needs, online)
+
+
+def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> Routing | None:
+    """Refuse a runner that the job is not meant for; gives the new routing when it had to be redone."""
+    anew = rerouted(job, online)
+    meant = anew.runner_id if anew else job.routed_runner
+    if meant not in {None, runner.runner_id} and any(each.runner_id == meant for each in online):
+        raise RoutedElsewhere(f"{job.job_id} is meant for the runner '{meant}'.", routed_to=meant, details=facts(job))
+    return anew
+
+
+def check_holder(job: Job, runner_id: str, claim_revision: int) -> None:
+    """Refuse everybody but the holder of the job's current claim. An expired claim that nobody took still counts."""
+    if job.status is Status.CANCELED:
+        raise JobCanceled(f"{job.job_id} was canceled.", details=facts(job))
+    if job.status is not Status.RUNNING:
+        raise JobNotRunning(f"{job.job_id} is {job.status.value}.", details=facts(job))
+    if (job.runner_id, job.revision) != (runner_id, claim_revision):
+        raise ClaimMismatch(
+            f"{job.job_id} is held by the runner '{job.runner_id}' under claim {job.revision}, "
+            f"not by '{runner_id}' under claim {claim_revision}.",
+            details=facts(job),
+        )
+
+
+def check_messageable(job: Job) -> None:
+    if not job.status.active:
+        raise JobOver(f"{job.job_id} is {job.status.value}: nobody would read the message.", details=facts(job))
+
+
+def check_cancel(job: Job, *, force_running: bool, expected_revision: int | None) -> None:
+    if not job.status.active:
+        raise JobOver(f"{job.job_id} is already {job.status.value}.", details=facts(job))
+    if expected_revision not in {None, job.revision}:
+        raise RevisionMismatch(
+            f"{job.job_id} is at revision {job.revision}, not {expected_revision}.", details=facts(job)
+        )
+    if job.status is Status.RUNNING and not force_running:
+        raise StillRunning(f"{job.job_id} is being run by '{job.runner_id}'.", details=facts(job))
+
+
+def check_requeue(job: Job) -> None:
+    if job.status.active:
+        raise NotRequeueable(f"{job.job_id} is {job.status.value}.", details=facts(job))
+
+
+def check_proof(job: Job, verdict: Verdict) -> None:
+    """DONE means done: something must prove it; what is urgent needs a checkpoint and a receipt besides."""
+    missing: list[str] = []
+    if not verdict.proven:
+        missing.append("proof")
+    if job.priority is Priority.HIGH:
+        missing += ["receipt"] if not verdict.receipt else []
+        missing += ["checkpoint"] if not job.checkpoint_seq else []
+    if missing:
+        lacking = " and ".join(missing)
+        problems = "; ".join(verdict.problems[:5])
+        raise ProofMissing(
+            f"{job.job_id} cannot be DONE without {lacking}.{f' Not proof: {problems}.' if problems else ''}",
+            missing=missing,
+            problems=verdict.problems,
+            details=facts(job),
+        )
+
+
+def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """A job's meta with some of it changed; what the hub itself wrote there stays."""
+    if taken := sorted(RESERVED_META & given.keys()):
+        raise ReservedMeta(f"meta.{taken[0]} is written by the hub.", field=f"meta.{taken[0]}")
+    whole = {**known, **given}
+    if len(to_json(whole).encode()) > limits.META:
+        raise TooLarge(f"The job's meta would be larger than {limits.META} bytes.", field="meta", limit=limits.META)
+    return whole

@@ -1,0 +1,64 @@
+"""`runners.*`: who can run jobs. A runner is there while its lease is; nothing is guessed from what its jobs do."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.jobs import queries
+from tallystick.capabilities.jobs.model import Runner, texts
+from tallystick.capabilities.jobs.queries import SQL
+from tallystick.capabilities.jobs.runner_contract import ListRunners, RunnerBeat, RunnerLease, Runners, RunnerView
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import to_json
+from tallystick.kernel.errors import TooLarge
+from tallystick.kernel.operation import operation
+from tallystick.ledger.tx import Tx
+from tallystick.proof import limits
+
+
+def start_command(room_id: str) -> str:
+    """What to type to get a runner for a room."""
+    return f"tally runner --room {room_id}"
+
+
+@operation(
+    "runners.heartbeat",
+    writes=True,
+    examples=({"room_id": "ROOM", "runner_id": "r1", "status": "idle", "executors": ["codex", "claude_code"]},),
+)
+def heartbeat(tx: Tx, me: Caller, ask: RunnerBeat) -> RunnerLease:
+    """Say that a runner is there and what it can do; send it again before the lease runs out. It leaves no event."""
+    tx.check_open(ask.room_id)
+    meta = to_json(ask.meta)
+    if len(meta.encode()) > limits.META:
+        raise TooLarge(f"meta is larger than {limits.META} bytes.", field="meta", limit=limits.META)
+    tx.run(
+        SQL["put_runner"],
+        room_id=ask.room_id,
+        runner_id=ask.runner_id,
+        status=ask.status,
+        active_job_id=ask.active_job_id,
+        executors=texts(ask.executors),
+        profiles=texts(ask.profiles),
+        supports_artifacts=texts(ask.supports_artifacts),
+        max_parallel=ask.max_parallel,
+        sandbox_policy=ask.sandbox_policy,
+        meta=meta,
+        agent_id=me.agent_id,
+        lease_expires_at=tx.now + limits.lease(ask.lease_ttl_ms, limits.RUNNER_LEASE_MS),
+        now=tx.now,
+    )
+    kept = cast("Runner", queries.runner(tx, ask.room_id, ask.runner_id))
+    return RunnerLease(lease=RunnerView.of(kept, tx.now))
+
+
+@operation("runners.list", examples=({"room_id": "ROOM"},))
+def list_runners(tx: Tx, me: Caller, ask: ListRunners) -> Runners:
+    """List the runners of a room: live and idle ones by their leases, then those that went silent."""
+    rooms.room(tx, ask.room_id)
+    there = queries.runners_online(tx, ask.room_id, ask.limit + 1) if ask.status != "offline" else ()
+    gone = queries.runners_offline(tx, ask.room_id, ask.limit + 1) if ask.status in {None, "offline"} else ()
+    found = [RunnerView.of(runner, tx.now) for runner in (*there, *gone)]
+    wanted = [runner for runner in found if ask.status in {None, runner.state}]
+    return Runners(runners=wanted[: ask.limit], count=min(len(wanted), ask.limit), has_more=len(wanted) > ask.limit)

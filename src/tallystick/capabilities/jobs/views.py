@@ -1,0 +1,216 @@
+"""What `jobs.*` answer."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from tallystick.capabilities.jobs import fold
+from tallystick.capabilities.jobs.fields import StatusName
+from tallystick.capabilities.jobs.model import Claim, Job
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Answer, Moment
+
+
+class JobView(Answer):
+    job_id: str
+    revision: int
+    """Rises with every claim and every end; a claim's own is its token."""
+    status: StatusName
+    title: str
+    kind: str
+    priority: Literal["LOW", "MEDIUM", "HIGH"]
+    task: str | None
+    anchor: str | None
+    executor: str
+    executor_profile: str
+    runner: str | None
+    blocked: int
+    """How many jobs it still comes after."""
+    claim_expires_at: Moment | None
+    summary: str | None
+    refs: list[str]
+    created_by: str
+    created_at: Moment
+    updated_at: Moment
+    completed_at: Moment | None
+    last_ref: str
+    """The event to open first."""
+
+    @classmethod
+    def of(cls, job: Job, expires_at: Instant | None = None) -> JobView:
+        return cls(
+            job_id=job.job_id,
+            revision=job.revision,
+            status=job.status.value,
+            title=job.title,
+            kind=job.kind,
+            priority=job.priority.name,
+            task=job.task_id,
+            anchor=job.anchor_id,
+            executor=job.executor,
+            executor_profile=job.profile,
+            runner=job.runner_id,
+            blocked=job.blocked,
+            claim_expires_at=expires_at,
+            summary=job.summary,
+            refs=job.ref_list,
+            created_by=job.created_by,
+            created_at=job.created_at,
+            updated_at=job.updated_at,
+            completed_at=job.completed_at,
+            last_ref=f"{job.job_id}@{fold.shown_seq(job)}",
+        )
+
+
+class JobEvent(Answer):
+    seq: int
+    job_id: str
+    ref: str
+    ts: Moment
+    kind: str
+    by: str
+    message: str
+    percent: int | None
+    refs: list[str]
+    meta: dict[str, object]
+
+    @classmethod
+    def of(cls, event: Event) -> JobEvent:
+        data = event.data
+        job_id = cast("str", data["job_id"])
+        return cls(
+            seq=event.seq,
+            job_id=job_id,
+            ref=f"{job_id}@{event.seq}",
+            ts=event.ts,
+            kind=cast("str", data["event"]),
+            by=event.by,
+            message=cast("str", data.get("message") or ""),
+            percent=cast("int | None", data.get("percent")),
+            refs=cast("list[str]", data.get("refs") or []),
+            meta=cast("dict[str, object]", data.get("meta") or {}),
+        )
+
+
+class Heartbeat(Answer):
+    """The newest sign of life of a running job; older ones are not kept."""
+
+    at: Moment
+    message: str
+    percent: int | None
+
+    @classmethod
+    def of(cls, claim: Claim | None) -> Heartbeat | None:
+        if claim is None or claim.beat_at is None:
+            return None
+        return cls(at=claim.beat_at, message=claim.beat_message or "", percent=claim.beat_percent)
+
+
+class Bootstrap(Answer):
+    cmd: str
+    """What to type to start a runner."""
+
+
+class JobCreated(Answer):
+    job: JobView
+    event: JobEvent
+    runner_bootstrap: Bootstrap | None
+    """Set when no runner is there to take it."""
+
+
+class Jobs(Answer):
+    jobs: list[JobView]
+    count: int
+    has_more: bool
+    truncated: bool
+    """Whether max_chars left some out."""
+    cursor: str | None
+    """Pass it to page on."""
+
+
+class ArtifactView(Answer):
+    ref: str
+    artifact_key: str
+    size: int
+    sha256: str
+    seq: int
+
+
+class EvidenceView(Answer):
+    ref: str
+    kind: str
+    state: str
+    """`proof`, or why it is none; `stale` when a file it speaks for has changed since."""
+    sha256: str | None
+    exit_code: int | None
+
+
+class JobOpened(Answer):
+    job: JobView
+    prompt: str | None
+    """Never cut: whole when asked for, whatever max_chars says."""
+    after: list[str]
+    events: list[JobEvent]
+    """Newest first."""
+    heartbeat: Heartbeat | None
+    evidence: list[EvidenceView]
+    """What the refs of a finished job proved when it ended, and whether they still do."""
+    artifacts: list[ArtifactView] | None
+    meta: dict[str, object] | None
+    count: int
+    has_more_events: bool
+    truncated: bool
+
+
+class JobTail(Answer):
+    job_id: str
+    after_seq: int
+    next_after_seq: int
+    """Pass it as after_seq to go on; it never passes over an event that was not given."""
+    events: list[JobEvent]
+    heartbeat: Heartbeat | None
+    count: int
+    has_more: bool
+    truncated: bool
+    text: str | None
+    """With fmt=lines, everything above as lines."""
+
+
+class JobClaimed(Answer):
+    """What a runner gets. Without a job there is nothing for it to do now."""
+
+    job: JobView | None
+    event: JobEvent | None
+    claim_revision: int | None
+    """Send it with every report and with the completion."""
+    claim_expires_at: Moment | None
+    executor: str | None
+    """The executor to use."""
+    prompt: str | None
+    meta: dict[str, object]
+    artifacts: list[str]
+    """What an earlier claim left, by key."""
+
+
+class Reported(Answer):
+    job: JobView
+    event: JobEvent | None
+    """None for a heartbeat, which leaves no event."""
+    claim_expires_at: Moment
+    manager_seq: int
+    """The newest message of the manager; read it with jobs.tail when it has grown."""
+
+
+class JobChanged(Answer):
+    job: JobView
+    event: JobEvent
+
+
+class JobWaited(Answer):
+    job: JobView
+    done: bool
+    timed_out: bool
+    """True when the time was up first; that is no error: ask again."""
+    events: list[JobEvent]
+    next_after_seq: int

@@ -1,0 +1,66 @@
+"""`anchors.*`: names for areas of the work, under which tasks, cards and jobs meet."""
+
+from __future__ import annotations
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.tasks import queries, rules
+from tallystick.capabilities.tasks.contract import (
+    Anchors,
+    AnchorSnapshot,
+    AnchorView,
+    CardView,
+    CreateAnchor,
+    ListAnchors,
+    ShowAnchor,
+    TaskView,
+    UpdateAnchor,
+)
+from tallystick.capabilities.tasks.errors import AnchorExists
+from tallystick.capabilities.tasks.model import Kind
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import operation
+from tallystick.ledger.tx import Tx
+
+
+@operation(
+    "anchors.create", writes=True, examples=({"room_id": "ROOM", "anchor": "a:parser", "paths": ["src/parser"]},)
+)
+def create(tx: Tx, me: Caller, ask: CreateAnchor) -> AnchorView:
+    """Name an area of the work. A job or task that names a new anchor makes it by itself."""
+    tx.check_open(ask.room_id)
+    if queries.find_anchor(tx, ask.room_id, ask.anchor):
+        raise AnchorExists(f"The anchor {ask.anchor} is there already.", anchor_id=ask.anchor)
+    data: dict[str, object] = {"anchor_id": ask.anchor, "title": ask.title, "paths": ask.paths}
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ANCHOR_CREATE, data=data)])
+    return AnchorView.of(queries.anchor(tx, ask.room_id, ask.anchor))
+
+
+@operation("anchors.update", writes=True, examples=({"room_id": "ROOM", "anchor": "a:parser", "title": "The parser"},))
+def update(tx: Tx, me: Caller, ask: UpdateAnchor) -> AnchorView:
+    """Change an anchor's title or paths; only the fields that are given change."""
+    tx.check_open(ask.room_id)
+    queries.anchor(tx, ask.room_id, ask.anchor)
+    data = {"anchor_id": ask.anchor, **rules.anchor_changes(ask)}
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ANCHOR_UPDATE, data=data)])
+    return AnchorView.of(queries.anchor(tx, ask.room_id, ask.anchor))
+
+
+@operation("anchors.list", examples=({"room_id": "ROOM"},))
+def list_anchors(tx: Tx, me: Caller, ask: ListAnchors) -> Anchors:
+    """List a room's anchors by name."""
+    rooms.room(tx, ask.room_id)
+    found = queries.anchors(tx, ask.room_id, after=ask.after, limit=ask.limit + 1)
+    return Anchors(anchors=[AnchorView.of(each) for each in found[: ask.limit]], has_more=len(found) > ask.limit)
+
+
+@operation("anchors.show", examples=({"room_id": "ROOM", "anchor": "a:parser"},))
+def show(tx: Tx, me: Caller, ask: ShowAnchor) -> AnchorSnapshot:
+    """Show an anchor with the newest tasks and cards under it, pinned cards first."""
+    anchor = queries.anchor(tx, ask.room_id, ask.anchor)
+    return AnchorSnapshot(
+        anchor=AnchorView.of(anchor),
+        tasks=[TaskView.of(each) for each in queries.tasks(tx, ask.room_id, anchor=ask.anchor, limit=ask.limit)],
+        cards=[CardView.of(each) for each in queries.cards(tx, ask.room_id, tag=ask.anchor, limit=ask.limit)],
+    )

@@ -1,0 +1,5 @@
+"""What counts as proof that a job is done, and the limits that hub and runner share.
+
+Everything but `files` is pure. The hub asks it before a job may be DONE, the runner before it asks the hub; both get
+the same verdict because it is the same code. It knows the kernel and nothing else.
+"""

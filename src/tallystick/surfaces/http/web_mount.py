@@ -1,0 +1,118 @@
+"""`/`: the web page. Its surface is found by name, since surfaces do not import each other, and loaded when needed.
+
+Pages and files come from the surface as bytes. A button's call goes to `/act/<operation>`; `/live` tells a page that
+shows many rooms when to look again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from starlette.types import Receive, Scope, Send
+
+from tallystick.hub import feed
+from tallystick.hub.serving import Serving
+from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.http import frames, refusals
+from tallystick.surfaces.http.calls import decoded, key_of
+from tallystick.surfaces.http.door import FILES
+from tallystick.surfaces.http.errors import MethodNotAllowed
+from tallystick.surfaces.http.keyring import Keyring
+from tallystick.surfaces.http.limits import Allowances, Limits
+from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of
+
+SURFACE = "tallystick.surfaces.web.site"
+CHANGED = b"event: changed\ndata: {}\n\n"
+SPACED_SECONDS = 0.05
+"""Between two signs that something changed, however much does."""
+
+
+class Web:
+    def __init__(self, serving: Serving, keyring: Keyring, limits: Limits, allowances: Allowances) -> None:
+        self._serving, self._keyring, self._limits, self._allowances = serving, keyring, limits, allowances
+        self._site: Any = None
+        self._ending = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit, path = visit_of(scope), cast("str", scope["path"])
+        visit.operation = "page"
+        if path.startswith("/act/"):
+            await self._act(visit, scope, receive, send)
+            return
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise MethodNotAllowed(f"{path[:100]} takes GET.", allow="GET, HEAD")
+        if path == "/live":
+            visit.operation = "page.live"
+            visit.visitor.may_see_all()
+            await self._live(visit, receive, send)
+            return
+        site = await self._loaded()
+        if path.startswith(FILES):
+            reply = site.file(path)
+        else:
+            query = scope["query_string"].decode("latin-1")
+            reply = await site.get(visit.visitor, path, query, part=b"tally-part" in visit.head)
+        await _send(send, reply.content, reply.headers)
+
+    async def refuse(self, send: Send, error: TallyError) -> None:
+        """Show a refusal as a page."""
+        reply = (await self._loaded()).refusal(error)
+        await _send(send, reply.content, reply.headers, status=refusals.status_of(type(error)))
+
+    def dismiss(self) -> None:
+        self._ending.set()
+
+    async def _loaded(self) -> Any:
+        if self._site is None:
+            site = await asyncio.to_thread(importlib.import_module, SURFACE)
+            self._site = site.Site(self._serving)
+        return self._site
+
+    async def _act(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+        operation = cast("str", scope["path"]).removeprefix("/act/")
+        if scope["method"] != "POST":
+            raise MethodNotAllowed("An action takes POST.", allow="POST")
+        given = decoded(visit, await body(scope, receive, self._limits.body_bytes))
+        visit.operation = operation
+        result = await (await self._loaded()).act(visit.visitor, operation, given, key_of(visit))
+        await answer(send, result.model_dump_json().encode())
+
+    async def _live(self, visit: Visit, receive: Receive, send: Send) -> None:
+        """Say `changed` whenever any room has a new event, until the reader leaves or the hub stops."""
+        with (
+            self._allowances.stream(visit.visitor.caller.agent_id),
+            self._keyring.minding(visit.visitor) as revoked,
+            self._serving.feeds.listen(feed.EVERY_ROOM) as wake,
+        ):
+            await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
+            await _put(send, frames.OPENING)
+            reasons = (_tell(send, wake), departure(receive, revoked), self._ending.wait())
+            everything: list[asyncio.Task[Any]] = [asyncio.ensure_future(reason) for reason in reasons]
+            try:
+                await asyncio.wait(everything, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in everything:
+                    task.cancel()
+                await asyncio.gather(*everything, return_exceptions=True)
+            with suppress(OSError):
+                await send({"type": "http.response.body", "body": b""})
+
+
+async def _tell(send: Send, wake: feed.Wake) -> None:
+    while True:
+        rung = await wake.wait(feed.QUIET_SECONDS)
+        await _put(send, CHANGED if rung else frames.KEEP_ALIVE)
+        await asyncio.sleep(SPACED_SECONDS if rung else 0)
+
+
+async def _put(send: Send, chunk: bytes) -> None:
+    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+async def _send(send: Send, content: bytes, headers: Mapping[str, str], *, status: int = 200) -> None:
+    kind, *more = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await answer(send, content, *more, status=status, kind=kind)

@@ -1,0 +1,115 @@
+"""`/rooms/<id>/history`: the whole ledger of a room, filtered and searched; any event's envelope; the chain checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.web import frame, rows
+from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+LIMIT = 100
+SCANNED = 2_000
+"""Events that one page of a filter goes back through; then it says how far it came."""
+VERIFIED = 2_000
+"""A longer ledger is checked on request only."""
+RAW = 200_000
+
+
+def view(snapshot: Snapshot, asked: Asked) -> View:
+    around = frame.of(snapshot, asked)
+    text = asked.word("q")
+    problem: TallyError | None = None
+    hits: Sequence[Facts] = []
+    events: list[Facts] = []
+    reached = 0
+    try:
+        if text:
+            hits = _search(snapshot, asked, text)
+        else:
+            events, reached = _events(snapshot, asked)
+    except TallyError as refused:
+        problem = refused
+    context: dict[str, object] = {
+        **around.context,
+        "events": events,
+        "rows": [rows.row(event) for event in events],
+        "hits": hits,
+        "text": text,
+        "older": events[0]["seq"] if events and reached > 1 else reached if reached > 1 else None,
+        "reached": reached,
+        "kinds": _kinds(snapshot, asked.room_id),
+        "agents": snapshot.rows("agents.list", "agents", room_id=asked.room_id),
+        "asked": asked,
+        "verdict": _verdict(snapshot, asked, around.room["head"]),
+        "problem": problem.payload() if problem else None,
+    }
+    return View(template="history.html", context=context)
+
+
+def event(snapshot: Snapshot, asked: Asked) -> View:
+    """One event's envelope, word for word."""
+    around = frame.of(snapshot, asked)
+    seq = int(asked.item) if asked.item.isdecimal() and len(asked.item) < 19 else 0
+    found = snapshot.rows("events.list", "events", room_id=asked.room_id, since_seq=max(seq - 1, 0), limit=1)
+    envelope = found[0] if found and found[0]["seq"] == seq else None
+    raw = json.dumps(envelope, indent=2, ensure_ascii=False) if envelope else ""
+    shown = rows.dressed(snapshot, asked.room_id, [rows.row(envelope)]) if envelope else []
+    context: dict[str, object] = {
+        **around.context,
+        "seq": seq,
+        "rows": shown,
+        "raw": raw[:RAW],
+        "cut": len(raw) > RAW,
+        "envelope": envelope,
+    }
+    return View(template="event.html", context=context)
+
+
+def _search(snapshot: Snapshot, asked: Asked, text: str) -> Sequence[Facts]:
+    given = {"by": asked.word("by"), "since_ts": asked.word("since"), "until_ts": asked.word("until")}
+    named = {name: value for name, value in given.items() if value}
+    return snapshot.rows("messages.search", "hits", room_id=asked.room_id, query=text, limit=100, **named)
+
+
+def _events(snapshot: Snapshot, asked: Asked) -> tuple[list[Facts], int]:
+    """The events that fit, oldest first, and the seq down to which they were looked for."""
+    kinds = [asked.word("kind")] if asked.word("kind") else []
+    by, task, since, until = (asked.word(name) for name in ("by", "task", "since", "until"))
+    bounds: dict[str, object] = {"since_ts": since} if since else {}
+    end = asked.number("before") or (_end(snapshot, asked.room_id, until) if until else None)
+    found: list[Facts] = []
+    for _ in range(SCANNED // LIMIT):
+        given = bounds if end is None else {**bounds, "before_seq": end}
+        page = snapshot.rows(
+            "events.list", "events", room_id=asked.room_id, newest=True, limit=LIMIT, kinds=kinds, **given
+        )
+        fitting = [each for each in page if by in {"", each["by"]} and task in {"", rows.task_of(each["data"])}]
+        found = [*fitting, *found]
+        end = page[0]["seq"] if page else 0
+        if len(page) < LIMIT:
+            return found[-LIMIT:], 0
+        if len(found) >= LIMIT:
+            break
+    return found[-LIMIT:], end or 0
+
+
+def _end(snapshot: Snapshot, room_id: str, until: str) -> int:
+    """The first seq after a time."""
+    after = snapshot.ask("events.list", room_id=room_id, since_ts=until, limit=1)
+    return after["events"][0]["seq"] if after["events"] else after["head"] + 1
+
+
+def _kinds(snapshot: Snapshot, room_id: str) -> list[str]:
+    """The kinds to choose from: those among the newest events."""
+    newest = snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=200)
+    return sorted({each["kind"] for each in newest})
+
+
+def _verdict(snapshot: Snapshot, asked: Asked, head: int) -> Facts | None:
+    """What the chain says: asked at once where that is quick, and otherwise only when the reader wants it."""
+    if head > VERIFIED and not asked.word("verify"):
+        return None
+    return snapshot.ask("events.verify", room_id=asked.room_id)["rooms"][0]

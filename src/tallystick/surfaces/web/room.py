@@ -1,0 +1,41 @@
+"""`/rooms/<id>`: the stick as a picture, the handoff in force, the sequence, and what a person may do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.surfaces.web import frame, lanes, needs, people, rows, stick
+from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+HISTORY = 80
+TALK = 12
+
+
+def view(snapshot: Snapshot, asked: Asked) -> View:
+    around = frame.of(snapshot, asked)
+    room = around.room
+    state = stick.of(snapshot, asked.room_id)
+    events = snapshot.rows("turns.history", "events", room_id=asked.room_id, newest=True, limit=HISTORY)
+    order = [member["agent_id"] for member in state.facts["members"]]
+    context: dict[str, object] = {
+        **around.context,
+        "stick": state,
+        "handoff": _handoff(events),
+        "picture": lanes.draw(events, order, snapshot.now),
+        "needs": needs.of_room(snapshot, room, state),
+        "people": people.of_room(snapshot, room, state),
+        "mine": state.facts["owner"] == snapshot.me,
+        "member": snapshot.me in order,
+        "rows": rows.newest(snapshot, asked.room_id, limit=TALK),
+        "heartbeat_ms": state.facts["policy"]["heartbeat_interval_ms"],
+    }
+    return View(template="room.html", context=context)
+
+
+def _handoff(events: Sequence[Facts]) -> Facts | None:
+    """The newest handoff, which the holder got or the next one will get; a takeover brings none."""
+    for event in reversed(events):
+        if event["handoff"] or event["event_type"] == "takeover":
+            return event if event["handoff"] else None
+    return None

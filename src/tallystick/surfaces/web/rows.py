@@ -1,0 +1,187 @@
+"""Events as rows of a conversation: what each says in plain words, with what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.web import words
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync"})
+"""Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
+PAGE = 200
+STEPS = 5
+"""Pages that one look goes back through in search of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    seq: int
+    id: str
+    ts: str
+    by: str
+    kind: str
+    tag: str = ""
+    tone: str = ""
+    """h handed over, b blocked, i trouble, r good news."""
+    to: Sequence[str] = ()
+    text: str = ""
+    handoff: Facts | None = None
+    data: Facts
+    receipts: Sequence[Facts] = ()
+    mine: Facts | None = None
+    """What became of it at the reader."""
+    source: Facts | None = None
+    speech: bool = False
+    """Somebody says something, so it can be answered, quoted and relayed."""
+
+    @property
+    def clipped(self) -> bool:
+        return len(self.text) > words.CLIPPED
+
+    @property
+    def brief(self) -> bool:
+        """Short enough to stand on one line with its author."""
+        return not self.speech and len(self.text) < 140 and "\n" not in self.text
+
+    @property
+    def owed(self) -> int:
+        return sum(1 for receipt in self.receipts if receipt["needs_ack"])
+
+    @property
+    def accepted(self) -> int:
+        return sum(1 for receipt in self.receipts if receipt["acked_at"])
+
+    @property
+    def task(self) -> str:
+        return task_of(self.data)
+
+
+def task_of(data: Facts) -> str:
+    """The task an event belongs to, wherever its kind keeps it."""
+    for name in ("task_id", "task", "bead_id"):
+        if isinstance(found := data.get(name), str) and found:
+            return found
+    refs: object = data.get("refs")
+    for ref in cast("list[object]", refs) if isinstance(refs, list) else ():
+        if isinstance(ref, dict) and cast("Facts", ref).get("kind") == "task_ref":
+            return str(cast("Facts", ref).get("task_id", ""))
+    return ""
+
+
+Told = Callable[[Facts], Mapping[str, Any]]
+
+
+def _message(data: Facts) -> Mapping[str, Any]:
+    tag = "asks for attention" if data.get("priority") == "attention" else ""
+    return {"text": data.get("text", ""), "to": data.get("to") or ["@all"], "tag": tag, "tone": "b", "speech": True}
+
+
+def _handed(data: Facts) -> Mapping[str, Any]:
+    to = [data["reserved_for"]] if data.get("reserved_for") else []
+    return {"tag": "Passed to" if to else "Released", "tone": "h", "to": to, "handoff": data.get("handoff")}
+
+
+def _taken(data: Facts) -> Mapping[str, Any]:
+    lost = data.get("from_agent_id")
+    text = f"turn {data['turn_id']}" + (f", from {words.person(lost)}" if lost else "")
+    return {"tag": "Took over", "tone": "i", "text": f"{text}: {data.get('reason') or ''}"}
+
+
+def _notice(data: Facts) -> Mapping[str, Any]:
+    said = [data.get("title"), data.get("message")]
+    to = [data["target_actor_id"]] if data.get("target_actor_id") else ["@all"]
+    return {"tag": data.get("kind", "notice"), "text": "\n".join(each for each in said if each), "to": to}
+
+
+TOLD: Mapping[str, Told] = {
+    "chat.message": _message,
+    "system.notify": _notice,
+    "x.tally.stick.release": _handed,
+    "x.tally.stick.pass": _handed,
+    "x.tally.stick.claim": lambda data: {"tag": "Has the stick", "tone": "r", "text": f"turn {data['turn_id']}"},
+    "x.tally.stick.takeover": _taken,
+    "x.tally.stick.close": lambda data: {"tag": "Closed the room", "tone": "i", "text": data.get("reason") or ""},
+    "x.tally.note.add": lambda data: {"tag": "Note", "text": data.get("body", "")},
+    "group.create": lambda data: {"tag": "Opened the room", "tone": "r", "text": data.get("title", "")},
+    "actor.add": lambda data: {"tag": "Joined", "tone": "r", "text": data.get("harness") or ""},
+    "actor.remove": lambda _: {"tag": "Left"},
+}
+
+
+def _otherwise(data: Facts) -> Mapping[str, Any]:
+    """A kind the page knows nothing of: the first words it has, whatever they are called."""
+    for name in ("text", "message", "title", "summary", "body", "did", "status"):
+        if isinstance(said := data.get(name), str) and said:
+            return {"text": said}
+    return {"text": ", ".join(f"{name}: {value}" for name, value in data.items())}
+
+
+def row(event: Facts) -> Row:
+    data: Facts = event["data"]
+    told = dict(TOLD.get(event["kind"], _otherwise)(data))
+    told.setdefault("tag", "" if event["kind"] in TOLD else event["kind"])
+    known = {name: event[name] for name in ("seq", "id", "ts", "by", "kind")}
+    return Row(**known, data=data, **told)
+
+
+def dressed(snapshot: Snapshot, room_id: str, found: Sequence[Row]) -> list[Row]:
+    """Rows, newest first, with who has read and accepted them, and whether what they point at is still there."""
+    if not found:
+        return []
+    first, last = min(row.seq for row in found), max(row.seq for row in found)
+    receipts: dict[int, list[Facts]] = {}
+    for start in range(first, last + 1, 1000):
+        stretch = {"first_seq": start, "last_seq": min(last, start + 999)}
+        for each in snapshot.rows("messages.receipts", "receipts", room_id=room_id, **stretch):
+            receipts.setdefault(each["seq"], []).append(each)
+    return [_dress(snapshot, row, receipts.get(row.seq, [])) for row in sorted(found, key=lambda row: -row.seq)]
+
+
+def _dress(snapshot: Snapshot, row: Row, receipts: Sequence[Facts]) -> Row:
+    mine = next((each for each in receipts if each["recipient"] == snapshot.me), None)
+    return replace(row, receipts=receipts, mine=mine, source=_source(snapshot, row.data))
+
+
+def _source(snapshot: Snapshot, data: Facts) -> Facts | None:
+    """Where a relayed message came from; without an address when it cannot be opened from here."""
+    room_id, event_id = data.get("src_group_id"), data.get("src_event_id")
+    if not room_id or not event_id:
+        return None
+    try:
+        after = snapshot.ask("events.list", room_id=room_id, since_event_id=event_id, limit=1)
+        title = snapshot.ask("rooms.show", room_id=room_id)["title"]
+    except TallyError:
+        return {"room_id": room_id, "event_id": event_id, "href": None}
+    # The cursor of an empty page is the head, which may be the source itself.
+    seq = after["events"][0]["seq"] - 1 if after["events"] else after["head"]
+    return {"room_id": room_id, "title": title, "href": f"/rooms/{room_id}/sessions?at={seq}#e{seq}"}
+
+
+def newest(
+    snapshot: Snapshot,
+    room_id: str,
+    *,
+    limit: int,
+    before: int | None = None,
+    wanted: Callable[[Row], bool] = lambda _: True,
+    kinds: Sequence[str] = (),
+) -> list[Row]:
+    """The last rows before a seq, newest first; a filter that fits little goes back a bounded way."""
+    found: list[Row] = []
+    end = before
+    for _ in range(STEPS):
+        page = _page(snapshot, room_id, end, kinds)
+        found += [each for each in map(row, reversed(page)) if each.kind not in QUIET and wanted(each)]
+        if len(found) >= limit or len(page) < PAGE:
+            break
+        end = page[0]["seq"]
+    return dressed(snapshot, room_id, found[:limit])
+
+
+def _page(snapshot: Snapshot, room_id: str, end: int | None, kinds: Iterable[str]) -> Sequence[Facts]:
+    given = {} if end is None else {"before_seq": end}
+    return snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=PAGE, kinds=list(kinds), **given)

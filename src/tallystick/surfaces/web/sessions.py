@@ -1,0 +1,72 @@
+"""`/rooms/<id>/sessions`: the conversation of a room, an agent or a task, and a place to join it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tallystick.surfaces.web import frame, rows
+from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.rows import Row
+from tallystick.surfaces.web.snapshot import Snapshot
+
+LIMIT = 80
+SELECTORS = ("@all", "@peers", "@foreman", "@user")
+
+SHOWN: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
+    "": ("all", lambda _: True),
+    "handoffs": ("handoffs", lambda row: row.tag == "Passed to" or row.handoff is not None),
+    "needs-input": ("needs input", lambda row: row.tag == "Needs input" or (row.tone == "b" and bool(row.tag))),
+    "incursions": ("incursions", lambda row: row.tag == "Incursion"),
+    "messages": ("messages", lambda row: row.speech),
+}
+
+
+def view(snapshot: Snapshot, asked: Asked) -> View:
+    around = frame.of(snapshot, asked)
+    agent, task, show, at = asked.word("agent"), asked.word("task"), asked.word("show"), asked.number("at")
+    show = show if show in SHOWN else ""
+    # A row that is pointed at stands a little below the top, with what came after it in sight.
+    before = asked.number("before") or (at + LIMIT // 4 if at else None)
+
+    def wanted(row: Row) -> bool:
+        return SHOWN[show][1](row) and _about(row, agent) and (not task or row.task == task)
+
+    found = rows.newest(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted)
+    agents = snapshot.rows("agents.list", "agents", room_id=asked.room_id)
+    context: dict[str, object] = {
+        **around.context,
+        "rows": found,
+        "agents": agents,
+        "selectors": SELECTORS,
+        "agent": agent,
+        "task": task,
+        "show": show,
+        "shown": [(name, label) for name, (label, _) in SHOWN.items()],
+        "before": before,
+        "older": found[-1].seq if len(found) == LIMIT else None,
+        "rooms": [each for each in _rooms(snapshot) if each["room_id"] != asked.room_id],
+        "reply": _replied(snapshot, asked),
+    }
+    return View(template="sessions.html", context=context)
+
+
+def _about(row: Row, agent: str) -> bool:
+    if not agent or agent in {row.by, *row.to}:
+        return True
+    return agent in row.data.get("recipients", ()) or agent == row.data.get("to_agent_id")
+
+
+def _rooms(snapshot: Snapshot) -> list[Mapping[str, object]]:
+    """Where a message may be relayed to; a token for one room reaches no other."""
+    if snapshot.visitor.room_id is not None:
+        return []
+    return [room for room in snapshot.rows("rooms.list", "rooms", limit=200) if not room["closed_at"]]
+
+
+def _replied(snapshot: Snapshot, asked: Asked) -> Row | None:
+    """The row that a reply begun from another view answers."""
+    seq = asked.number("reply")
+    if not seq:
+        return None
+    events = snapshot.rows("events.list", "events", room_id=asked.room_id, since_seq=seq - 1, limit=1)
+    return rows.row(events[0]) if events else None

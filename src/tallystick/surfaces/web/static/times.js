@@ -1,0 +1,40 @@
+// Relative times grow older by themselves, and exact ones are shown in the reader's own zone.
+
+const SPANS = [
+  [86400000, "d"],
+  [3600000, "h"],
+  [60000, "min"],
+  [1000, "s"],
+];
+
+export function span(ms) {
+  for (const [size, unit] of SPANS) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
+  return "0 s";
+}
+
+const forms = {
+  ago: (then, now) => (now - then < 1000 ? "now" : `${span(now - then)} ago`),
+  left: (then, now) => (then > now ? `${span(then - now)} left` : `over since ${span(now - then)}`),
+  clock: (then) => clock(then),
+};
+
+function clock(then) {
+  return new Date(then).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+}
+
+export function tell() {
+  const now = Date.now();
+  for (const time of document.querySelectorAll("time[data-form]")) {
+    const then = Date.parse(time.dateTime);
+    const text = forms[time.dataset.form](then, now);
+    if (time.textContent !== text) time.textContent = text;
+    if (!time.dataset.told) {
+      time.title = new Date(then).toLocaleString([], { dateStyle: "full", timeStyle: "long" });
+      time.dataset.told = "1";
+    }
+  }
+  for (const tick of document.querySelectorAll("[data-clock]")) {
+    const text = clock(Number(tick.dataset.clock));
+    if (tick.textContent !== text) tick.textContent = text;
+  }
+}

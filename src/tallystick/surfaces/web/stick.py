@@ -1,0 +1,50 @@
+"""A room's stick in a few words: who holds it, until when, who is next, and whether anybody has to step in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+TROUBLE = frozenset({"stale_owner", "owner_gone", "recipient_gone"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stick:
+    facts: Facts
+    """What `turns.state` says."""
+    next: str | None
+
+    @property
+    def tone(self) -> str:
+        """ok, warn, bad or off, for the dot beside it."""
+        state = self.facts["state"]
+        if state in TROUBLE or self.facts["takeover"]:
+            return "bad"
+        return {"owned": "ok", "reserved": "warn"}.get(state, "off")
+
+    @property
+    def failed(self) -> str | None:
+        """Who is to be taken over from, while that is open."""
+        if self.facts["takeover"] is None:
+            return None
+        return self.facts["owner"] or self.facts["reserved_for"]
+
+
+def of(snapshot: Snapshot, room_id: str) -> Stick:
+    facts = snapshot.ask("turns.state", room_id=room_id)
+    return Stick(facts=facts, next=_next(facts))
+
+
+def _next(facts: Facts) -> str | None:
+    """Whom the stick is kept for, or who follows the holder among the active members that may hold it."""
+    if facts["reserved_for"] or not facts["owner"]:
+        return facts["reserved_for"]
+    members = facts["members"]
+    order = [member["agent_id"] for member in members]
+    start = order.index(facts["owner"]) + 1 if facts["owner"] in order else 0
+    for member in [*members[start:], *members[:start]]:
+        able = member["status"] == "active" and member["session_kind"] != "human_cli"
+        if able and member["agent_id"] != facts["owner"]:
+            return member["agent_id"]
+    return None

@@ -1,0 +1,140 @@
+"""How the page says things: times, names, colours, and text that somebody else wrote."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from markupsafe import Markup, escape
+
+from tallystick.kernel.clock import Instant, from_wire, to_wire
+
+COLOURS = 8
+CLIPPED = 4_000
+"""Characters of one text that a list shows; the rest is one click away."""
+
+_SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+_STATES: Mapping[str, str] = {
+    "idle": "free",
+    "owned": "held",
+    "reserved": "kept for the next",
+    "stale_owner": "holder silent",
+    "owner_gone": "holder gone",
+    "recipient_gone": "next one gone",
+    "dormant": "nobody active",
+    "closed": "closed",
+}
+_OPENINGS: Mapping[str, str] = {
+    "claim_timeout": "was passed the stick and has not claimed it",
+    "owner_timeout": "let the lease run out",
+    "owner_gone": "holds the stick, and its process is gone",
+    "recipient_gone": "was passed the stick, and its process is gone",
+}
+
+_HIT = re.compile("«([^«»]*)»")
+
+Moment: TypeAlias = "str | Instant | None"
+
+
+def visible(value: object) -> object:
+    """What every template writes goes through here: characters that do not print are shown, not sent."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    if value.isprintable():
+        return value
+    return "".join(each if each.isprintable() or each in "\n\t" else _shown(each) for each in value)
+
+
+def _shown(character: str) -> str:
+    return ascii(character)[1:-1]
+
+
+def clip(given: object, limit: int = CLIPPED) -> str:
+    text = str(given)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def instant(moment: Moment) -> Instant:
+    return from_wire(moment) if isinstance(moment, str) else moment or 0
+
+
+def span(ms: float) -> str:
+    """A length of time in one unit: 40 s, 22 min, 3 h."""
+    for size, unit in _SPANS:
+        if ms >= size:
+            return f"{ms // size:.0f} {unit}"
+    return "0 s"
+
+
+def ago(moment: Moment, now: Instant) -> Markup:
+    """A past time, relative, with the exact one on hover; the script keeps it fresh."""
+    past = now - instant(moment)
+    return _time(moment, "now" if past < 1_000 else f"{span(past)} ago", "ago")
+
+
+def left(moment: Moment, now: Instant) -> Markup:
+    """A time to come, as what is left until it."""
+    rest = instant(moment) - now
+    return _time(moment, f"{span(rest)} left" if rest > 0 else f"over since {span(-rest)}", "left")
+
+
+def clock(moment: Moment) -> Markup:
+    """The time of day; the script shows it in the reader's own zone."""
+    return _time(moment, to_wire(instant(moment))[11:16], "clock")
+
+
+def _time(moment: Moment, text: str, form: str) -> Markup:
+    exact = to_wire(instant(moment))
+    return Markup('<time datetime="{0}" title="{0}" data-form="{1}">{2}</time>').format(exact, form, text)
+
+
+def initials(name: str) -> str:
+    letters = [letter for letter in name if letter.isalnum()]
+    return "".join(letters[:2]).lower() or "?"
+
+
+def colour(name: str) -> str:
+    """The class that gives a name the same colour everywhere."""
+    return f"c{zlib.crc32(name.encode('utf-8', 'replace')) % COLOURS}"
+
+
+def person(agent_id: str) -> str:
+    """A principal as the page calls it."""
+    if agent_id.startswith("human:"):
+        return f"you at {agent_id.rpartition(':')[2]}"
+    return "you" if agent_id == "user" else agent_id
+
+
+def state(name: str) -> str:
+    return _STATES.get(name, name)
+
+
+def opening(name: str) -> str:
+    return _OPENINGS.get(name, name)
+
+
+def highlighted(snippet: str) -> Markup:
+    """A search's snippet with its hits, which come as «so», as marks."""
+    return Markup(_HIT.sub(r"<mark>\1</mark>", str(escape(str(visible(snippet))))))  # noqa: S704 - escaped just before
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+FILTERS = {
+    "ago": ago,
+    "left": left,
+    "clock": clock,
+    "clip": clip,
+    "span": span,
+    "initials": initials,
+    "colour": colour,
+    "person": person,
+    "state": state,
+    "opening": opening,
+    "highlighted": highlighted,
+    "count": count,
+}

@@ -1,0 +1,49 @@
+"""What an agent may be called, and names that are given out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tallystick.capabilities.agents import names
+from tests.scene import refused
+
+
+@pytest.mark.parametrize("name", ["amber-otter", "abc", "a1-b2-c3", "a" * 48, "007"])
+def test_a_name_is_3_to_48_characters_with_single_hyphens_between(name: str) -> None:
+    assert names.check(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "ab", "a" * 49, "Amber-otter", "amber_otter", "-amber", "amber-", "amber--otter", "amber otter", "é-otter"],
+)
+def test_anything_else_is_refused(name: str) -> None:
+    with refused("invalid_agent_name"):
+        names.check(name)
+
+
+def test_a_name_that_is_given_out_is_an_adjective_and_a_noun_and_depends_only_on_the_seed() -> None:
+    given = names.pick([], "room:claude:1c4e")
+    assert given == names.pick([], "room:claude:1c4e")
+    assert re.fullmatch(r"[a-z]+-[a-z]+", given)
+    assert names.is_name(given)
+
+
+def test_no_name_is_given_twice_and_numbers_come_when_the_words_are_used_up() -> None:
+    pairs = [f"{adjective}-{noun}" for adjective in names.ADJECTIVES for noun in names.NOUNS]
+    assert len(set(pairs)) == len(pairs) == 8091
+    last = names.pick(pairs[:-1], "any")
+    assert last == pairs[-1]
+    numbered = names.pick(pairs, "any")
+    assert re.fullmatch(r"[a-z]+-[a-z]+-2", numbered)
+    assert names.pick([*pairs, numbered], "any") not in {*pairs, numbered}
+
+
+def test_one_seed_meets_every_pair_of_words_before_a_number() -> None:
+    taken: set[str] = set()
+    for _ in range(200):
+        taken.add(names.pick(taken, "one seed"))
+    assert len(taken) == 200
+    assert not any(name[-1].isdigit() for name in taken)
