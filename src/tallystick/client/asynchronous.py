@@ -14,6 +14,7 @@ from tallystick.client.calling import Dialogue, Lost, Outcome, Pause, Reply, Sen
 from tallystick.client.following import Following
 from tallystick.client.link import TIMEOUT, Link, Name
 from tallystick.client.place import HubNotRunning
+from tallystick.kernel.ids import new_id
 
 
 class AsyncClient(Link):
@@ -23,7 +24,7 @@ class AsyncClient(Link):
 
     async def call(self, operation: str, /, **given: object) -> dict[str, object]:
         """The operation's result; raises the hub's own refusal, once trying again did not help."""
-        return await self._carry_out(calling.call(operation, given, self._patience(), met=self._met))
+        return await self._carry_out(calling.call(operation, given, self._patience(), met=self._met, key=new_id()))
 
     async def follow(
         self, room_id: str, since_seq: int = 0, *, kinds: Sequence[str] = ()

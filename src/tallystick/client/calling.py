@@ -14,7 +14,6 @@ from typing import TypeAlias, cast
 from tallystick.client import refusals
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import Fault, Unavailable
-from tallystick.kernel.ids import new_id
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
@@ -73,11 +72,11 @@ class Patience:
         return Pause(seconds=seconds)
 
 
-def call(name: str, given: Mapping[str, object], patience: Patience, *, met: bool) -> Dialogue:
+def call(name: str, given: Mapping[str, object], patience: Patience, *, met: bool, key: str) -> Dialogue:
     """`met` says whether this client has reached its hub before: only then is an absent hub waited for."""
     send = Send(
         path=f"/v1/{name}",
-        headers={"content-type": "application/json", "idempotency-key": new_id()},
+        headers={"content-type": "application/json", "idempotency-key": key},
         body=json.dumps(given).encode(),
     )
     while True:

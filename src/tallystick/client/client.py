@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +15,7 @@ from tallystick.client.calling import Dialogue, Lost, Outcome, Pause, Reply, Sen
 from tallystick.client.following import Following
 from tallystick.client.link import TIMEOUT, Link, Name
 from tallystick.client.place import HubNotRunning
+from tallystick.kernel.ids import new_id
 
 
 class Client(Link):
@@ -25,7 +26,11 @@ class Client(Link):
 
     def call(self, operation: str, /, **given: object) -> dict[str, object]:
         """The operation's result; raises the hub's own refusal, once trying again did not help."""
-        return self._carry_out(calling.call(operation, given, self._patience(), met=self._met))
+        return self.call_with(new_id(), operation, given)
+
+    def call_with(self, key: str, operation: str, given: Mapping[str, object]) -> dict[str, object]:
+        """A call under an idempotency key of the caller's own: it is done once, however often it is asked for."""
+        return self._carry_out(calling.call(operation, given, self._patience(), met=self._met, key=key))
 
     def follow(self, room_id: str, since_seq: int = 0, *, kinds: Sequence[str] = ()) -> Generator[dict[str, object]]:
         """A room's events after `since_seq`, as they happen: each once and in order, also when the hub starts again."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 from tallystick.harnesses.known import HARNESSES
 
@@ -37,6 +37,8 @@ class Request:
     schema: Mapping[str, object] | None = None
     """A JSON schema that the answer must fit."""
     model: str | None = None
+    effort: Literal["high", "xhigh"] | None = None
+    """How hard to think; None leaves it to the harness."""
     resume: str | None = None
     """The session to go on with."""
     keep: bool = False

@@ -33,6 +33,8 @@ class ClaudeCode:
             argv += ["--json-schema", json.dumps(request.schema, separators=(",", ":"))]
         if request.model:
             argv += ["--model", request.model]
+        if request.effort:
+            argv += ["--effort", request.effort]
         if request.resume:
             argv += ["--resume", request.resume]
         if not request.keep:

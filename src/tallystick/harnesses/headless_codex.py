@@ -22,6 +22,8 @@ class Codex:
     def start(self, binary: Sequence[str], request: Request) -> Start:
         # Set as configuration, because `resume` does not know the flag for it.
         settings = {"sandbox_mode": _SANDBOX[request.sandbox], "approval_policy": "never"}
+        if request.effort:
+            settings["model_reasoning_effort"] = request.effort
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={json.dumps(value)}")]
         options += ["--json", "--skip-git-repo-check"]
         files = dict[Path, str]()

@@ -48,6 +48,7 @@ ELSEWHERE = {
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
+    "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }

@@ -1,0 +1,16 @@
+"""`tally runner`: the one program that executes jobs, in processes of its own; the hub never does.
+
+It is a client like any other. `office` is all it says to the hub, `rules` decides what comes after a slice, `prompt`
+and `answer` are what goes to an executor and comes back, `process` and `nanny` keep what it starts from outliving it.
+"""
+
+from __future__ import annotations
+
+
+def main(argv: list[str]) -> int:
+    from tallystick.runner import options
+
+    asked = options.read(argv)
+    from tallystick.runner.command import run
+
+    return run(asked)

@@ -1,0 +1,120 @@
+"""The program: find out what this machine can do and which room is meant, then keep going until told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from tallystick.client.nearest import Nearest
+from tallystick.harnesses.headless import Sandbox
+from tallystick.kernel.errors import InvalidField, NotFound, TallyError
+from tallystick.proof.skills import Profile
+from tallystick.runner import executors
+from tallystick.runner.keeper import Keeper
+from tallystick.runner.office import Abilities, Office
+from tallystick.runner.options import Options
+from tallystick.runner.rules import Bounds
+from tallystick.runner.setup import Setup
+
+
+class NoRoomHere(NotFound):
+    """There is no room for this folder yet, so there are no jobs."""
+
+    hint = "Make one with `tally join`, or name a room with --room."
+
+
+def run(asked: Options) -> int:
+    runner_id = asked.id or f"runner-{socket.gethostname().partition('.')[0]}-{os.getpid()}"
+    tell = _teller(runner_id)
+    line = Nearest(
+        agent=os.environ.get("TALLYSTICK_AGENT") or runner_id,
+        url=asked.hub,
+        token=os.environ.get("TALLYSTICK_TOKEN"),
+    )
+    try:
+        with tempfile.TemporaryDirectory(prefix="tally-runner-") as scratch:
+            setup = _setup(asked, runner_id, Path(scratch))
+            room_id = asked.room or _room(line, setup.cwd)
+            office = Office(line, room_id, runner_id, _abilities(setup), setup.lease_ms)
+            keeper = Keeper(office, setup, tell)
+            for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(sign, keeper.leave)
+            tell(f"serves room {room_id} with {', '.join(setup.executors)}, {setup.max_parallel} at a time")
+            keeper.run(once=asked.once)
+    except TallyError as refusal:
+        print(f"error: {refusal.message}\nhint: {refusal.advice}", file=sys.stderr)
+        return 1
+    finally:
+        line.close()
+    return 0
+
+
+def _setup(asked: Options, runner_id: str, scratch: Path) -> Setup:
+    given = {"codex": asked.codex_bin, "claude_code": asked.claude_bin, "gemini": asked.gemini_bin}
+    there = executors.found(os.environ, {**given, "command": asked.command}, _sandbox(asked.sandbox))
+    wanted = [name.strip() for name in asked.executors.split(",") if name.strip()]
+    cwd = Path(asked.cwd).resolve()
+    if not cwd.is_dir():
+        raise InvalidField(f"--cwd {asked.cwd} is no folder.", field="cwd")
+    if asked.skill_profile not in set(Profile):
+        raise InvalidField(f"--skill-profile is one of {', '.join(Profile)}.", field="skill_profile")
+    return Setup(
+        runner_id=runner_id,
+        executors=executors.chosen(there, wanted),
+        cwd=cwd,
+        worktrees=Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tallystick/worktrees",
+        scratch=scratch,
+        environ=dict(os.environ),
+        worktree=asked.worktree,
+        max_parallel=asked.max_parallel,
+        slice_s=asked.slice_s,
+        grace_s=asked.slice_grace_s,
+        max_runtime_s=asked.max_runtime_s,
+        question_wait_s=asked.question_wait_s,
+        heartbeat_s=asked.heartbeat_ms / 1000,
+        poll_ms=asked.poll_ms,
+        skill_profile=Profile(asked.skill_profile),
+        skill_max_chars=asked.skill_max_chars,
+        bounds=Bounds(max_failures=asked.max_failures, max_slices=asked.max_slices, max_claims=asked.max_claims),
+    )
+
+
+def _sandbox(text: str) -> Sandbox:
+    if text not in set(Sandbox):
+        raise InvalidField(f"--sandbox is one of {', '.join(Sandbox)}.", field="sandbox")
+    return Sandbox(text)
+
+
+def _abilities(setup: Setup) -> Abilities:
+    sandbox = next(iter(setup.executors.values())).sandbox
+    return Abilities(
+        executors=tuple(setup.executors),
+        profiles=executors.PROFILES,
+        max_parallel=setup.max_parallel,
+        sandbox_policy=sandbox.value,
+        meta={"pid": os.getpid(), "host": socket.gethostname(), "cwd": str(setup.cwd)},
+    )
+
+
+def _room(line: Nearest, cwd: Path) -> str:
+    rooms = cast("list[dict[str, object]]", line.call("rooms.list", context_path=str(cwd), limit=1)["rooms"])
+    if not rooms:
+        raise NoRoomHere(f"There is no room for {cwd} yet.")
+    return cast("str", rooms[0]["room_id"])
+
+
+def _teller(runner_id: str) -> Callable[[str], None]:
+    lock = threading.Lock()
+
+    def tell(text: str) -> None:
+        with lock:
+            print(f"{runner_id}: {text}", file=sys.stderr, flush=True)
+
+    return tell

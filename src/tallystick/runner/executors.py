@@ -1,0 +1,142 @@
+"""Which executors this machine has, and how each is called for one slice of a job."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from tallystick.harnesses import headless
+from tallystick.harnesses.headless import Reader, Request, Sandbox, Start
+from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.kernel.errors import InvalidInput
+from tallystick.runner import answer, prompt
+from tallystick.runner.model import Job, Prior, Slice, Surroundings
+
+HARNESSES: Mapping[str, str] = MappingProxyType({"codex": "codex", "claude_code": "claude-code", "gemini": "gemini"})
+"""Executors that are harnesses, by the name each has there."""
+COMMAND = "command"
+EXECUTORS = (*HARNESSES, COMMAND)
+PROFILES = ("fast", "deep", "audit", "xhigh")
+EFFORT: Mapping[str, Literal["high", "xhigh"]] = {"deep": "high", "audit": "high", "xhigh": "xhigh"}
+"""How hard a harness is told to think for a profile; `fast` is whatever its user set."""
+BINARIES: Mapping[str, str] = MappingProxyType(
+    {"codex": "TALLYSTICK_CODEX_BIN", "claude_code": "TALLYSTICK_CLAUDE_BIN", "gemini": "TALLYSTICK_GEMINI_BIN"}
+)
+COMMAND_VARIABLE = "TALLYSTICK_RUNNER_COMMAND"
+
+_SECRETS = frozenset({"TALLYSTICK_TOKEN", "TALLYSTICK_AGENT"})
+
+
+class NoExecutor(InvalidInput):
+    """There is nothing here that could carry out a job."""
+
+    hint = (
+        "Install codex, claude or gemini, name one with --codex-bin, --claude-bin or --gemini-bin, or give --command."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    name: str
+    binary: tuple[str, ...]
+    sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
+
+    def start(
+        self, job: Job, slice_: Slice, *, pack: str, prior: Prior, around: Surroundings, scratch: Path
+    ) -> tuple[Start, Reader]:
+        """How to call it, and who reads what it says."""
+        program = PROGRAMS[HARNESSES.get(self.name, "plain")]
+        text = (
+            _job_object(job, slice_, prior, around)
+            if self.name == COMMAND
+            else prompt.build(job, slice_, pack=pack, prior=prior, around=around)
+        )
+        request = Request(
+            prompt=text,
+            scratch=scratch,
+            sandbox=self.sandbox,
+            schema=answer.SCHEMA,
+            model=job.model,
+            effort=EFFORT.get(job.profile),
+        )
+        return program.start(self.binary, request), program.reader()
+
+
+def _job_object(job: Job, slice_: Slice, prior: Prior, around: Surroundings) -> str:
+    """What a plain program reads on stdin: one JSON object on one line."""
+    whole = {
+        **{name: value for name, value in asdict(job).items() if name != "meta"},
+        "meta": dict(job.meta),
+        "slice": asdict(slice_),
+        "prior": asdict(prior),
+        "task": around.task,
+        "anchor": around.anchor,
+        "thread": [asdict(entry) for entry in around.thread],
+    }
+    return json.dumps(whole) + "\n"
+
+
+def found(environ: Mapping[str, str], given: Mapping[str, str], sandbox: Sandbox) -> dict[str, Executor]:
+    """Every executor this machine has; `given` holds what flags say, which goes before the environment."""
+    names = {name: given.get(name) or environ.get(variable) or "" for name, variable in BINARIES.items()}
+    there = dict[str, Executor]()
+    for name, named in names.items():
+        binary = shutil.which(named or PROGRAMS[HARNESSES[name]].command, path=environ.get("PATH"))
+        if binary:
+            there[name] = Executor(name=name, binary=(binary,), sandbox=sandbox)
+        elif named:
+            raise NoExecutor(f"{named} is no program that could be run as {name}.")
+    if command := given.get(COMMAND) or environ.get(COMMAND_VARIABLE):
+        there[COMMAND] = Executor(name=COMMAND, binary=_command(command, environ), sandbox=sandbox)
+    return there
+
+
+def chosen(there: Mapping[str, Executor], wanted: Sequence[str]) -> dict[str, Executor]:
+    """Those that were asked for, all of them when nobody asked."""
+    for name in wanted:
+        if name not in EXECUTORS:
+            raise NoExecutor(f"There is no executor '{name}'; there are {', '.join(EXECUTORS)}.")
+        if name not in there:
+            raise NoExecutor(f"The executor '{name}' was asked for and is not here.")
+    if not there:
+        raise NoExecutor
+    return {name: there[name] for name in wanted or there}
+
+
+def suited(there: Mapping[str, Executor], job: Job) -> Executor | None:
+    """The executor a job gets: the one it names, or by its profile the first of those that are here."""
+    if job.executor in there:
+        return there[job.executor]
+    if job.executor in EXECUTORS:
+        return None
+    order = ("claude_code", "codex") if job.profile in {"deep", "audit"} else ("codex", "claude_code")
+    return next((there[name] for name in (*order, "gemini", COMMAND) if name in there), None)
+
+
+def environment(environ: Mapping[str, str], job: Job, runner_id: str) -> dict[str, str]:
+    """What a slice finds in its environment: who it is working for, and none of the runner's own secrets."""
+    told = {
+        "TALLYSTICK_ROOM": job.room_id,
+        "TALLYSTICK_JOB": job.job_id,
+        "TALLYSTICK_RUNNER": runner_id,
+        "TALLYSTICK_CLAIM_REVISION": str(job.claim_revision),
+    }
+    kept = {name: value for name, value in headless.environment(environ).items() if name not in _SECRETS}
+    return {**kept, **told}
+
+
+def _command(text: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        program, *rest = shlex.split(text)
+    except ValueError as wrong:
+        raise NoExecutor(f"The command {text!r} cannot be read: {wrong}.") from None
+    path = shutil.which(program, path=environ.get("PATH"))
+    if path is None:
+        raise NoExecutor(f"The command {program!r} is no program that could be run.")
+    return (str(Path(path).absolute()), *rest)

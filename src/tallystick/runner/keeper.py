@@ -1,0 +1,104 @@
+"""The runner's main loop: claim while there is room, wait while there is nothing, leave when told to."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+
+from tallystick.kernel.errors import Conflict, NotFound, TallyError, Unavailable
+from tallystick.runner.leases import Hold, Leases, Stop
+from tallystick.runner.office import Office
+from tallystick.runner.setup import Setup
+from tallystick.runner.working import Work
+
+PAUSE_S = 1.0
+"""After something that a moment may mend."""
+
+
+class Keeper:
+    def __init__(self, office: Office, setup: Setup, tell: Callable[[str], None]) -> None:
+        self._office, self._setup, self._tell = office, setup, tell
+        self._leases = Leases(office, setup.heartbeat_s, tell)
+        self._threads: list[threading.Thread] = []
+        self._freed = threading.Event()
+        self._leaving = threading.Event()
+
+    def leave(self, *_signal: object) -> None:
+        """Ask the runner to end; a signal handler, so it only raises flags."""
+        self._leaving.set()
+        self._freed.set()
+
+    def run(self, *, once: bool = False) -> None:
+        """Work until told to leave; with `once`, until there is nothing to do."""
+        self._leases.start()
+        usher = threading.Thread(target=self._show_out, name="usher", daemon=True)
+        usher.start()
+        try:
+            cursor = self._office.head()
+            while not self._leaving.is_set():
+                claimed = self._fill()
+                if once and not claimed and not self._busy:
+                    break
+                cursor = self._wait(cursor, idle=not claimed)
+        finally:
+            self.leave()
+            usher.join()
+            for thread in self._threads:
+                thread.join()
+            self._leases.close()
+
+    @property
+    def _busy(self) -> int:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        return len(self._threads)
+
+    def _fill(self) -> bool:
+        """Claim until there is no room or no job; tells whether there is no room."""
+        while self._busy < self._setup.max_parallel:
+            job = None
+            try:
+                job = self._office.claim()
+            except NotFound:
+                raise
+            except Conflict as refusal:
+                # Our lease ran out while we stood still, or an earlier runner of this name still has its jobs.
+                self._tell(refusal.message)
+                self._leases.renew()
+            except Unavailable as wrong:
+                self._tell(wrong.message)
+            if job is None:
+                return False
+            hold = Hold(job)
+            self._leases.take(hold)
+            thread = threading.Thread(target=self._work, args=[hold], name=job.job_id)
+            self._threads.append(thread)
+            thread.start()
+        return True
+
+    def _wait(self, cursor: int, *, idle: bool) -> int:
+        if idle and self._busy < self._setup.max_parallel:
+            try:
+                return self._office.await_work(cursor, self._setup.poll_ms)
+            except Unavailable as wrong:
+                self._tell(wrong.message)
+        self._freed.wait(PAUSE_S)
+        if not self._leaving.is_set():
+            self._freed.clear()
+        return cursor
+
+    def _work(self, hold: Hold) -> None:
+        try:
+            Work(self._office, self._setup, hold, self._tell).run()
+        except TallyError as wrong:
+            self._tell(f"{hold.job.job_id}: {wrong.message}")
+        except Exception:  # noqa: BLE001
+            self._tell(f"{hold.job.job_id}: a fault of the runner\n{traceback.format_exc()}")
+        finally:
+            self._leases.drop(hold)
+            self._freed.set()
+
+    def _show_out(self) -> None:
+        self._leaving.wait()
+        for hold in self._leases.holds:
+            hold.stop(Stop.LEAVING)

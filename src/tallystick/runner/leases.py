@@ -1,0 +1,122 @@
+"""Keeps the leases of a runner and of its jobs, in a thread of its own, however busy the others are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+
+from tallystick.kernel.errors import TallyError
+from tallystick.runner.model import Job
+from tallystick.runner.office import Office, lost
+
+
+class Stop(StrEnum):
+    """Why a job's work has to stop."""
+
+    LOST = "lost"
+    """Somebody else has it, or nobody needs it any more: nothing more may be written."""
+    LEAVING = "leaving"
+    """The runner was asked to end."""
+
+
+class Hold:
+    """One job that this runner holds. Whoever works on it is told once when that must end."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.doing = "starting"
+        self._on_stop: Callable[[Stop], None] | None = None
+        self._stop: Stop | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def stopped(self) -> Stop | None:
+        return self._stop
+
+    def listen(self, on_stop: Callable[[Stop], None] | None) -> None:
+        """From now on tell this one, or nobody; at once if there is something to tell already."""
+        with self._lock:
+            self._on_stop = on_stop
+            known = self._stop
+        if known and on_stop:
+            on_stop(known)
+
+    def stop(self, why: Stop) -> None:
+        with self._lock:
+            if self._stop is not None:
+                return
+            self._stop = why
+            told = self._on_stop
+        if told:
+            told(why)
+
+
+class Leases:
+    """Renews at every `every_s`, and at once when told that something changed."""
+
+    def __init__(self, office: Office, every_s: float, tell: Callable[[str], None]) -> None:
+        self._office, self._every_s, self._tell = office, every_s, tell
+        self._holds: dict[str, Hold] = {}
+        self._lock = threading.Lock()
+        self._due = threading.Event()
+        self._closed = False
+        self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
+
+    def start(self) -> None:
+        """Raises what the first heartbeat is refused with: a runner that nobody knows can claim nothing."""
+        self._office.present(())
+        self._thread.start()
+
+    def take(self, hold: Hold) -> None:
+        with self._lock:
+            self._holds[hold.job.job_id] = hold
+        self._due.set()
+
+    def drop(self, hold: Hold) -> None:
+        with self._lock:
+            self._holds.pop(hold.job.job_id, None)
+        self._due.set()
+
+    @property
+    def holds(self) -> list[Hold]:
+        with self._lock:
+            return list(self._holds.values())
+
+    def close(self) -> None:
+        """Stop renewing and let the runner's own lease run out."""
+        self._closed = True
+        self._due.set()
+        self._thread.join()
+        self._try(lambda: self._office.present((), leaving=True))
+
+    def _keep(self) -> None:
+        while not self._closed:
+            self._due.wait(self._every_s)
+            self._due.clear()
+            if not self._closed:
+                self.renew()
+
+    def renew(self) -> None:
+        holds = self.holds
+        self._try(lambda: self._office.present([hold.job.job_id for hold in holds]))
+        for hold in holds:
+            if hold.stopped is None:
+                self._renew(hold)
+
+    def _renew(self, hold: Hold) -> None:
+        try:
+            self._office.renew(hold.job, f"runner: {hold.doing}")
+        except TallyError as refusal:
+            if lost(refusal):
+                self._tell(f"{hold.job.job_id}: {refusal.message}")
+                hold.stop(Stop.LOST)
+            else:
+                self._tell(f"{hold.job.job_id} could not be renewed: {refusal.message}")
+
+    def _try(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except TallyError as wrong:
+            # The next beat tries again. A lease that has run out meanwhile is fenced off by the hub, not by us.
+            self._tell(f"heartbeat failed: {wrong.message}")

@@ -1,0 +1,111 @@
+"""What comes after a slice: end the job, go on, or give up. Pure: counts and an outcome in, a decision out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from tallystick.proof import limits
+from tallystick.runner.answer import Answer, clipped
+from tallystick.runner.model import Prior
+
+PRIOR_CHARS = 4_000
+"""How much of what earlier slices said the next one reads."""
+PRIOR_REFS = 16
+
+GATE = (
+    "The last slice answered DONE without proof, so the job goes on. Bring at least one ref that holds the result"
+    " (CARD-…, notes@…, FILE: path, an artifact) and a receipt of how it was checked (CMD: … (exit 0), LINK: …)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    max_failures: int = 3
+    """Slices in a row that may fail, and DONEs in a row that may lack proof."""
+    max_slices: int = 48
+    max_claims: int = 10
+    """How often a job may be claimed and lost before it counts as one that kills its runners."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    slices: int = 0
+    failures: int = 0
+    gates: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """Complete the job."""
+
+    status: Literal["DONE", "FAILED"]
+    summary: str
+    refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """Run another slice; `kind` and `message` are the event that says why."""
+
+    kind: Literal["slice", "proof_gate", "error"]
+    message: str
+    prior: Prior
+    count: Count
+
+
+Next: TypeAlias = "End | GoOn"
+
+
+def answered(answer: Answer, prior: Prior, count: Count, bounds: Bounds) -> Next:
+    """After an answer that may stand as it is: DONE with proof, FAILED, or CONTINUE."""
+    now = Count(slices=count.slices + 1)
+    if answer.status != "CONTINUE":
+        return End(status=answer.status, summary=answer.summary, refs=answer.every_ref)
+    if now.slices >= bounds.max_slices:
+        summary = f"gave up after {now.slices} slices that all wanted to continue; the last said: {answer.summary}"
+        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=answer.every_ref)
+    message = clipped(f"runner: slice {now.slices} continues: {answer.summary}", limits.MESSAGE)
+    return GoOn(kind="slice", message=message, prior=_extended(prior, answer.summary, answer), count=now)
+
+
+def unproven(answer: Answer, problems: Sequence[str], prior: Prior, count: Count, bounds: Bounds) -> Next:
+    """After a DONE that the proof gate does not let pass."""
+    now = replace(count, slices=count.slices + 1, failures=0, gates=count.gates + 1)
+    why = "; ".join(problems[:4]) or "no refs"
+    if now.gates >= bounds.max_failures:
+        summary = f"gave up: DONE {now.gates} times without proof ({why}); the last said: {answer.summary}"
+        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=answer.every_ref)
+    message = clipped(f"runner: proof gate (slice {now.slices}): DONE without proof: {why}", limits.MESSAGE)
+    text = f"{answer.summary}\n\n{GATE}\nWhat was offered: {why}"
+    return GoOn(kind="proof_gate", message=message, prior=_extended(prior, text, answer), count=now)
+
+
+def failed(why: str, prior: Prior, count: Count, bounds: Bounds) -> Next:
+    """After a slice that gave no answer."""
+    now = replace(count, slices=count.slices + 1, failures=count.failures + 1)
+    if now.failures >= bounds.max_failures or now.slices >= bounds.max_slices:
+        summary = f"gave up after {now.failures} failed slices in a row: {why}"
+        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=prior.refs)
+    told = f"runner: slice {now.slices} failed ({now.failures} of {bounds.max_failures}): {why}"
+    note = Prior(summary=_text(prior, f"The last slice failed: {why}"), refs=prior.refs)
+    return GoOn(kind="error", message=clipped(told, limits.MESSAGE), prior=note, count=now)
+
+
+def worn_out(claims: int, bounds: Bounds) -> End | None:
+    """Whether a job has been lost by so many runners that it ends before it begins."""
+    if claims <= bounds.max_claims:
+        return None
+    return End(status="FAILED", summary=f"gave up: claimed {claims} times, and every runner before this one was lost")
+
+
+def _extended(prior: Prior, text: str, answer: Answer) -> Prior:
+    refs = tuple(dict.fromkeys([*prior.refs, *answer.every_ref]))
+    return Prior(summary=_text(prior, text), refs=refs[-PRIOR_REFS:])
+
+
+def _text(prior: Prior, more: str) -> str:
+    """The newest words are kept whole; what is cut is the oldest."""
+    text = f"{prior.summary}\n\n{more}".strip()
+    return text if len(text) <= PRIOR_CHARS else f"…{text[-PRIOR_CHARS + 1 :]}"

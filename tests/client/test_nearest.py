@@ -1,0 +1,62 @@
+"""Calls that work with a hub, without one, and while it comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tallystick.client import HubNotRunning, Nearest
+from tests.scene import refused
+from tests.surfaces.hubs import hub
+
+
+@pytest.fixture
+def nearest(data_dir: Path) -> Generator[Nearest]:
+    line = Nearest(data_dir=data_dir, agent="ada", patience=10)
+    yield line
+    line.close()
+
+
+def bodies(line: Nearest, room_id: object) -> list[object]:
+    rows = cast("list[dict[str, object]]", line.call("notes.list", room_id=room_id)["notes"])
+    return [(row["by"], row["body"]) for row in rows]
+
+
+# The HTTP library leaves the socket of a refused connection to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_calls_go_on_as_the_same_agent_while_a_hub_comes_dies_and_comes_back(nearest: Nearest, data_dir: Path) -> None:
+    env = {"TALLYSTICK_DATA_DIR": str(data_dir)}
+    room_id = nearest.call("rooms.create", title="a room")["room_id"]
+    nearest.call("rooms.join", room_id=room_id)
+    with hub(env) as running:
+        nearest.call("notes.add", room_id=room_id, body="through the hub")
+        running.kill()
+        nearest.call("notes.add", room_id=room_id, body="without it")
+    with hub(env):
+        nearest.call("notes.add", room_id=room_id, body="through the next")
+
+        assert bodies(nearest, room_id) == [
+            ("ada", "through the hub"),
+            ("ada", "without it"),
+            ("ada", "through the next"),
+        ]
+
+
+def test_a_refusal_is_the_same_on_both_ways(nearest: Nearest, data_dir: Path) -> None:
+    with refused("room_not_found"):
+        nearest.call("rooms.show", room_id="nowhere")
+    with hub({"TALLYSTICK_DATA_DIR": str(data_dir)}), refused("room_not_found"):
+        nearest.call("rooms.show", room_id="nowhere")
+
+
+def test_a_hub_that_was_named_by_its_address_is_waited_for_and_never_done_without(data_dir: Path) -> None:
+    line = Nearest(data_dir=data_dir, url="http://127.0.0.1:9", token="none", patience=0.1)
+
+    with pytest.raises(HubNotRunning):
+        line.call("rooms.list")
+
+    line.close()
+    assert not data_dir.exists()
