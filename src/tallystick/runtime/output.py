@@ -1,6 +1,6 @@
 """What an owner agent said, read as Weave's relay output: JSON only, one fenced block accepted, all else is local.
 
-Pure. What each action must hold is the hub's to judge (`actions.relay`); here it only matters which kind of output it is.
+Pure. What an action must hold is the hub's to judge (`actions.relay`); here it matters which kind of output it is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-_FENCE = re.compile(r"\A(?P<fence>`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<body>.*?)\r?\n?(?P=fence)\Z", re.DOTALL)
+_FENCE = re.compile(
+    r"\A(?P<fence>`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<body>.*?)\r?\n?(?P=fence)\Z", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,8 @@ ELSEWHERE = {
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
+    "attach": ("tallystick.runtime:attach_main", "Put a coding agent on the bus: one run of it for each message."),
+    "relay": ("tallystick.runtime:relay_main", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }
