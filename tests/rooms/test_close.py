@@ -35,7 +35,7 @@ def test_any_member_closes_a_room_that_nobody_holds(scene: Scene) -> None:
 def test_nobody_else_closes_a_room_whose_stick_is_held(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     turn = ada.claim()
-    with refused("not_owner") as caught:
+    with refused("not_holder") as caught:
         bob.owner("rooms.close", turn)
     assert caught.value.details == {"current_owner": "ada", "current_turn_id": 1, "room_state": "owned"}
 
@@ -68,7 +68,7 @@ def test_an_expired_holder_may_still_close_and_nobody_else(scene: Scene) -> None
     ada, bob = scene.joined("ada", "bob")
     turn = ada.claim()
     scene.clock.forward(minutes=46)
-    with refused("not_owner"):
+    with refused("not_holder"):
         bob.here("rooms.close")
     assert ada.owner("rooms.close", turn)["status"] == "closed"
 

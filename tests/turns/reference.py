@@ -184,7 +184,7 @@ class Workspace(Sight):
         if room.closed:
             return Refusal("room_closed")
         if room.owner and room.owner != me:
-            return Refusal("not_owner")
+            return Refusal("not_holder")
         if room.owner and not (self._holds(room, me) and lease == room.lease):
             return Refusal("stale_lease")
         if me not in room.members:

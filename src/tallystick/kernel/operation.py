@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 class Ask(BaseModel):
     """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     @property
     def also_locks(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class Ask(BaseModel):
 class Answer(BaseModel):
     """The result of an operation."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 Moment: TypeAlias = Annotated[

@@ -126,3 +126,9 @@ class ReservedMeta(InvalidInput):
     """That key of meta is written by the hub."""
 
     hint = "Use the field of that name when creating the job; a report keeps its own facts under other keys."
+
+
+class ReplyIncomplete(InvalidInput):
+    """A reply needs both: reply_job, the job that asked, and reply_message, the answer."""
+
+    hint = 'Send reply_job="JOB-001" and reply_message="…" together.'

@@ -17,7 +17,14 @@ def _priority(given: object) -> object:
 
 
 JobId = Annotated[Text, Field(max_length=40, description="Such as JOB-001.")]
-RunnerId = Annotated[Text, Field(min_length=1, max_length=limits.RUNNER_ID, description="The runner's stable name.")]
+RunnerId = Annotated[
+    str,
+    Field(
+        max_length=limits.RUNNER_ID,
+        pattern=r"^[^\s|\x00-\x1f\x7f]+$",
+        description="The runner's stable name, without spaces.",
+    ),
+]
 ClaimRevision = Annotated[
     int, Field(ge=1, le=SEQ_LIMIT, description="The claim_revision that jobs.claim gave; it fences off older claims.")
 ]

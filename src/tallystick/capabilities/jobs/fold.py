@@ -10,7 +10,9 @@ from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event, to_json
 
 SILENT = frozenset({"slice", "routed"})
-"""Events about the running itself: they neither answer anything nor are worth showing first."""
+"""Events about the running itself: they neither answer anything nor count as progress."""
+UNSHOWN = SILENT | {"artifact"}
+"""Those, and what is better opened by itself than shown as the newest word."""
 
 _NEWEST = {"question": "question_seq", "error": "error_seq", "checkpoint": "checkpoint_seq", "proof_gate": "gate_seq"}
 
@@ -106,7 +108,9 @@ def after(job: Job, event: Event) -> Job:
     data, said = event.data, cast("str", event.data["event"])
     job = replace(job, last_seq=event.seq, updated_at=event.ts)
     if said not in SILENT:
-        job = replace(job, said_seq=event.seq, said_at=event.ts)
+        job = replace(job, said_at=event.ts)
+    if said not in UNSHOWN:
+        job = replace(job, said_seq=event.seq)
     if meta := cast("dict[str, object] | None", data.get("meta")):
         job = replace(job, meta=to_json({**job.meta_data, **meta})) if event.kind != Kind.CLAIM else job
     match event.kind:

@@ -1,4 +1,4 @@
-"""`jobs.*`: create, claim, report, message and complete; and the capability as a whole."""
+"""`jobs.create` and `jobs.report`; and the capability as a whole."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from tallystick.capabilities.jobs import (
     claiming,
     control,
     ending,
+    messaging,
     queries,
+    radar,
     reading,
     routing,
     rules,
     runners,
 )
-from tallystick.capabilities.jobs.contract import CreateJob, MessageJob, ReportJob
+from tallystick.capabilities.jobs.contract import CreateJob, ReportJob
 from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Policy, Routing, Things, job_id
 from tallystick.capabilities.jobs.model import Needs as Asked
 from tallystick.capabilities.jobs.opening import open_ref
 from tallystick.capabilities.jobs.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobCreated, JobEvent, JobView, Reported
+from tallystick.capabilities.jobs.views import Bootstrap, JobCreated, JobEvent, JobView, Reported
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
-from tallystick.proof.salvage import salvage
 
 _CREATE = {
     "room_id": "ROOM",
@@ -164,36 +165,6 @@ def _beat(tx: Tx, job: Job, ask: ReportJob, until: int) -> None:
     )
 
 
-@operation(
-    "jobs.message",
-    writes=True,
-    examples=({"room_id": "ROOM", "job": "JOB-001", "message": "Keep the public API; see CARD-001."},),
-)
-def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
-    """Answer a job's question or steer it while it is queued or running; whoever runs it gets this with its next slice.
-
-    Refs in the text are found by themselves. A message that points at real proof also settles a proof gate.
-    """
-    tx.check_open(ask.room_id)
-    return send(tx, me, ask)
-
-
-def send(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
-    job = queries.job(tx, ask.room_id, ask.job)
-    rules.check_messageable(job)
-    refs = salvage(ask.refs, ask.message)
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": "manager",
-        "message": ask.message,
-        "refs": refs,
-        "proof": ending.proves(tx, job, refs),
-    }
-    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.MESSAGE, data=data)])
-    job, claim = queries.job(tx, ask.room_id, ask.job), queries.claim(tx, job)
-    return JobChanged(job=JobView.of(job, claim.expires_at if claim else None), event=JobEvent.of(event))
-
-
 CAPABILITY = Capability(
     name="jobs",
     package="tallystick.capabilities.jobs",
@@ -202,9 +173,10 @@ CAPABILITY = Capability(
         reading.list_jobs,
         reading.open_job,
         reading.tail,
+        radar.radar,
         claiming.claim,
         report,
-        message,
+        messaging.message,
         ending.complete,
         control.requeue,
         control.cancel,

@@ -181,3 +181,58 @@ SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND task_id = :task_id AND active = 1 ORDER BY place, updated_at DESC, number LIMIT 1
+
+-- radar_urgent -- what somebody waits for, most urgent first
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.active = 1 AND j.place < 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_stale -- running, and the claim has run out
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM job_claims c JOIN jobs j ON j.room_id = c.room_id AND j.number = c.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE c.room_id = :room_id AND c.expires_at <= :now AND j.place = 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_rest -- running, then queued
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.active = 1 AND j.place >= 6 AND (:status = '' OR j.status = :status)
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
+
+-- radar_ended --
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    c.expires_at, e.body
+FROM jobs j LEFT JOIN job_claims c ON c.room_id = j.room_id AND c.number = j.number
+LEFT JOIN events e ON e.room_id = j.room_id AND e.seq = j.shown_seq AND j.shown_seq <> j.created_seq
+WHERE j.room_id = :room_id AND j.status = :status
+    AND (:task = '' OR j.task_id = :task) AND (:anchor = '' OR j.anchor_id = :anchor)
+ORDER BY j.updated_at DESC, j.number LIMIT :limit
+
+-- runner_counts -- how many are there, by what they last said, and how many were lost lately
+SELECT CASE WHEN lease_expires_at > :now THEN status ELSE 'offline' END AS state, COUNT(*) AS runners
+FROM runners WHERE room_id = :room_id AND lease_expires_at > :since GROUP BY 1
+
+-- any_queued --
+SELECT number FROM jobs WHERE room_id = :room_id AND ready = 1 LIMIT 1

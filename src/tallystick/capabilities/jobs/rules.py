@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tallystick.capabilities.jobs import routing
 from tallystick.capabilities.jobs.errors import (
@@ -23,12 +24,24 @@ from tallystick.capabilities.jobs.errors import (
     RunnerOffline,
     StillRunning,
 )
+from tallystick.capabilities.jobs.fold import Attention
 from tallystick.capabilities.jobs.model import RESERVED_META, Claim, Job, Priority, Routing, Runner, Status
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import TooLarge
 from tallystick.proof import limits
 from tallystick.proof.verdict import Verdict
+
+
+def marker(seen: Attention, *, stale: bool) -> Literal["!", "?", "~", ""]:
+    """The one sign that a job gets in the radar."""
+    if seen.has_error:
+        return "!"
+    if seen.needs_manager:
+        return "?"
+    if seen.needs_proof:
+        return "!"
+    return "~" if stale else ""
 
 
 def facts(job: Job) -> Mapping[str, object]:

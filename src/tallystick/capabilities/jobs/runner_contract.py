@@ -9,7 +9,6 @@ from pydantic import Field
 from tallystick.capabilities.jobs.fields import (
     ArtifactName,
     ExecutorName,
-    JobId,
     LeaseTtl,
     Limit,
     Meta,
@@ -28,7 +27,9 @@ class RunnerBeat(Ask):
     room_id: RoomId
     runner_id: RunnerId
     status: Annotated[Literal["idle", "live"], Field(description="Whether it runs something right now.")]
-    active_job_id: Annotated[JobId | None, Field(description="The job it runs, when live.")] = None
+    active_job_id: Annotated[
+        str | None, Field(pattern=r"^JOB-\d{3,18}$", description="The job it runs, when live.")
+    ] = None
     lease_ttl_ms: LeaseTtl = None
     executors: Annotated[list[ExecutorName], Field(max_length=8, description="What it can run jobs with.")] = ["codex"]
     profiles: Annotated[list[ProfileName], Field(max_length=8, description="How thoroughly it can.")] = [

@@ -41,7 +41,7 @@ class HoldsStick(Conflict):
     hint = "Release or pass it with a handoff first."
 
 
-class NotOwner(NotAllowed):
+class NotHolder(NotAllowed):
     """Only the present holder of the stick may do that."""
 
     hint = "Wait for your turn, or take the stick over when that is available."

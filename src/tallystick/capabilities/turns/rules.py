@@ -11,7 +11,7 @@ from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.contract import Handoff
 from tallystick.capabilities.turns.errors import (
     InvalidHandoff,
-    NotOwner,
+    NotHolder,
     ObserverCannotHold,
     StaleLease,
     TakeoverIneligible,
@@ -231,6 +231,6 @@ def check_close(
         check_turn(table, expected_turn_id, now=now)
     if table.stick.owner:
         if table.stick.owner != me.agent_id:
-            raise NotOwner(f"'{table.stick.owner}' holds the stick.", details=_fencing(table, now))
+            raise NotHolder(f"'{table.stick.owner}' holds the stick.", details=_fencing(table, now))
         return check_owner(table, me, lease_id=lease_id or "", expected_turn_id=table.stick.turn_id, now=now)
     return agent_rules.membership(table.members, me)
