@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from tallystick.runtime.line import Line
 from tests.http.running import Json, eventually
 from tests.runtime.world import World, alive, control, message
 
@@ -163,7 +164,7 @@ def test_a_harness_does_the_controls_it_knows(world: World) -> None:
     ("program", "command", "reason"),
     [
         ("claude", "compact", "There is no context to compact yet."),
-        ("codex", "compact", "There is no context to compact yet."),
+        ("codex", "compact", "codex cannot compact a context without a terminal; `new` starts a fresh one."),
         ("gemini", "review", "gemini has no review of its own; ask for one in a message."),
         ("agent", "review", "A plain command has no review of its own; ask for one in a message."),
         (
@@ -287,13 +288,16 @@ def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
     assert (outcome["status"], outcome["reply"]) == ("completed", "done, without a word")
 
 
-def test_an_attached_agent_is_online_for_as_long_as_it_is(world: World) -> None:
+def test_an_attached_agent_is_online_for_as_long_as_it_lives(world: World) -> None:
     worker = world.attach("worker", "claude")
+    looker = Line(world.hub.data_dir, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
+    looker.enter(world.room_id, world.repo)
 
-    def shown() -> object:
-        found = cast("list[Json]", world.user.call("agents.list", room_id=world.room_id)["agents"])
-        return next(each for each in found if each["agent_id"] == "worker")
+    def status() -> object:
+        agents = cast("list[Json]", looker.ask("agent.list", {})["agents"])
+        return next(each["status"] for each in agents if each["id"] == "worker")
 
-    assert shown()
+    assert status() == "online"
     worker.end(signal.SIGKILL)
-    assert eventually(shown)
+    assert eventually(lambda: "gone" if status() == "offline" else None)
+    looker.close()

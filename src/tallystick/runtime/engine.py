@@ -62,9 +62,10 @@ class Engine:
         request = self._request(errand.text, context, scratch)
         match errand.command:
             case "compact":
-                if context.session_id is None and self.slug != PLAIN:
+                start = headless_controls.compact(self.slug, self.binary, request)
+                if context.session_id is None:
                     raise headless_controls.CannotDo("There is no context to compact yet.")
-                return headless_controls.compact(self.slug, self.binary, request), program.reader()
+                return start, program.reader()
             case "review":
                 return headless_controls.review(self.slug, self.binary, request), program.reader()
             case _:

@@ -16,7 +16,8 @@ prompt = sys.stdin.read()
 
 
 def say(**event: object) -> None:
-    print(json.dumps(event), flush=True)
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
 
 
 def after(flag: str) -> str | None:
@@ -67,7 +68,7 @@ def answered(text: str, session: str) -> None:
             say(type="message", role="assistant", content=text)
             say(type="result", status="success")
         case _:
-            print(text)
+            sys.stdout.write(f"{text}\n")
 
 
 def remembered(session: str) -> list[str]:
@@ -91,7 +92,7 @@ def main() -> int:
         worked("sleeping")
         return child.wait()
     if last == "fail":
-        print("out of sheep", file=sys.stderr)
+        sys.stderr.write("out of sheep\n")
         return 3
     if outputs := os.environ.get("HARNESS_SCRIPT"):
         answered(json.loads(Path(outputs).read_text())[len(prompts) - 1], session)
