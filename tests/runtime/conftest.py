@@ -58,8 +58,21 @@ def shared_hub(request: pytest.FixtureRequest) -> Generator[RunningHub]:
         yield hub
 
 
+@pytest.fixture(scope="module")
+def sqlite_hub() -> Generator[RunningHub]:
+    with running(None) as hub:
+        yield hub
+
+
 @pytest.fixture
-def world(shared_hub: RunningHub, tmp_path: Path) -> Generator[World]:
+def world(sqlite_hub: RunningHub, tmp_path: Path) -> Generator[World]:
+    """A room of its own, for what does not depend on the engine."""
+    with peopled(sqlite_hub, tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+def every_world(shared_hub: RunningHub, tmp_path: Path) -> Generator[World]:
     """A room of its own on a shared hub, on each engine in turn."""
     with peopled(shared_hub, tmp_path) as world:
         yield world

@@ -34,23 +34,23 @@ def test_a_message_is_one_run_of_the_program_and_its_answer_comes_back(world: Wo
     assert (call["slug"], call["agent"]) == (program, "worker")
 
 
-def test_progress_is_told_as_task_events_and_the_reply_is_in_the_inbox(world: World) -> None:
-    boss = world.member("boss")
-    world.attach("worker", "claude")
+def test_progress_is_told_as_task_events_and_the_reply_is_in_the_inbox(every_world: World) -> None:
+    boss = every_world.member("boss")
+    every_world.attach("worker", "claude")
 
-    (outcome,) = world.done(boss, message("worker", "count"), task_id="TASK-7")
+    (outcome,) = every_world.done(boss, message("worker", "count"), task_id="TASK-7")
 
-    assert world.tasks() == [("running", None), ("running", "Bash: echo count"), ("done", "count (1)")]
-    (sent,) = cast("list[Json]", boss.call("messages.inbox", room_id=world.room_id)["messages"])
+    assert every_world.tasks() == [("running", None), ("running", "Bash: echo count"), ("done", "count (1)")]
+    (sent,) = cast("list[Json]", boss.call("messages.inbox", room_id=every_world.room_id)["messages"])
     data = cast("Json", cast("Json", sent["event"])["data"])
     about = cast("Json", data["conversation"])
     assert (data["text"], about["kind"], about["reply_to_action_id"]) == ("count (1)", "reply", outcome["action_id"])
 
 
-def test_a_person_gets_the_reply_as_a_message(world: World) -> None:
-    world.attach("worker", "claude")
+def test_a_person_gets_the_reply_as_a_message(every_world: World) -> None:
+    every_world.attach("worker", "claude")
 
-    (outcome,) = world.done(world.user, message("worker", "count"))
+    (outcome,) = every_world.done(every_world.user, message("worker", "count"))
 
     assert (outcome["status"], outcome["reply"]) == ("completed", "count (1)")
 
@@ -67,19 +67,21 @@ def test_a_plan_is_part_of_what_is_asked(world: World) -> None:
 
 
 @pytest.mark.parametrize("program", HARNESSES)
-def test_follow_ups_go_on_with_the_harnesses_session_until_a_new_one_is_wanted(world: World, program: str) -> None:
-    boss = world.member("boss")
-    world.attach("worker", program)
-    context = world.relay(boss, message("worker", "one"))["context_id"]
+def test_follow_ups_go_on_with_the_harnesses_session_until_a_new_one_is_wanted(
+    every_world: World, program: str
+) -> None:
+    boss = every_world.member("boss")
+    every_world.attach("worker", program)
+    context = every_world.relay(boss, message("worker", "one"))["context_id"]
 
-    second = world.done(boss, message("worker", "two"), context_id=context)
-    renewed, third = world.done(boss, control("worker", "new"), message("worker", "three"), context_id=context)
-    (apart,) = world.done(boss, message("worker", "four"))
+    second = every_world.done(boss, message("worker", "two"), context_id=context)
+    renewed, third = every_world.done(boss, control("worker", "new"), message("worker", "three"), context_id=context)
+    (apart,) = every_world.done(boss, message("worker", "four"))
 
     assert [each["reply"] for each in (*second, third, apart)] == ["two (2)", "three (1)", "four (1)"]
     data = cast("Json", renewed["data"])
     assert (renewed["status"], sorted(data)) == ("completed", ["new_context_id", "new_task_id"])
-    (fresh,) = world.done(boss, message("worker", "five"), context_id=data["new_context_id"])
+    (fresh,) = every_world.done(boss, message("worker", "five"), context_id=data["new_context_id"])
     assert fresh["reply"] == "five (1)"
 
 
@@ -112,20 +114,20 @@ def test_a_program_that_breaks_down_is_an_error_with_its_reason(world: World) ->
     assert world.tasks()[-1] == ("blocked", "exited with 3: out of sheep")
 
 
-def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(world: World) -> None:
-    boss = world.member("boss")
-    world.attach("worker", "claude")
-    asked = world.relay(boss, message("worker", "sleep"), message("worker", "after"))
-    pids = world.sleepers()
+def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(every_world: World) -> None:
+    boss = every_world.member("boss")
+    every_world.attach("worker", "claude")
+    asked = every_world.relay(boss, message("worker", "sleep"), message("worker", "after"))
+    pids = every_world.sleepers()
 
-    (interrupt,) = world.done(world.user, control("worker", "interrupt"))
-    slept, after = world.outcomes(boss, asked)
+    (interrupt,) = every_world.done(every_world.user, control("worker", "interrupt"))
+    slept, after = every_world.outcomes(boss, asked)
 
     assert (interrupt["status"], interrupt["detail"]) == ("completed", f"stopped {slept['action_id']}")
     assert (slept["status"], slept["detail"], slept["reply"]) == ("error", "interrupted by user", None)
     assert [alive(pid) for pid in pids] == [False, False]
     assert (after["status"], after["reply"]) == ("completed", "after (2)")
-    assert ("ready", "interrupted by user") in world.tasks()
+    assert ("ready", "interrupted by user") in every_world.tasks()
 
 
 def test_an_interrupt_is_rejected_when_nothing_runs(world: World) -> None:

@@ -73,7 +73,7 @@ def _errand(envelope: Mapping[str, object], payload: Mapping[str, object]) -> Er
         text=_text(action, "text") or _text(action, "args"),
         kind=_text(action, "kind"),
         command=_text(action, "command"),
-        steps=[str(each) for each in cast("list[object]", steps)] if isinstance(steps, list) else [],
+        steps=tuple(map(str, cast("list[object]", steps))) if isinstance(steps, list) else (),
         note=_text(plan, "note"),
     )
 
