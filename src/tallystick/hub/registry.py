@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import actions, agents, blobs, jobs, messages, reservations, rooms, tasks, turns
+from tallystick.capabilities import actions, agents, blobs, jobs, messages, protocol, reservations, rooms, tasks, turns
 from tallystick.capabilities.agents.model import Holdings
 from tallystick.hub import operations as hub_operations
 from tallystick.hub.bindings import BINDINGS
@@ -29,6 +29,7 @@ CAPABILITIES: Sequence[Capability] = (
     jobs.CAPABILITY,
     actions.CAPABILITY,
     reservations.CAPABILITY,
+    protocol.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 

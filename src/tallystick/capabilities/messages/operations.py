@@ -7,6 +7,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import (
     context,
     inbox,
+    letters,
     mail,
     notifications,
     queries,
@@ -113,6 +114,6 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers={**mail.OFFERS, Talk: sending.ActionTalk()},
+    offers={**mail.OFFERS, **letters.OFFERS, Talk: sending.ActionTalk()},
     notice=mail.notice,
 )

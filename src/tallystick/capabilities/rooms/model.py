@@ -183,3 +183,19 @@ class Errands(Protocol):
     def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
         """What the caller is asked to do now."""
         ...
+
+
+class Letters(Protocol):
+    """How others write into inboxes; answered by `messages`."""
+
+    def send(self, tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: bool) -> Event:
+        """Send a message to one recipient; with `attention` it has to be acknowledged."""
+        ...
+
+    def acked_at(self, tx: Tx, room_id: str, event_id: str, recipient: str) -> Instant | None:
+        """When a recipient acknowledged a message, if it has."""
+        ...
+
+    def tell(self, tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
+        """Leave a notification of the hub itself in somebody's inbox."""
+        ...

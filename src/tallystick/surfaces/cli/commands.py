@@ -40,10 +40,13 @@ STORE = {
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
+    "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
 ELSEWHERE = {
+    "hook": ("tallystick.surfaces.hook.main:main", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
     "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),

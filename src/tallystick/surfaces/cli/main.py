@@ -20,6 +20,9 @@ def main() -> int:
             return _print(f"tally {__version__}\n")
         if args[0] == "mcp" and _speak_to_the_hub(args[1:]):
             return 0
+        if args[0] == "hook":
+            # Before every edit of every agent: it answers for itself, whatever goes wrong.
+            return import_module("tallystick.surfaces.hook.main").main(args[1:])
         if args[0] in commands.ELSEWHERE:
             from tallystick.surfaces.cli.elsewhere import start
             from tallystick.surfaces.cli.failures import guarded

@@ -1,0 +1,9 @@
+"""Protocol events: HANDOFF, BLOCKED, INCURSION and RESUME in one envelope, rendered from the ledger; and adoption.
+
+`protocol_events` and `protocol_parties` only say where such events are. Handoffs of the stick count among them;
+incursions are written by `reservations`, and RESUME here, when a session adopts an agent.
+"""
+
+from tallystick.capabilities.protocol.operations import CAPABILITY
+
+__all__ = ["CAPABILITY"]

@@ -1,0 +1,132 @@
+"""`agents.adopt` and `agents.candidates`: going on as an agent whose session ended before its work did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tallystick.capabilities.agents import names
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.errors import AgentNotFound
+from tallystick.capabilities.agents.model import Holdings, Liveness, Member, Ownership
+from tallystick.capabilities.protocol import evidence, rules
+from tallystick.capabilities.protocol.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
+from tallystick.capabilities.protocol.evidence import Changes
+from tallystick.capabilities.rooms import placing
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Sticks
+from tallystick.capabilities.rooms.placing import Ground as Place
+from tallystick.capabilities.rooms.workspace import resolve
+from tallystick.kernel import scopes
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import operation
+from tallystick.kernel.scopes import Spot
+from tallystick.ledger.tx import Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was found outside the store: changed files, and the scope that was claimed by name."""
+
+    changes: Changes
+    scope: Spot | None = None
+
+
+def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
+    tx.head(ask.room_id)
+    member = agents.member(tx, ask.room_id, me.agent_id)
+    return placing.ground(tx, ask.room_id, member.scope_key if member else "")
+
+
+def _look(ask: AdoptAgent | FindCandidates, at: Place) -> Seen:
+    folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
+    named = placing.reserved(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
+    return Seen(changes=evidence.changes(folder, at), scope=named)
+
+
+def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[Spot]:
+    """Where an agent works: what it has reserved, or anywhere in the room."""
+    held = [each.path for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == agent_id and each.path]
+    return [scopes.lexical(path) for path in held] or [scopes.spot("")]
+
+
+@operation(
+    "agents.adopt",
+    writes=True,
+    survey=_survey,
+    prepare=_look,
+    examples=({"room_id": "ROOM", "agent_id": "amber-otter", "scope": "src/*"},),
+)
+def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
+    """Go on as an agent whose session is over: you act under its id from now on, with all it reserved and was sent.
+
+    Only when it is no longer active, and only with a ground: uncommitted files in the scope it worked in, or a task of
+    its own in progress there. Its stick, if it holds it, is taken over like any other.
+    """
+    room = rooms.open_room(tx, ask.room_id)
+    target = agents.find(tx, room.room_id, ask.agent_id)
+    if target is None:
+        raise AgentNotFound(f"There is no agent '{ask.agent_id[:200]}' in this room.", agent_id=ask.agent_id)
+    scope = [seen.scope] if seen.scope else _scope(tx, room.room_id, target.agent_id)
+    traces = evidence.traces(seen.changes, scope)
+    found = rules.ground(traces, tx.use(Ownership).in_progress(tx, room.room_id, target.agent_id))
+    alive = agent_rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
+    ground = rules.check_adoption(target, me, alive, found, traces, confirm=ask.confirm)
+    if mine := agents.member(tx, room.room_id, me.agent_id):
+        tx.use(Sticks).let_go(tx, room, me)
+        leaving = Draft(kind="actor.remove", data={"actor_id": me.agent_id}, scope_key=mine.scope_key)
+        tx.append(room.room_id, agent_rules.principal(me.agent_id), [leaving])
+        agents.forget(tx, room.room_id, me.agent_id)
+    draft = rules.resumption(target, me, ground, scope, confirmed=found is None)
+    (event,) = tx.append(room.room_id, "system", [draft])
+    agents.arrive(tx, room.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
+    return Adopted(
+        room_id=room.room_id,
+        agent_id=target.agent_id,
+        name=target.name,
+        session_id=me.own_id,
+        reason=ground.reason,
+        evidence=ground.evidence,
+        task_ids=list(ground.task_ids),
+        confirmed=found is None,
+        event_seq=event.seq,
+    )
+
+
+@operation("agents.candidates", survey=_survey, prepare=_look, examples=({"room_id": "ROOM"},))
+def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: Seen) -> Candidates:
+    """Say what a new session should do, and why: go on for an agent that left work behind, or register."""
+    rooms.room(tx, ask.room_id)
+    members = [each for each in agents.members(tx, ask.room_id) if each.agent_id != me.agent_id]
+    found = [candidate for each in members if (candidate := _candidate(tx, ask.room_id, each, seen))]
+    name = names.pick(agents.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
+    return Candidates(
+        room_id=ask.room_id,
+        agent_id=me.agent_id,
+        candidates=found,
+        recommendation=rules.recommend(found, name),
+    )
+
+
+def _candidate(tx: Tx, room_id: str, member: Member, seen: Seen) -> Candidate | None:
+    alive = agent_rules.liveness(member, now=tx.now, stale_ms=tx.world.stale_ms)
+    if alive is Liveness.ACTIVE or agent_rules.person(member.agent_id):
+        return None
+    # Somebody who reserved nothing may have touched anything: changed files alone do not point at it.
+    held = [each for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == member.agent_id and each.path]
+    scope = _scope(tx, room_id, member.agent_id)
+    traces = evidence.traces(seen.changes if held else Changes(spots=None), scope)
+    ground = rules.ground(traces, tx.use(Ownership).in_progress(tx, room_id, member.agent_id))
+    if ground is None:
+        return None
+    return Candidate(
+        agent_id=member.agent_id,
+        name=member.name,
+        liveness=alive,
+        last_seen_at=member.last_seen_at,
+        reason=ground.reason,
+        evidence=ground.evidence,
+        task_ids=list(ground.task_ids),
+    )

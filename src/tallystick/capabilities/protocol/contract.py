@@ -1,0 +1,139 @@
+"""Inputs and results of `protocol.*` and of adoption."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tallystick.capabilities.agents.model import Liveness
+from tallystick.capabilities.protocol.model import EventType, Reason
+from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.scopes import LONGEST
+from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
+
+TEXT_LIMIT = 16_384
+
+Words = Annotated[str | None, Field(max_length=TEXT_LIMIT)]
+Workspace = Annotated[
+    str | None, Field(max_length=LONGEST, description="A path in the checkout to look at; the room's own if left out.")
+]
+
+
+class SendProtocol(Ask):
+    room_id: RoomId
+    event_type: Annotated[Literal["HANDOFF", "BLOCKED"], Field(description="What you have to say.")]
+    to: Annotated[Text, Field(min_length=1, max_length=200, description="An agent, by id or name, or user.")]
+    task_id: Annotated[Text, Field(min_length=1, max_length=200, description="The task it is about.")]
+    scope: Annotated[Text | None, Field(max_length=LONGEST, description="The path it is about, if any.")] = None
+    subject: Annotated[str, Field(min_length=1, max_length=500, description="One line.")]
+    summary: Annotated[Words, Field(description="HANDOFF: what was done.")] = None
+    next_action: Annotated[Words, Field(description="HANDOFF: what to do next.")] = None
+    blocker: Annotated[Words, Field(description="BLOCKED: what stands in the way.")] = None
+    requested_action: Annotated[Words, Field(description="BLOCKED: what you need.")] = None
+    urgency: Annotated[Literal["low", "medium", "high"] | None, Field(description="BLOCKED: how pressing it is.")] = (
+        None
+    )
+    requires_ack: Annotated[bool, Field(description="Whether it has to be accepted; BLOCKED always has.")] = True
+
+
+class ProtocolEvent(Answer):
+    """A protocol event in its stable v1 envelope."""
+
+    id: str
+    version: Literal["v1"]
+    event_type: EventType
+    project_root: str
+    bead_id: str | None
+    """The task it is about."""
+    from_agent: str | None
+    to_agent: str | None
+    scope: str | None
+    created_at: Moment
+    payload: dict[str, object]
+
+
+class AckView(Answer):
+    required: bool
+    message_id: str | None
+    """The attention message to acknowledge with messages.ack."""
+    acked_at: Moment | None
+
+
+class ListedEvent(Answer):
+    seq: int
+    event: ProtocolEvent
+    ack: AckView
+
+
+class ListProtocol(Ask):
+    room_id: RoomId
+    task_id: Annotated[Text | None, Field(max_length=200, description="Only about this task.")] = None
+    agent_id: Annotated[Text | None, Field(max_length=200, description="Only from or to this agent.")] = None
+    event_type: Annotated[EventType | None, Field(strict=False, description="Only of this type.")] = None
+    after_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Those after this seq.")] = 0
+    limit: Annotated[int, Field(ge=1, le=500, description="At most this many.")] = 100
+
+
+class ProtocolEvents(Answer):
+    room_id: str
+    events: list[ListedEvent]
+    cursor: int
+    """Pass it as after_seq to go on."""
+
+
+class AdoptAgent(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text, Field(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
+    context_path: Workspace = None
+    scope: Annotated[
+        Text | None, Field(max_length=LONGEST, description="Where its work is; what it reserved if left out, else all.")
+    ] = None
+    confirm: Annotated[bool, Field(description="A person has confirmed it although nothing speaks for it.")] = False
+
+
+class Adopted(Answer):
+    room_id: str
+    agent_id: str
+    """Whom you act for from now on."""
+    name: str
+    session_id: str
+    """What you were called before."""
+    reason: Reason
+    evidence: str
+    task_ids: list[str]
+    confirmed: bool
+    event_seq: int
+
+
+class FindCandidates(Ask):
+    room_id: RoomId
+    context_path: Workspace = None
+
+
+class Candidate(Answer):
+    agent_id: str
+    name: str
+    liveness: Liveness
+    last_seen_at: Moment
+    reason: Reason
+    evidence: str
+    task_ids: list[str]
+
+
+class Recommendation(Answer):
+    """What a new session should do here; the same facts always give the same."""
+
+    action: Literal["adopt", "register"]
+    agent_id: str | None
+    """Whom to adopt."""
+    name: str | None
+    """What to register as."""
+    reason: str
+
+
+class Candidates(Answer):
+    room_id: str
+    agent_id: str
+    candidates: list[Candidate]
+    recommendation: Recommendation

@@ -1,0 +1,118 @@
+"""`protocol.*`: say that work changes hands or stands still, and read all such events in one envelope."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.errors import AgentNotFound
+from tallystick.capabilities.protocol import adoption, queries, rendering, rules
+from tallystick.capabilities.protocol.contract import (
+    AckView,
+    ListedEvent,
+    ListProtocol,
+    ProtocolEvents,
+    SendProtocol,
+)
+from tallystick.capabilities.protocol.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Letters, Room
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import operation
+from tallystick.ledger.capability import Capability
+from tallystick.ledger.tx import Tx
+
+_HANDOFF = {
+    "room_id": "ROOM",
+    "event_type": "HANDOFF",
+    "to": "cobalt-harbor",
+    "task_id": "TASK-001",
+    "subject": "parser done",
+    "summary": "grammar complete, tests green",
+    "next_action": "review src/parser.py",
+}
+_BLOCKED = {
+    "room_id": "ROOM",
+    "event_type": "BLOCKED",
+    "to": "user",
+    "task_id": "TASK-001",
+    "subject": "no access",
+    "blocker": "the registry refuses my token",
+    "requested_action": "renew the token",
+    "urgency": "high",
+}
+
+
+@operation("protocol.send", writes=True, examples=(_HANDOFF, _BLOCKED))
+def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
+    """Hand work to somebody (HANDOFF), or say that you cannot go on and what you need (BLOCKED).
+
+    It reaches the recipient as a message, one to acknowledge if it requires an ack. INCURSION and RESUME are written by
+    the hub itself.
+    """
+    rules.payload(ask)
+    room = rooms.open_room(tx, ask.room_id)
+    member = agent_rules.membership(agents.members(tx, room.room_id), me)
+    to = _recipient(tx, room.room_id, me, ask.to)
+    letter = tx.use(Letters).send(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
+    draft = rules.sending(ask, from_agent=me.agent_id, to_agent=to, message_id=letter.id, scope_key=member.scope_key)
+    (event,) = tx.append(room.room_id, agent_rules.principal(me.agent_id), [draft])
+    return _listed(tx, room, event)
+
+
+def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
+    if to in {"user", "@user"}:
+        return "user"
+    found = agents.find(tx, room_id, to)
+    if found is None:
+        raise AgentNotFound(f"There is no agent '{to}' in this room.", agent_id=to)
+    if found.agent_id == me.agent_id:
+        raise InvalidField("You cannot send it to yourself.", field="to")
+    return found.agent_id
+
+
+def _listed(tx: Tx, room: Room, event: Event) -> ListedEvent:
+    shown = rendering.envelope(event, room.canonical_path)
+    return ListedEvent(seq=event.seq, event=shown, ack=_ack(tx, event, shown.to_agent, shown.payload))
+
+
+def _ack(tx: Tx, event: Event, to_agent: str | None, payload: dict[str, object]) -> AckView:
+    message_id = cast("str | None", event.data.get("message_id"))
+    required = payload.get("requires_ack") is True
+    if message_id is None or to_agent is None or not required:
+        return AckView(required=required, message_id=message_id, acked_at=None)
+    acked_at = tx.use(Letters).acked_at(tx, event.room_id, message_id, to_agent)
+    return AckView(required=True, message_id=message_id, acked_at=acked_at)
+
+
+@operation("protocol.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"}))
+def list_events(tx: Tx, me: Caller, ask: ListProtocol) -> ProtocolEvents:
+    """List handoffs, blockers, incursions and adoptions of a room, oldest first: all, or of one task, agent or type.
+
+    Handing over the stick is a HANDOFF too. Page on with the returned cursor as `after_seq`.
+    """
+    room = rooms.room(tx, ask.room_id)
+    known = agents.find(tx, room.room_id, ask.agent_id) if ask.agent_id else None
+    found = queries.listed(
+        tx,
+        room.room_id,
+        task_id=ask.task_id,
+        agent_id=known.agent_id if known else ask.agent_id,
+        event_type=ask.event_type,
+        after=ask.after_seq,
+        limit=ask.limit,
+    )
+    cursor = found[-1].seq if found else ask.after_seq
+    return ProtocolEvents(room_id=room.room_id, events=[_listed(tx, room, each) for each in found], cursor=cursor)
+
+
+CAPABILITY = Capability(
+    name="protocol",
+    package="tallystick.capabilities.protocol",
+    operations=(send, list_events, adoption.adopt, adoption.candidates),
+    projections=PROJECTIONS,
+    tables=TABLES,
+)

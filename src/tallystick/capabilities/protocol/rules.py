@@ -1,0 +1,150 @@
+"""Pure decisions: which payload fits which event, and when one session may go on as another agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.capabilities.agents.model import RESUME, Liveness, Member, OwnedTask
+from tallystick.capabilities.protocol.contract import Candidate, Recommendation, SendProtocol
+from tallystick.capabilities.protocol.errors import AdoptionRejected, AgentActive, InvalidPayload
+from tallystick.capabilities.protocol.model import BLOCKED, HANDOFF, Ground, Reason, Traces
+from tallystick.kernel import scopes
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.scopes import Overlap, PathOutside, Spot
+
+_FIELDS = {
+    "HANDOFF": ("summary", "next_action"),
+    "BLOCKED": ("blocker", "requested_action", "urgency"),
+}
+SHOWN = 5
+"""So many files an evidence names."""
+
+
+def payload(ask: SendProtocol) -> dict[str, object]:
+    """The payload of a HANDOFF or BLOCKED; refused when a field is missing, empty or another type's."""
+    wanted = _FIELDS[ask.event_type]
+    foreign = [name for names in _FIELDS.values() for name in names if name not in wanted]
+    if extra := next((name for name in foreign if getattr(ask, name) is not None), None):
+        raise InvalidPayload(f"{ask.event_type} has no {extra}.", field=extra)
+    for name in ("subject", *wanted):
+        if not (getattr(ask, name) or "").strip():
+            raise InvalidPayload(f"{ask.event_type} needs {name}.", field=name)
+    if ask.event_type == "BLOCKED" and not ask.requires_ack:
+        raise InvalidPayload("BLOCKED always requires an ack.", field="requires_ack")
+    return {"subject": ask.subject, **{name: getattr(ask, name) for name in wanted}, "requires_ack": ask.requires_ack}
+
+
+def message(ask: SendProtocol) -> str:
+    """What stands in the recipient's inbox."""
+    where = f" in {ask.scope}" if ask.scope else ""
+    if ask.event_type == "HANDOFF":
+        lines = [f"Passed to you: {ask.subject} ({ask.task_id}{where})", ask.summary, f"Next: {ask.next_action}"]
+    else:
+        head = f"Needs input ({ask.urgency}): {ask.subject} ({ask.task_id}{where})"
+        lines = [head, ask.blocker, f"Requested: {ask.requested_action}"]
+    return "\n\n".join(line or "" for line in lines)
+
+
+def sending(ask: SendProtocol, *, from_agent: str, to_agent: str, message_id: str, scope_key: str) -> Draft:
+    data: dict[str, object] = {
+        "task_id": ask.task_id,
+        "from_agent": from_agent,
+        "to_agent": to_agent,
+        "scope": ask.scope,
+        "message_id": message_id,
+        "payload": payload(ask),
+    }
+    return Draft(kind=HANDOFF if ask.event_type == "HANDOFF" else BLOCKED, data=data, scope_key=scope_key)
+
+
+def ground(traces: Traces, tasks: Sequence[OwnedTask]) -> Ground | None:
+    """What shows that there is work of an agent to go on with, if anything does."""
+    relevant = [task.task_id for task in tasks if _concerns(task, traces.scope)]
+    owned = f"{_count(len(relevant), 'task')} in progress: {', '.join(relevant)}" if relevant else ""
+    if traces.files:
+        named = ", ".join(traces.files[:SHOWN]) + (", …" if len(traces.files) > SHOWN else "")
+        where = ", ".join(spot.path for spot in traces.scope[:SHOWN])
+        text = f"{_count(len(traces.files), 'uncommitted file')} in {where}: {named}"
+        both = f"{text}; {owned}" if owned else text
+        return Ground(reason=Reason.UNCOMMITTED_SCOPE, evidence=both, task_ids=relevant)
+    if relevant:
+        return Ground(reason=Reason.IN_PROGRESS_OWNERSHIP, evidence=owned, task_ids=relevant)
+    return None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _concerns(task: OwnedTask, scope: Sequence[Spot]) -> bool:
+    """Whether a task is about a scope; one that names no place may be about any."""
+    return not task.paths or any(_overlaps(path, spot) for path in task.paths for spot in scope)
+
+
+def _overlaps(path: str, spot: Spot) -> bool:
+    try:
+        where = scopes.spot(scopes.relative(scopes.literal(path).removesuffix("/*")))
+    except (PathOutside, InvalidField):
+        return False
+    return scopes.classify(where, spot) is not Overlap.DISJOINT
+
+
+def check_adoption(
+    target: Member, me: Caller, alive: Liveness, found: Ground | None, traces: Traces, *, confirm: bool
+) -> Ground:
+    """The ground on which the caller goes on as the target; refused while that lives, or when nothing speaks for it."""
+    if target.agent_id == me.agent_id:
+        raise InvalidField("You are that agent already.", field="agent_id")
+    if alive is Liveness.ACTIVE:
+        raise AgentActive(f"{target.name} is active.", agent_id=target.agent_id, liveness=alive.value)
+    if found:
+        return found
+    if confirm and me.session is not SessionKind.MCP_HARNESS:
+        evidence = f"Nothing was found that is left to do; {me.own_id} confirmed it."
+        return Ground(reason=Reason.IN_PROGRESS_OWNERSHIP, evidence=evidence)
+    where = ", ".join(spot.path for spot in traces.scope[:SHOWN])
+    looked = "are no uncommitted files" if traces.looked else "is no git repository"
+    raise AdoptionRejected(
+        f"There {looked} in {where}, and {target.name} has no task in progress there.",
+        agent_id=target.agent_id,
+        scope=[spot.path for spot in traces.scope],
+        uncommitted=0,
+        in_progress=[],
+    )
+
+
+def resumption(target: Member, me: Caller, ground: Ground, scope: Sequence[Spot], *, confirmed: bool) -> Draft:
+    data: dict[str, object] = {
+        "task_id": ground.task_ids[0] if ground.task_ids else None,
+        "task_ids": list(ground.task_ids),
+        "from_agent": me.own_id,
+        "to_agent": target.agent_id,
+        "scope": scope[0].path if len(scope) == 1 else None,
+        "session_id": me.own_id,
+        "agent_id": target.agent_id,
+        "confirmed": confirmed,
+        "payload": {
+            "resume_reason": ground.reason.value,
+            "prior_session_agent": target.agent_id,
+            "adopted_agent": target.agent_id,
+            "evidence": ground.evidence,
+        },
+    }
+    return Draft(kind=RESUME, data=data, scope_key=target.scope_key)
+
+
+def recommend(candidates: Sequence[Candidate], name: str) -> Recommendation:
+    """The one thing to do: go on for whoever left work behind most recently, else begin under a new name."""
+    if not candidates:
+        return Recommendation(
+            action="register",
+            agent_id=None,
+            name=name,
+            reason="no_unfinished_work: nobody who left has uncommitted files or a task in progress here",
+        )
+    first = min(candidates, key=lambda each: (-each.last_seen_at, each.agent_id))
+    return Recommendation(
+        action="adopt", agent_id=first.agent_id, name=None, reason=f"{first.reason.value}: {first.evidence}"
+    )

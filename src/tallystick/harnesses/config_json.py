@@ -1,0 +1,208 @@
+"""Small changes to a JSON file that keep every other byte: comments, odd spacing, line ends and all.
+
+A file is read into nodes that know where they stand in the text. To add something is one insertion; to take it away
+again without knowing that insertion, only the member and its comma go.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import cast
+
+from tallystick.harnesses.errors import ConfigUnreadable
+
+_BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
+_INDENT = re.compile(r"\n([ \t]+)\S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A value and where it stands: `start` is its first character, `end` the one after its last."""
+
+    start: int
+    end: int
+    value: object
+    members: tuple[Member, ...] = ()
+    """Of an object or a list, in the order of the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    key: str | int
+    start: int
+    """Where the key begins, or the item of a list."""
+    node: Node
+    comma: int | None = field(default=None)
+    """Where the comma after it stands, if there is one."""
+
+
+def read(text: str) -> Node:
+    """The file's one value. A file that holds nothing, or nothing but comments, is not JSON."""
+    try:
+        reader = _Reader(text)
+        node = reader.value(reader.blank(0))
+        if reader.blank(node.end) != len(text):
+            raise reader.wrong(node.end)
+    except RecursionError:
+        raise ConfigUnreadable("It is nested too deeply.") from None
+    return node
+
+
+def find(node: Node, path: tuple[str, ...]) -> Node | None:
+    """The value at a path of keys."""
+    for key in path:
+        inner = next((member.node for member in node.members if member.key == key), None)
+        if inner is None:
+            return None
+        node = inner
+    return node
+
+
+def added(text: str, path: tuple[str, ...], value: object, *, to_list: bool = False) -> tuple[str, str]:
+    """The text with this value at the path, or at the end of the list there, and the piece that was inserted.
+
+    Objects that are missing on the way come into being with it.
+    """
+    root = read(text) if text.strip() else None
+    if root is None:
+        whole = _dump(_nested(path, value, to_list=to_list), _Style(text), "") + "\n"
+        return text + whole, whole
+    node, left = root, list(path)
+    while left and (inner := find(node, (left[0],))):
+        node = inner
+        left.pop(0)
+    if not isinstance(node.value, list if to_list and not left else dict):
+        raise ConfigUnreadable(f"'{'.'.join(path)}' is not where it can be put: something else stands there.")
+    content = (
+        value if not left or (len(left) == 1 and not to_list) else _nested(tuple(left[1:]), value, to_list=to_list)
+    )
+    at, piece = _insertion(text, node, left[0] if left else None, content, _Style(text))
+    return text[:at] + piece + text[at:], piece
+
+
+def removed(text: str, path: tuple[str, ...]) -> str:
+    """The text without the member at this path."""
+    holder = find(read(text), path[:-1])
+    at = next((at for at, each in enumerate(holder.members) if each.key == path[-1]), None) if holder else None
+    return text if holder is None or at is None else cut(text, holder, at)
+
+
+def cut(text: str, holder: Node, at: int) -> str:
+    """The text without one member of an object or list: the member, the white space before it, and one comma."""
+    member, before = holder.members[at], holder.members[at - 1] if at else None
+    start = len(text[: member.start].rstrip())
+    if member.comma is not None:
+        return text[:start] + text[member.comma + 1 :]
+    text = text[:start] + text[member.node.end :]
+    if before and before.comma is not None:
+        return text[: before.comma] + text[before.comma + 1 :]
+    return text
+
+
+def _nested(path: tuple[str, ...], value: object, *, to_list: bool) -> object:
+    content: object = [value] if to_list else value
+    for key in reversed(path):
+        content = {key: content}
+    return content
+
+
+class _Style:
+    """How the file is written: its line end, its step of indentation, or everything on one line."""
+
+    def __init__(self, text: str) -> None:
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        found = _INDENT.search(text.replace("\r\n", "\n"))
+        self.step = found[1] if found else "  "
+        self.one_line = "\n" not in text.strip() and len(text.strip("\ufeff \t\r\n")) > 2
+
+
+def _dump(value: object, style: _Style, indent: str) -> str:
+    if style.one_line:
+        return json.dumps(value, ensure_ascii=False)
+    lines = json.dumps(value, ensure_ascii=False, indent=style.step).split("\n")
+    return (style.newline + indent).join(lines)
+
+
+def _insertion(text: str, node: Node, key: str | None, value: object, style: _Style) -> tuple[int, str]:
+    """Where to insert a new last member, and the text that makes it one."""
+    before = text[: node.start]
+    line = before[before.rfind("\n") + 1 :]
+    indent = line[: len(line) - len(line.lstrip())] + style.step
+    if node.members and (own := _own_line(text, node.members[-1].start)) is not None:
+        indent = own
+    name = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
+    member = name + _dump(value, style, indent)
+    if node.members:
+        gap = " " if style.one_line else style.newline + indent
+        return node.members[-1].node.end, f",{gap}{member}"
+    if style.one_line:
+        return node.start + 1, member
+    inside = text[node.start + 1 : node.end - 1]
+    tail = "" if "\n" in inside else style.newline + indent.removesuffix(style.step)
+    return node.start + 1, f"{style.newline}{indent}{member}{tail}"
+
+
+def _own_line(text: str, at: int) -> str | None:
+    """The indentation of what stands at `at`, when nothing stands before it on its line."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line if "\n" in text[:at] and not line.strip() else None
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def wrong(self, at: int) -> ConfigUnreadable:
+        line = self._text.count("\n", 0, at) + 1
+        return ConfigUnreadable(f"Line {line} is not valid JSON.")
+
+    def blank(self, at: int) -> int:
+        """Past white space, comments and the mark that some editors put at the start of a file."""
+        at += self._text.startswith("\ufeff", at) and at == 0
+        found = _BLANK.match(self._text, at)
+        return found.end() if found else at
+
+    def value(self, at: int) -> Node:
+        here = self._text[at : at + 1]
+        if here == "{":
+            return self._holder(at, "}")
+        if here == "[":
+            return self._holder(at, "]")
+        found = _SCALAR.match(self._text, at)
+        try:
+            if found:
+                return Node(start=at, end=found.end(), value=cast("object", json.loads(found[0])))
+        except ValueError:
+            pass
+        raise self.wrong(at)
+
+    def _holder(self, start: int, shut: str) -> Node:
+        members, at = list[Member](), self.blank(start + 1)
+        while not self._text.startswith(shut, at):
+            if members and members[-1].comma is None:
+                raise self.wrong(at)
+            member = self._member(at, len(members) if shut == "]" else None)
+            members.append(member)
+            at = self.blank(member.node.end if member.comma is None else member.comma + 1)
+        value: object = (
+            [each.node.value for each in members]
+            if shut == "]"
+            else {str(each.key): each.node.value for each in members}
+        )
+        return Node(start=start, end=at + 1, value=value, members=tuple(members))
+
+    def _member(self, start: int, index: int | None) -> Member:
+        key: str | int = index or 0
+        at = start
+        if index is None:
+            name = self.value(start)
+            at = self.blank(name.end)
+            if not isinstance(name.value, str) or not self._text.startswith(":", at):
+                raise self.wrong(at)
+            key, at = name.value, self.blank(at + 1)
+        node = self.value(at)
+        after = self.blank(node.end)
+        return Member(key=key, start=start, node=node, comma=after if self._text.startswith(",", after) else None)

@@ -1,0 +1,53 @@
+"""The hook protocols of the three harnesses: which event is which moment, and how each wants to be answered.
+
+An answer is what goes to standard output and standard error, and the exit code. Imported before every edit.
+"""
+
+from __future__ import annotations
+
+import json
+
+EDIT, START, STOP = "edit", "start", "stop"
+
+EVENTS = {
+    "claude": {"PreToolUse": EDIT, "SessionStart": START, "Stop": STOP},
+    "codex": {"PreToolUse": EDIT, "SessionStart": START, "Stop": STOP},
+    "gemini": {"BeforeTool": EDIT, "SessionStart": START, "AfterAgent": STOP},
+}
+BLOCK = 2
+"""The exit code that all three take for a no; the reason is read from standard error."""
+
+
+class Reply:
+    __slots__ = ("code", "err", "out")
+
+    def __init__(self, out: object = None, err: str = "", code: int = 0) -> None:
+        self.out = "" if out is None else json.dumps(out, ensure_ascii=False) + "\n"
+        self.err = f"{err}\n" if err else ""
+        self.code = code
+
+
+ALLOW = Reply()
+
+
+def deny(harness: str, event: str, reason: str) -> Reply:
+    """The tool must not run. Said twice, as JSON and by exit code, since some versions heed only the latter."""
+    if harness == "gemini":
+        return Reply({"decision": "deny", "reason": reason}, reason, BLOCK)
+    verdict = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return Reply({"hookSpecificOutput": verdict}, reason, BLOCK)
+
+
+def tell(event: str, text: str) -> Reply:
+    """Something for the agent to know."""
+    return Reply({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+
+
+def go_on(harness: str, reason: str) -> Reply:
+    """The agent must not stop yet; the reason is what it reads next."""
+    return Reply({"decision": "deny" if harness == "gemini" else "block", "reason": reason})
+
+
+def remark(text: str) -> Reply:
+    """Something for the person at the harness; nothing is held up by it."""
+    return Reply({"systemMessage": text}, text)

@@ -1,0 +1,142 @@
+"""The entry point of `tally hook HARNESS EVENT`. It stands before every edit, so it loads little until it must.
+
+Whatever goes wrong on our side, the harness is told and its agent goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from tallystick.harnesses import hooks
+from tallystick.harnesses.hooks import EDIT, EVENTS, START, Reply
+
+LARGEST = 32 * 1024 * 1024
+USAGE = """\
+Usage: tally hook HARNESS EVENT [--data-dir DIR]
+
+Answer a hook of a harness: it reads the event as JSON from standard input. `tally install --hooks` sets it up.
+
+"""
+
+
+class Payload:
+    """What the harness said, as far as it matters."""
+
+    __slots__ = ("event", "fields", "folder", "harness", "session")
+
+    def __init__(self, harness: str, event: str, fields: dict[str, object]) -> None:
+        self.harness, self.event, self.fields = harness, event, fields
+        cwd, session = fields.get("cwd"), fields.get("session_id")
+        self.folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else os.getcwd()  # noqa: PTH109, PTH117
+        self.session = session if isinstance(session, str) else ""
+
+    @property
+    def again(self) -> bool:
+        """Whether the agent goes on only because a hook made it."""
+        return self.fields.get("stop_hook_active") is True
+
+
+def main(args: list[str]) -> int:
+    words, settings = _words(args)
+    if words in ([], ["--help"], ["-h"]):
+        known = "\n".join(f"  {harness:<8}{', '.join(events)}" for harness, events in EVENTS.items())
+        sys.stdout.write(f"{USAGE}{known}\n")
+        return 0
+    os.environ.update(settings)
+    try:
+        reply = _answered(words)
+    except Exception as wrong:  # noqa: BLE001 - the outermost handler: a fault of ours stops no one's work
+        reply = hooks.remark(f"Tallystick could not answer `tally hook {' '.join(words)}`: {_said(wrong)}{ALLOWED}")
+    sys.stdout.write(reply.out)
+    sys.stderr.write(reply.err)
+    return reply.code
+
+
+ALLOWED = " Nothing was checked, and nothing is held up; run `tally doctor`."
+
+
+def _said(wrong: Exception) -> str:
+    text = f"{wrong}".strip() or type(wrong).__name__
+    return text if text.endswith(".") else f"{text}."
+
+
+def _words(args: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The plain words, and the settings that came as options."""
+    words, settings, rest = list[str](), dict[str, str](), iter(args)
+    for arg in rest:
+        flag, given, value = arg.partition("=")
+        name = {"--data-dir": "TALLYSTICK_DATA_DIR", "--as": "TALLYSTICK_AGENT"}.get(flag)
+        if name is None:
+            words.append(arg)
+        else:
+            settings[name] = value if given else next(rest, "")
+    return words, settings
+
+
+def _answered(words: list[str]) -> Reply:
+    if len(words) != 2 or words[0] not in EVENTS or words[1] not in EVENTS[words[0]]:
+        raise ValueError("there is no such hook; `tally hook --help` lists them")
+    payload = Payload(words[0], words[1], _fields())
+    moment = EVENTS[payload.harness][payload.event]
+    paths = _targets(payload) if moment == EDIT else []
+    if moment != START and not _has_store():
+        return hooks.ALLOW
+    if moment == EDIT and (not paths or _passes(payload, paths)):
+        return hooks.ALLOW
+    from tallystick.surfaces.hook import attending
+
+    if moment == EDIT:
+        return attending.before_edit(payload, paths)
+    return attending.at_start(payload) if moment == START else attending.at_stop(payload)
+
+
+def _fields() -> dict[str, object]:
+    given: object = json.loads(sys.stdin.buffer.read(LARGEST))
+    if not isinstance(given, dict):
+        raise TypeError("the event is not a JSON object")
+    return given  # pyright: ignore[reportUnknownVariableType] - JSON has text keys
+
+
+def _targets(payload: Payload) -> list[str]:
+    from tallystick.harnesses import edits
+
+    tool, given = payload.fields.get("tool_name"), payload.fields.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(given, dict):
+        return []
+    return edits.targets(tool, given, payload.folder, _Disk(), os.environ)  # pyright: ignore[reportUnknownArgumentType] - JSON
+
+
+class _Disk:
+    """The file system, as far as a command line leaves questions to it."""
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(path)  # noqa: PTH112 - pathlib would double the start
+
+    def matching(self, pattern: str) -> list[str]:
+        from glob import glob
+
+        return glob(pattern)  # noqa: PTH207 - the pattern is absolute
+
+
+def _has_store() -> bool:
+    """Where nobody has ever joined, nothing is reserved and nothing need be opened."""
+    from tallystick.surfaces.hook import stamp
+
+    return bool(os.environ.get("TALLYSTICK_DATABASE_URL")) or os.path.lexists(f"{stamp.data_dir()}/tally.sqlite")
+
+
+def _passes(payload: Payload, paths: list[str]) -> bool:
+    """Whether a first look, which costs next to nothing, is enough."""
+    if os.environ.get("TALLYSTICK_DATABASE_URL"):
+        return False
+    from time import time
+
+    from tallystick.hub import glance
+    from tallystick.surfaces.hook import stamp
+
+    folder = stamp.data_dir()
+    return glance.concerns_nobody(
+        f"{folder}/tally.sqlite", paths, stamp.agent(folder, payload.session), int(time() * 1000)
+    )

@@ -1,0 +1,126 @@
+"""What the hooks say, in a few lines each. What others wrote is quoted, cut short and freed of control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from tallystick.hub.hub import Hub
+from tallystick.hub.trespass import Trespass
+from tallystick.kernel.caller import Caller
+
+SHOWN = 5
+LONGEST = 300
+ADVICE = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
+
+Row = Mapping[str, object]
+
+
+def denial(found: Sequence[Trespass]) -> str:
+    """Who holds what, until when, and what to do instead."""
+    lines = [f"{each.path} is reserved by {_plain(each.holder)} until {each.until}." for each in found[:SHOWN]]
+    lines += _more(found)
+    first = found[0]
+    if all(each.active for each in found):
+        lines.append(
+            f"Work on something else, or ask {_plain(first.held_by)} for it: messages.send in room {first.room_id}."
+        )
+    else:
+        silent = next(each for each in found if not each.active)
+        lines.append(
+            f"{_plain(silent.holder)} has fallen silent: look at its uncommitted work, then take the path over with "
+            f"reservations.reserve and takeover_stale in room {silent.room_id}."
+        )
+    return "Tallystick: " + "\n".join(lines)
+
+
+def greeting(hub: Hub, me: Caller, joined: Row) -> str:
+    """Where the agent is, who else is there, and what waits for it."""
+    room_id = str(joined["room_id"])
+    state = _ask(hub, me, "turns.state", room_id)
+    others = [_plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me.agent_id]
+    lines = [
+        f"Tallystick: you are {me.agent_id} in room {room_id} ({_plain(joined['canonical_path'])}).",
+        f"Others here: {', '.join(others[:SHOWN])}{_and_more(others)}." if others else "Nobody else is here.",
+        _stick(me, state),
+        *_handoff(hub, me, room_id, state),
+        *(f"For you: {_plain(notice)}." for notice in hub.notices(room_id, me)),
+        *_reserved(hub, me, room_id),
+        ADVICE,
+    ]
+    return "\n".join(lines)
+
+
+def _stick(me: Caller, state: Row) -> str:
+    if state["owner"] == me.agent_id:
+        return f"You hold the stick (turn {state['turn_id']})."
+    if owner := state["owner"]:
+        return f"The stick is with {_plain(owner)} (turn {state['turn_id']})."
+    if (to := state["reserved_for"]) is not None:
+        return "The stick waits for you." if to == me.agent_id else f"The stick is on its way to {_plain(to)}."
+    return "The stick is free."
+
+
+def _handoff(hub: Hub, me: Caller, room_id: str, state: Row) -> Iterable[str]:
+    if state["pending_handoff_event_seq"] is None:
+        return
+    latest = _rows(_ask(hub, me, "turns.history", room_id, newest=True, limit=20), "events")
+    for row in reversed(latest):
+        if row["event_seq"] == state["pending_handoff_event_seq"] and isinstance(row["handoff"], dict):
+            handoff = cast("Row", row["handoff"])
+            yield f"Handoff from {_plain(row['from_agent_id'])}: {_quoted(handoff.get('status'))}"
+            yield f"Next action: {_quoted(handoff.get('next_action'))}"
+
+
+def _reserved(hub: Hub, me: Caller, room_id: str) -> Iterable[str]:
+    every = _rows(_ask(hub, me, "reservations.status", room_id, limit=100), "reservations")
+    others = [row for row in every if row["agent_id"] != me.agent_id]
+    if others:
+        told = [f"{_plain(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
+        yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
+
+
+def held(hub: Hub, me: Caller, rooms: Iterable[str]) -> list[Row]:
+    """The states of the rooms whose stick the caller holds."""
+    states = [_ask(hub, me, "turns.state", room_id) for room_id in rooms]
+    return [state for state in states if state["owner"] == me.agent_id]
+
+
+def reminder(held: Sequence[Row]) -> str:
+    state = held[0]
+    turn = state["turn_id"]
+    return (
+        f"Tallystick: you still hold the stick of room {state['room_id']} (turn {turn}). Hand it over before you stop: "
+        f"release_stick with room_id, lease_id {state['lease_id']}, expected_turn_id {turn} and a handoff that says "
+        "what you did and what comes next; then release the paths you reserved."
+    )
+
+
+def still_holding(held: Sequence[Row]) -> str:
+    return f"Tallystick: the agent stops while it holds the stick of room {held[0]['room_id']}; others wait for it."
+
+
+def _ask(hub: Hub, me: Caller, operation: str, room_id: str, **more: object) -> Row:
+    return hub.call(operation, {"room_id": room_id, **more}, me).model_dump(mode="json")
+
+
+def _rows(answer: Row, name: str) -> list[Row]:
+    return cast("list[Row]", answer[name])
+
+
+def _more(found: Sequence[object]) -> list[str]:
+    return [f"(and {len(found) - SHOWN} more)"] if len(found) > SHOWN else []
+
+
+def _and_more(found: Sequence[object]) -> str:
+    return f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+
+
+def _quoted(text: object) -> str:
+    plain = _plain(text)
+    return f'"{plain[:LONGEST]}…"' if len(plain) > LONGEST else f'"{plain}"'
+
+
+def _plain(text: object) -> str:
+    """On one line, with nothing that a terminal would obey."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())

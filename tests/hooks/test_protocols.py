@@ -1,0 +1,258 @@
+"""`tally hook`: what each harness is answered, exit codes included."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.hooks.desk import EDITS, GONE, STOPS, Desk, answer
+
+HARNESSES = ("claude", "codex", "gemini")
+every_harness = pytest.mark.parametrize("harness", HARNESSES)
+TOOLS: dict[str, list[tuple[str, dict[str, str]]]] = {
+    "claude": [
+        ("Edit", {"file_path": "{root}/src/a.py", "old_string": "a", "new_string": "b"}),
+        ("MultiEdit", {"file_path": "{root}/src/a.py", "edits": "[]"}),
+        ("Write", {"file_path": "{root}/src/a.py", "content": ""}),
+        ("NotebookEdit", {"notebook_path": "{root}/src/a.ipynb", "new_source": ""}),
+        ("Bash", {"command": "cd src && sed -i s/a/b/ a.py", "description": "edit"}),
+    ],
+    "codex": [
+        ("apply_patch", {"command": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** End Patch\n"}),
+        ("Bash", {"command": "echo b > src/a.py"}),
+    ],
+    "gemini": [
+        ("write_file", {"file_path": "{root}/src/a.py", "content": ""}),
+        ("replace", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}),
+        ("run_shell_command", {"command": "git rm a.py", "dir_path": "src"}),
+    ],
+}
+EVERY_TOOL = [(harness, tool, given) for harness, tools in TOOLS.items() for tool, given in tools]
+
+
+def _denial(harness: str, reason: str) -> dict[str, object]:
+    if harness == "gemini":
+        return {"decision": "deny", "reason": reason}
+    verdict = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": verdict}
+
+
+@pytest.mark.parametrize(("harness", "tool", "given"), EVERY_TOOL)
+def test_an_edit_of_a_path_that_somebody_else_reserved_is_denied(
+    desk: Desk, harness: str, tool: str, given: dict[str, str]
+) -> None:
+    held = desk.reserve("ann", "src/*")
+    filled = {name: text.replace("{root}", str(desk.root)) for name, text in given.items()}
+
+    done = desk.edit(harness, tool, **filled)
+
+    path = desk.root / "src" / ("a.ipynb" if tool == "NotebookEdit" else "a.py")
+    reason = (
+        f"Tallystick: {path} is reserved by ann until {held['until']}.\n"
+        f"Work on something else, or ask ann for it: messages.send in room {held['room_id']}."
+    )
+    assert (done.code, done.err, answer(done)) == (2, f"{reason}\n", _denial(harness, reason))
+
+
+@every_harness
+def test_the_holder_and_everybody_elsewhere_may_edit(desk: Desk, harness: str) -> None:
+    desk.reserve("ann", "src/*")
+    tool, given = TOOLS[harness][-1]
+
+    mine = desk.edit(harness, tool, "ann", **given)
+    elsewhere = desk.edit(harness, tool, **{name: text.replace("src", "other") for name, text in given.items()})
+
+    assert [(done.code, done.out, done.err) for done in (mine, elsewhere)] == [(0, "", ""), (0, "", "")]
+
+
+def test_the_engine_makes_no_difference(any_desk: Desk) -> None:
+    any_desk.reserve("ann", "src/a.py")
+
+    taken = any_desk.edit("claude", "Edit", file_path=str(any_desk.root / "src/a.py"))
+    mine = any_desk.edit("claude", "Edit", "ann", file_path=str(any_desk.root / "src/a.py"))
+    free = any_desk.edit("claude", "Edit", file_path=str(any_desk.root / "src/b.py"))
+
+    assert (taken.code, "reserved by ann" in taken.err) == (2, True)
+    assert [(done.code, done.out) for done in (mine, free)] == [(0, ""), (0, "")]
+
+
+def test_a_denial_names_every_path_and_stays_short(desk: Desk) -> None:
+    for letter in "abcdefg":
+        desk.reserve("ann", f"{letter}.py", ttl_minutes=30)
+
+    done = desk.edit("claude", "Bash", command="rm {a,b,c,d,e,f,g}.py x.py")
+
+    lines = done.err.splitlines()
+    assert [line.split(" is reserved")[0][-4:] for line in lines[:5]] == ["a.py", "b.py", "c.py", "d.py", "e.py"]
+    assert (lines[5], len(lines)) == ("(and 2 more)", 7)
+
+
+def test_a_shared_reservation_holds_nobody_up(desk: Desk) -> None:
+    desk.reserve("ann", "src/a.py", mode="shared")
+
+    assert desk.edit("claude", "Edit", file_path=str(desk.root / "src/a.py")).code == 0
+
+
+def test_a_holder_who_is_gone_is_in_the_way_until_somebody_takes_over(desk: Desk) -> None:
+    held = desk.reserve(GONE, "a.py")
+
+    denied = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
+    desk.join("me")
+    desk.reserve("me", "a.py", takeover_stale=True)
+    allowed = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
+
+    assert denied.err == (
+        f"Tallystick: {desk.root}/a.py is reserved by {GONE} until {held['until']}.\n"
+        f"{GONE} has fallen silent: look at its uncommitted work, then take the path over with reservations.reserve "
+        f"and takeover_stale in room {held['room_id']}.\n"
+    )
+    assert [denied.code, allowed.code] == [2, 0]
+
+
+def test_rooms_within_rooms_all_have_a_say(desk: Desk) -> None:
+    inner = desk.root / "packages" / "one"
+    inner.mkdir(parents=True)
+    desk.reserve("ann", "packages/one/a.py")
+    desk.call("me", "rooms.join", context_path=str(inner), force_new=True)
+
+    done = desk.edit("claude", "Edit", file_path=str(inner / "a.py"))
+
+    assert (done.code, "reserved by ann" in done.err) == (2, True)
+
+
+def test_a_link_leads_to_the_file_that_is_reserved(desk: Desk) -> None:
+    (desk.root / "real").mkdir()
+    (desk.root / "link").symlink_to(desk.root / "real")
+    desk.reserve("ann", "real/a.py")
+
+    assert desk.edit("claude", "Edit", file_path=str(desk.root / "link" / "a.py")).code == 2
+
+
+@every_harness
+def test_at_the_start_the_agent_joins_and_hears_what_is_going_on(any_desk: Desk, harness: str) -> None:
+    room_id = any_desk.join("ann", "bob")
+    turn = any_desk.call("ann", "turns.wait", room_id=room_id, max_wait_ms=0)
+    handoff = {"status": "parser\x1b[31m done\nand tested", "next_action": "x" * 1000}
+    any_desk.call(
+        "ann",
+        "turns.release",
+        room_id=room_id,
+        lease_id=turn["lease_id"],
+        expected_turn_id=turn["turn_id"],
+        handoff=handoff,
+    )
+    held = any_desk.reserve("ann", "src/*")
+    any_desk.call("me", "rooms.join", room_id=room_id)
+    any_desk.call("ann", "messages.send", room_id=room_id, to=["me"], text="hello")
+
+    done = any_desk.hook(harness, "SessionStart", source="startup")
+
+    assert (done.code, done.err) == (0, "")
+    said = cast("dict[str, object]", answer(done)["hookSpecificOutput"])
+    assert said["hookEventName"] == "SessionStart"
+    assert str(said["additionalContext"]).splitlines() == [
+        f"Tallystick: you are me in room {room_id} ({any_desk.root}).",
+        "Others here: ann, bob.",
+        "The stick is on its way to bob.",
+        'Handoff from ann: "parser [31m done and tested"',
+        f'Next action: "{"x" * 300}…"',
+        "For you: 1 unread message: messages.inbox.",
+        f"Reserved: src/* by ann until {held['until']}.",
+        "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop.",
+    ]
+
+
+def test_the_first_session_of_a_workspace_opens_its_room(desk: Desk) -> None:
+    done = desk.hook("claude", "SessionStart", source="startup")
+
+    (room,) = desk.place.run("--json", "rooms").rows("rooms")
+    assert room["members"] == ["me"]
+    assert "Nobody else is here." in done.out
+
+
+@every_harness
+def test_a_holder_is_reminded_once_to_hand_over_and_then_let_go(desk: Desk, harness: str) -> None:
+    room_id = desk.join("me", "ann")
+    turn = desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+
+    first = desk.hook(harness, STOPS[harness], stop_hook_active=False)
+    second = desk.hook(harness, STOPS[harness], stop_hook_active=True)
+    other = desk.hook(harness, STOPS[harness], "ann", stop_hook_active=False)
+
+    assert first.code == 0
+    assert answer(first)["decision"] == ("deny" if harness == "gemini" else "block")
+    assert f"lease_id {turn['lease_id']}, expected_turn_id {turn['turn_id']}" in str(answer(first)["reason"])
+    remark = f"Tallystick: the agent stops while it holds the stick of room {room_id}; others wait for it."
+    assert (second.code, answer(second)) == (0, {"systemMessage": remark})
+    assert (other.code, other.out) == (0, "")
+
+
+@every_harness
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "[]",
+        '{"tool_name": "Edit"}',
+        '{"tool_name": 1, "tool_input": []}',
+        "[" * 100_000,
+        '"\\ud800"',
+        "{}",
+    ],
+)
+def test_input_that_makes_no_sense_holds_nobody_up(desk: Desk, harness: str, text: str) -> None:
+    done = desk.raw(harness, EDITS[harness], text)
+
+    assert done.code == 0
+    assert done.out == "" or "Nothing was checked, and nothing is held up" in str(answer(done)["systemMessage"])
+    assert desk.place.files() == []
+
+
+@pytest.mark.parametrize(
+    "words", [["emacs", "PreToolUse"], ["claude", "BeforeTool"], ["claude"], ["claude", "Stop", "x"]]
+)
+def test_a_hook_that_nobody_knows_is_loud_and_open(desk: Desk, words: list[str]) -> None:
+    done = desk.place.run("hook", *words, stdin="{}")
+
+    assert (done.code, "there is no such hook" in done.err) == (0, True)
+    assert "could not answer" in str(answer(done)["systemMessage"])
+
+
+def test_a_damaged_store_is_loud_and_open(desk: Desk) -> None:
+    desk.reserve("ann", "a.py")
+    store = desk.place.data_dir / "tally.sqlite"
+    for extra in desk.place.data_dir.glob("tally.sqlite-*"):
+        extra.unlink()
+    store.write_bytes(b"not a database at all" * 1000)
+
+    done = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
+
+    assert done.code == 0
+    assert "Nothing was checked, and nothing is held up; run `tally doctor`." in done.err
+    assert str(answer(done)["systemMessage"]) == done.err.rstrip("\n")
+
+
+def test_where_nobody_has_ever_joined_nothing_is_created(desk: Desk) -> None:
+    edit = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
+    stop = desk.hook("claude", "Stop", stop_hook_active=False)
+
+    assert [(done.code, done.out, done.err) for done in (edit, stop)] == [(0, "", "")] * 2
+    assert desk.place.files() == []
+
+
+def test_a_session_in_a_folder_that_is_gone_is_let_through(desk: Desk, tmp_path: Path) -> None:
+    desk.reserve("ann", "a.py")
+    text = json.dumps({"cwd": str(tmp_path / "gone"), "tool_name": "Bash", "tool_input": {"command": "rm x"}})
+
+    assert desk.raw("claude", "PreToolUse", text).code == 0
+
+
+def test_help_says_which_hooks_there_are(desk: Desk) -> None:
+    done = desk.place.run("hook", "--help")
+
+    assert (done.code, done.err) == (0, "")
+    assert "gemini  BeforeTool, SessionStart, AfterAgent" in done.out

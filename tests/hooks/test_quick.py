@@ -1,0 +1,129 @@
+"""The short way past the hub: it says yes only when the long way would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tallystick.hub import glance, trespass
+from tallystick.kernel.clock import system_clock
+from tallystick.surfaces.hook import stamp
+from tests.harnesses.trees import binary
+from tests.hooks.desk import Desk, caller
+from tests.surfaces.cli.place import TALLY
+
+LONG = ("pydantic", "tallystick.hub.hub", "tallystick.capabilities", "click", "dataclasses")
+names = st.sampled_from(["a", "A", "b", "src", "SRC", "src2", "ä", "x.py", "..", "."])
+paths = st.lists(names, min_size=1, max_size=4).map("/".join)
+
+
+@pytest.fixture
+def database(desk: Desk) -> str:
+    desk.join("me", "ann")
+    return str(desk.place.data_dir / "tally.sqlite")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(reserved=st.lists(paths, max_size=4), touched=st.lists(paths, min_size=1, max_size=3))
+def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
+    desk: Desk, database: str, reserved: list[str], touched: list[str]
+) -> None:
+    with desk.hub() as hub:
+        for row in _status(desk):
+            hub.call("reservations.release", {"room_id": row["room_id"], "path": row["path"]}, caller("ann"))
+        room_id = desk.join("ann")
+        inside = [path for path in reserved if not os.path.normpath(path).startswith("..")]
+        for path in inside:
+            hub.call("reservations.reserve", {"room_id": room_id, "path": path}, caller("ann"))
+        absolute = [os.path.normpath(desk.root / path) for path in touched]
+
+        for name in ("me", "ann"):
+            passes = glance.concerns_nobody(database, absolute, name, system_clock())
+            taken = trespass.found(hub, caller(name), absolute)
+            assert not (passes and taken)
+
+
+def _status(desk: Desk) -> list[dict[str, object]]:
+    room_id = desk.join("ann")
+    found = desk.call("ann", "reservations.status", room_id=room_id)["reservations"]
+    return cast("list[dict[str, object]]", found)
+
+
+def test_without_a_stamp_only_a_place_without_rooms_passes(desk: Desk, database: str, tmp_path: Path) -> None:
+    assert not glance.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
+    assert glance.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
+
+
+def test_a_store_that_cannot_be_read_lets_nothing_pass(tmp_path: Path) -> None:
+    (tmp_path / "tally.sqlite").write_bytes(b"garbage" * 1000)
+
+    assert not glance.concerns_nobody(str(tmp_path / "tally.sqlite"), ["/a"], "me", system_clock())
+
+
+def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) -> None:
+    parent = Path(f"/proc/{os.getppid()}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
+    folder = str(tmp_path)
+
+    stamp.leave(folder, "s", "me", os.getppid(), parent)
+    assert stamp.agent(folder, "s") == "me"
+    assert stamp.agent(folder, "other session") is None
+
+    stamp.leave(folder, "s", "me", os.getppid(), "1")
+    assert stamp.agent(folder, "s") is None, "another process under the same number"
+
+    stamp.leave(folder, "s", "me", os.getppid(), parent)
+    (file,) = (tmp_path / "hooks").iterdir()
+    old = file.stat().st_mtime - stamp.FRESH_SECONDS - 1
+    os.utime(file, (old, old))
+    assert stamp.agent(folder, "s") is None, "an old stamp"
+
+    os.utime(file, (old - stamp.KEPT_SECONDS, old - stamp.KEPT_SECONDS))
+    stamp.sweep(folder)
+    assert list((tmp_path / "hooks").iterdir()) == []
+
+
+def test_hooks_of_one_harness_are_one_agent_and_most_of_them_take_the_short_way(desk: Desk, tmp_path: Path) -> None:
+    desk.reserve("ann", "taken.py")
+    claude = binary(tmp_path / "bin", "claude")
+    edits = {name: tmp_path / f"{name}.json" for name in ("free.py", "taken.py")}
+    for name, file in edits.items():
+        tool = {"tool_name": "Write", "tool_input": {"file_path": str(desk.root / name), "content": ""}}
+        file.write_text(json.dumps({"session_id": "s", "cwd": str(desk.root), **tool}), "utf-8")
+    trace = f"{sys.executable} -X importtime {TALLY} hook claude PreToolUse"
+    script = "; ".join(
+        [
+            f"{TALLY} --json whoami",
+            *(
+                f"{trace} < {edits[name]} 2> {tmp_path}/{at}"
+                for at, name in enumerate(["free.py", "free.py", "taken.py"])
+            ),
+            f"{TALLY} --json whoami",
+        ]
+    )
+
+    done = subprocess.run(
+        [claude, "-c", f"{script}; exit 0"],
+        env=desk.place.env,
+        cwd=desk.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    who = {json.loads(line)["data"]["agent_id"] for line in done.stdout.splitlines() if '"agent_id"' in line}
+    stamped = {(file.read_text("utf-8").splitlines())[0] for file in (desk.place.data_dir / "hooks").iterdir()}
+    loaded = [
+        {line.rpartition("|")[2].strip() for line in (tmp_path / str(at)).read_text("utf-8").splitlines()}
+        for at in range(3)
+    ]
+    assert (len(who), stamped) == (1, who)
+    assert [bool(each & set(LONG)) for each in loaded] == [True, False, True]
+    assert "permissionDecision" in done.stdout

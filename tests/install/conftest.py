@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.install.machine import Machine
+from tests.surfaces.cli.place import Place
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    place = Place(root=tmp_path)
+    (place.workspace / ".git").mkdir()
+    return Machine(place)
