@@ -19,17 +19,6 @@ from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 
-_NOTHING = JobClaimed(
-    job=None,
-    event=None,
-    claim_revision=None,
-    claim_expires_at=None,
-    executor=None,
-    prompt=None,
-    meta={},
-    artifacts=[],
-)
-
 
 @operation(
     "jobs.claim",
@@ -57,7 +46,16 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
         except JobNotClaimable:
             continue
         return _take(tx, me, ask, job, runner=runner, anew=anew)
-    return _NOTHING
+    return JobClaimed(
+        job=None,
+        event=None,
+        claim_revision=None,
+        claim_expires_at=None,
+        executor=None,
+        prompt=None,
+        meta={},
+        artifacts=[],
+    )
 
 
 def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:

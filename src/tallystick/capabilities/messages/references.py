@@ -20,7 +20,7 @@ Label = Annotated[str, Field(max_length=2000)]
 
 
 class _Open(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
 
     def data(self) -> dict[str, object]:
         """As it is stored: what was given, fields unknown to us included."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tallystick.kernel.clock import Instant
+from tallystick.hub import registry
+from tallystick.kernel.clock import Instant, to_wire
 from tallystick.surfaces.web import words
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 from tallystick.surfaces.web.stick import Stick
 
 OWED = 20
+INCURSION = "x.tally.protocol.incursion"
+RECENT_MS = 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,9 @@ class Need:
 
 
 def of_room(snapshot: Snapshot, room: Facts, stick: Stick) -> Sequence[Need]:
-    return [*_takeover(room, stick), *_owed(snapshot, room)]
+    """The worst first."""
+    found = [*_takeover(room, stick), *_owed(snapshot, room), *_jobs(snapshot, room), *_incursions(snapshot, room)]
+    return sorted(found, key=lambda need: "!?~".index(need.sign))
 
 
 def _takeover(room: Facts, stick: Stick) -> Iterator[Need]:
@@ -59,5 +64,40 @@ def _owed(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
             room=room,
             href=f"/rooms/{room['room_id']}/sessions?at={event['seq']}#e{event['seq']}",
             label="Answer",
+            since=event["ts"],
+        )
+
+
+def _jobs(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
+    """What the manager's radar marks: a missing proof or an error, a question, a claim that ran out."""
+    if "jobs.radar" not in registry.OPERATIONS:
+        return
+    for each in snapshot.rows("jobs.radar", "jobs", room_id=room["room_id"], limit=OWED):
+        if each["marker"]:
+            job, last = each["job"], each["last"]
+            yield Need(
+                sign=each["marker"],
+                who=job["job_id"],
+                text=words.clip(f"{last['kind']}: {last['message']}", 200),
+                room=room,
+                href=f"/rooms/{room['room_id']}/jobs/{job['job_id']}",
+                label=f"Open {last['ref']}",
+                since=job["updated_at"],
+            )
+
+
+def _incursions(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
+    """Attempts of the last hour to enter what another agent holds."""
+    since = to_wire(snapshot.now - RECENT_MS)
+    given = {"room_id": room["room_id"], "kinds": [INCURSION], "since_ts": since, "newest": True, "limit": 3}
+    for event in snapshot.rows("events.list", "events", **given):
+        data = event["data"]
+        yield Need(
+            sign="~",
+            who=data["from_agent"],
+            text=f"tried {words.clip(data['scope'], 120)}, reserved by {words.person(data['to_agent'])}",
+            room=room,
+            href=f"/rooms/{room['room_id']}/reservations",
+            label="Look",
             since=event["ts"],
         )

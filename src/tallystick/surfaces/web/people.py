@@ -45,10 +45,12 @@ def _person(agent: Facts, status: str, room: Facts, stick: Stick) -> Person:
     signs = [
         *(["holds the stick"] if holds else []),
         *(["is next"] if kept else []),
-        *(["process gone"] if gone else [status]),
+        *(each for each in agent["holds"][:3] if each != "the stick"),
+        *(["stalled"] if agent["stalled"] else []),
+        *(["process gone"] if gone else [_presence(status, agent["liveness"])]),
         *([agent["role"]] if agent["role"] == "foreman" else []),
     ]
-    tone = "bad" if gone else "ok" if status == "active" else "off"
+    tone = _tone(agent, status)
     return Person(
         agent_id=agent["agent_id"],
         name=agent["name"],
@@ -57,6 +59,19 @@ def _person(agent: Facts, status: str, room: Facts, stick: Stick) -> Person:
         last_seen_at=agent["last_seen_at"],
         room=room,
     )
+
+
+def _presence(status: str, liveness: str) -> str:
+    """Presence decides about turns and liveness about what is held; said once where both agree."""
+    return status if liveness == "active" else liveness
+
+
+def _tone(agent: Facts, status: str) -> str:
+    if agent["process"] == "gone" or agent["liveness"] == "evicted":
+        return "bad"
+    if agent["stalled"] or agent["liveness"] == "stale":
+        return "warn"
+    return "ok" if status == "active" else "off"
 
 
 def merged(rooms: Iterable[Peopled]) -> list[Person]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.web import words
+from tallystick.surfaces.web import telling, words
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
 QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync"})
@@ -72,60 +72,10 @@ def task_of(data: Facts) -> str:
     return ""
 
 
-Told = Callable[[Facts], Mapping[str, Any]]
-
-
-def _message(data: Facts) -> Mapping[str, Any]:
-    tag = "asks for attention" if data.get("priority") == "attention" else ""
-    return {"text": data.get("text", ""), "to": data.get("to") or ["@all"], "tag": tag, "tone": "b", "speech": True}
-
-
-def _handed(data: Facts) -> Mapping[str, Any]:
-    to = [data["reserved_for"]] if data.get("reserved_for") else []
-    return {"tag": "Passed to" if to else "Released", "tone": "h", "to": to, "handoff": data.get("handoff")}
-
-
-def _taken(data: Facts) -> Mapping[str, Any]:
-    lost = data.get("from_agent_id")
-    text = f"turn {data['turn_id']}" + (f", from {words.person(lost)}" if lost else "")
-    return {"tag": "Took over", "tone": "i", "text": f"{text}: {data.get('reason') or ''}"}
-
-
-def _notice(data: Facts) -> Mapping[str, Any]:
-    said = [data.get("title"), data.get("message")]
-    to = [data["target_actor_id"]] if data.get("target_actor_id") else ["@all"]
-    return {"tag": data.get("kind", "notice"), "text": "\n".join(each for each in said if each), "to": to}
-
-
-TOLD: Mapping[str, Told] = {
-    "chat.message": _message,
-    "system.notify": _notice,
-    "x.tally.stick.release": _handed,
-    "x.tally.stick.pass": _handed,
-    "x.tally.stick.claim": lambda data: {"tag": "Has the stick", "tone": "r", "text": f"turn {data['turn_id']}"},
-    "x.tally.stick.takeover": _taken,
-    "x.tally.stick.close": lambda data: {"tag": "Closed the room", "tone": "i", "text": data.get("reason") or ""},
-    "x.tally.note.add": lambda data: {"tag": "Note", "text": data.get("body", "")},
-    "group.create": lambda data: {"tag": "Opened the room", "tone": "r", "text": data.get("title", "")},
-    "actor.add": lambda data: {"tag": "Joined", "tone": "r", "text": data.get("harness") or ""},
-    "actor.remove": lambda _: {"tag": "Left"},
-}
-
-
-def _otherwise(data: Facts) -> Mapping[str, Any]:
-    """A kind the page knows nothing of: the first words it has, whatever they are called."""
-    for name in ("text", "message", "title", "summary", "body", "did", "status"):
-        if isinstance(said := data.get(name), str) and said:
-            return {"text": said}
-    return {"text": ", ".join(f"{name}: {value}" for name, value in data.items())}
-
-
 def row(event: Facts) -> Row:
     data: Facts = event["data"]
-    told = dict(TOLD.get(event["kind"], _otherwise)(data))
-    told.setdefault("tag", "" if event["kind"] in TOLD else event["kind"])
     known = {name: event[name] for name in ("seq", "id", "ts", "by", "kind")}
-    return Row(**known, data=data, **told)
+    return Row(**known, data=data, **telling.told(event["kind"], data))
 
 
 def dressed(snapshot: Snapshot, room_id: str, found: Sequence[Row]) -> list[Row]:

@@ -11,7 +11,7 @@ from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import assets, history, overview, replay, room, sessions
+from tallystick.surfaces.web import assets, history, jobs, overview, replay, reservations, room, sessions
 from tallystick.surfaces.web.asked import Asked, View
 from tallystick.surfaces.web.errors import PageNotFound
 from tallystick.surfaces.web.snapshot import look
@@ -27,6 +27,8 @@ ROOM_VIEWS: Mapping[str, Callable[..., View]] = {
     "sessions": sessions.view,
     "history": history.view,
     "replay": replay.view,
+    "reservations": reservations.view,
+    "jobs": jobs.view,
     "event": history.event,
 }
 

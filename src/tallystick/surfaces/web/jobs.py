@@ -1,0 +1,72 @@
+"""`/rooms/<id>/jobs`: the radar as a board, one job's thread with its tail live, runners, and the merge report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.hub import registry
+from tallystick.surfaces.web import frame
+from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
+LIMIT = 100
+EVENTS = 100
+
+
+def view(snapshot: Snapshot, asked: Asked) -> View:
+    if asked.item:
+        return _thread(snapshot, asked)
+    around = frame.of(snapshot, asked)
+    radar = snapshot.ask("jobs.radar", room_id=asked.room_id, limit=LIMIT, runners_limit=50, offline_limit=10)
+    ended = [
+        job
+        for status in COLUMNS[2:]
+        for job in snapshot.rows("jobs.list", "jobs", room_id=asked.room_id, status=status, limit=15)
+    ]
+    board = {status: [each for each in radar["jobs"] if each["job"]["status"] == status] for status in COLUMNS[:2]}
+    context: dict[str, object] = {
+        **around.context,
+        "radar": radar,
+        "waiting": [each for each in radar["jobs"] if each["marker"]],
+        "board": board,
+        "ended": sorted(ended, key=lambda job: job["updated_at"], reverse=True)[:30],
+        "runners": [*radar["runner_leases"], *radar["runner_leases_offline"]],
+        "report": _report(snapshot, asked.room_id),
+    }
+    return View(template="jobs.html", context=context)
+
+
+def _thread(snapshot: Snapshot, asked: Asked) -> View:
+    around = frame.of(snapshot, asked)
+    before = asked.number("before")
+    opened = snapshot.ask(
+        "jobs.open",
+        room_id=asked.room_id,
+        job=asked.item,
+        include_prompt=True,
+        include_meta=True,
+        include_artifacts=True,
+        max_events=EVENTS,
+        **({"before_seq": before} if before else {}),
+    )
+    events: Sequence[Facts] = opened["events"]
+    context: dict[str, object] = {
+        **around.context,
+        "opened": opened,
+        "job": opened["job"],
+        "events": events,
+        "older": events[-1]["seq"] if events and opened["has_more_events"] else None,
+        "running": opened["job"]["status"] == "RUNNING",
+        "active": opened["job"]["status"] in COLUMNS[:2],
+    }
+    return View(template="job.html", context=context)
+
+
+def _report(snapshot: Snapshot, room_id: str) -> Facts | None:
+    """The newest merge report, which is a pinned card."""
+    if "cards.list" not in registry.OPERATIONS:
+        return None
+    cards = snapshot.rows("cards.list", "cards", room_id=room_id, limit=50)
+    reports = [card for card in cards if card.get("type") == "report" or "merge" in card["title"].lower()]
+    return reports[0] if reports else None

@@ -1,0 +1,87 @@
+"""`/rooms/<id>/reservations`: the workspace as a tree of who holds what until when, with conflicts and incursions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tallystick.surfaces.web import frame, rows
+from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web.rows import Row
+from tallystick.surfaces.web.snapshot import Facts, Snapshot
+
+HELD = 1000
+ENDED = 20
+INCURSIONS = 20
+
+
+@dataclass(slots=True, kw_only=True)
+class Branch:
+    """A folder or file with what is reserved in it."""
+
+    name: str
+    path: str
+    held: list[Facts] = field(default_factory=list[Facts])
+    below: dict[str, Branch] = field(default_factory=dict[str, "Branch"])
+
+    @property
+    def branches(self) -> list[Branch]:
+        return [self.below[name] for name in sorted(self.below)]
+
+
+def tree(held: Sequence[Facts]) -> Branch:
+    """Reservations by their path; folders in which only one thing is reserved share a line with it."""
+    root = Branch(name="", path="")
+    for each in held:
+        branch = root
+        steps = [step for step in each["path"].split("/") if step not in {"", ".", "*"}]
+        for depth, step in enumerate(steps):
+            path = "/".join(steps[: depth + 1])
+            branch = branch.below.setdefault(step, Branch(name=step, path=path))
+        branch.held.append(each)
+    return _joined(root)
+
+
+def _joined(branch: Branch) -> Branch:
+    for name, child in list(branch.below.items()):
+        joined = _joined(child)
+        while not joined.held and len(joined.below) == 1:
+            (only,) = joined.below.values()
+            joined = Branch(name=f"{joined.name}/{only.name}", path=only.path, held=only.held, below=only.below)
+        branch.below[name] = joined
+    return branch
+
+
+def contested(held: Sequence[Facts]) -> set[str]:
+    """The reservations that overlap one of somebody else's."""
+    found: set[str] = set()
+    for number, one in enumerate(held):
+        for other in held[number + 1 :]:
+            if one["agent_id"] != other["agent_id"] and _overlap(one["path"], other["path"]):
+                found |= {one["reservation_id"], other["reservation_id"]}
+    return found
+
+
+def _overlap(one: str, other: str) -> bool:
+    first, second = f"{one.rstrip('*').rstrip('/')}/", f"{other.rstrip('*').rstrip('/')}/"
+    return first.startswith(second) or second.startswith(first) or "/" in {first, second}
+
+
+def view(snapshot: Snapshot, asked: Asked) -> View:
+    around = frame.of(snapshot, asked)
+    room_id = asked.room_id
+    held = snapshot.rows("reservations.status", "reservations", room_id=room_id, limit=HELD)
+    context: dict[str, object] = {
+        **around.context,
+        "tree": tree(held),
+        "held": held,
+        "contested": contested(held[:200]),
+        "ended": snapshot.rows("reservations.status", "reservations", room_id=room_id, ended=True, limit=ENDED),
+        "incursions": incursions(snapshot, room_id),
+        "member": snapshot.me in {member["agent_id"] for member in around.room["members"]},
+    }
+    return View(template="reservations.html", context=context)
+
+
+def incursions(snapshot: Snapshot, room_id: str) -> list[Row]:
+    return rows.newest(snapshot, room_id, limit=INCURSIONS, kinds=["x.tally.protocol.incursion"])

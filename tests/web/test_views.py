@@ -1,0 +1,156 @@
+"""Overview, history, replay and reservations: what each says, and that it goes on saying it in large rooms."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.http.running import RunningHub
+from tests.web.browsing import HANDOFF, call, join
+from tests.web.conftest import Look
+
+pytestmark = pytest.mark.browser
+
+
+def test_one_glance_says_what_waits_for_a_person(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    event = ada.say("which currency first?", to=["@user"], priority="attention")
+    viewer = look()
+    need = viewer.find(f"#needs li:has(a[href='/rooms/{room}'])")
+    expect(need).to_contain_text("ada which currency first?")
+    need.locator(".go").click()
+    viewer.find(f"#e{event['seq']}").get_by_role("button", name="Accepted").click()
+    viewer.go("/")
+    expect(need).to_have_count(0)
+
+
+def test_a_room_shows_holder_lease_and_who_is_next(hub: RunningHub, look: Look, room: str) -> None:
+    ada, _bob = join(hub, room, "ada", "bob")
+    ada.claim()
+    viewer = look()
+    cells = viewer.find(f"#room-{room} td")
+    expect(cells.nth(1)).to_contain_text("ada")
+    expect(cells.nth(1)).to_contain_text("min left")
+    expect(cells.nth(2)).to_have_text("bob")
+
+
+def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, room: str, hub: RunningHub) -> None:
+    viewer = look()
+    viewer.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#stick button:has-text('Copy')").click()
+    expect(viewer.find("#stick button")).to_have_text("Copied")
+    assert viewer.page.evaluate("navigator.clipboard.readText()") == "tally wait"
+
+
+def test_history_is_filtered_by_kind_agent_task_and_time(hub: RunningHub, look: Look, room: str) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    ada.say("about the task", refs=[{"kind": "task_ref", "task_id": "TASK-007"}])
+    bob.call("notes.add", body="a note of bob")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/history?kind=x.tally.note.add")
+    expect(viewer.find(".events tbody tr")).to_have_count(1)
+    viewer.go(f"/rooms/{room}/history?by=bob")
+    expect(viewer.find(".events tbody tr")).to_have_count(2)
+    viewer.go(f"/rooms/{room}/history?task=TASK-007")
+    viewer.shows(".events tbody", "about the task")
+    expect(viewer.find(".events tbody tr")).to_have_count(1)
+    viewer.go(f"/rooms/{room}/history?until=2020-01-01T00:00Z")
+    viewer.shows("#events", "No event fits")
+    viewer.go(f"/rooms/{room}/history?since=2020-01-01T00:00Z")
+    expect(viewer.find(".events tbody tr")).to_have_count(5)
+
+
+def test_a_search_marks_its_hits(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.say("The parser drops <the> last line.")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/history")
+    viewer.find("[name=q]").fill("pars")
+    viewer.page.keyboard.press("Enter")
+    expect(viewer.find("#events mark")).to_have_text("parser")
+    viewer.shows("#events", "The parser drops <the> last line.")
+
+
+def test_an_event_is_shown_with_its_whole_envelope(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    event = ada.say("word for word")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/event/{event['seq']}", live=False)
+    shown = viewer.page.evaluate("JSON.parse(document.querySelector('#raw pre').textContent)")
+    assert shown == event
+
+
+def test_the_chain_says_that_it_is_whole(hub: RunningHub, look: Look, room: str) -> None:
+    join(hub, room, "ada")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/history")
+    viewer.shows("#chain", "Verified: 2 events")
+
+
+def test_the_slider_shows_the_room_as_it_was(hub: RunningHub, look: Look, room: str) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    ada.call("turns.release", **ada.claim(), handoff=HANDOFF)
+    bob.claim()
+    viewer = look()
+    viewer.go(f"/rooms/{room}/replay", live=False)
+    viewer.shows("#then", "bob held it, turn 2")
+    slider = viewer.find("input[type=range]")
+    slider.focus()
+    viewer.page.keyboard.press("ArrowLeft")
+    viewer.page.wait_for_url("**/replay?seq=5")
+    viewer.shows("#then", "kept for bob after turn 1")
+    viewer.shows("#then", "wrote the plan")
+    viewer.go(f"/rooms/{room}/replay?seq=2", live=False)
+    viewer.shows("#then", "free")
+    expect(viewer.find("#sequence li")).to_have_count(1)
+
+
+def test_reservations_are_a_tree_with_conflicts_and_incursions(hub: RunningHub, look: Look, room: str) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    ada.call("reservations.reserve", path="src/api/webhooks.py", task_id="TASK-7")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/reservations")
+    viewer.shows("#tree", "src/api/webhooks.py")
+    viewer.shows("#tree", "exclusive · 1 h left · TASK-7")
+    assert bob.client.post("reservations.reserve", {"room_id": room, "path": "src/api"}).status == 409
+    viewer.shows("#incursions", "bob tried src/api, reserved by ada (active, partial)")
+    bob.call("reservations.reserve", path="src/api", mode="shared")
+    viewer.shows("#tree", "2 in conflict")
+    viewer.go(f"/rooms/{room}/sessions?show=incursions")
+    expect(viewer.find("#rows .tag").first).to_have_text("Incursion")
+
+
+def test_a_person_reserves_and_gives_back(hub: RunningHub, look: Look, room: str) -> None:
+    viewer = look()
+    viewer.go(f"/rooms/{room}/reservations")
+    viewer.find("#reserve [name=path]").fill("docs/*")
+    viewer.find("#reserve button").click()
+    viewer.shows("#tree", "docs you")
+    viewer.find("#tree button:has-text('Give back')").click()
+    viewer.shows("#tree", "Nothing is reserved")
+    viewer.shows("#ended", "docs")
+
+
+def test_a_refused_reservation_says_whose_it_is(hub: RunningHub, look: Look, room: str) -> None:
+    call(hub, "ada", "rooms.join", room_id=room)
+    call(hub, "ada", "reservations.reserve", room_id=room, path="src")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/reservations")
+    viewer.find("#reserve [name=path]").fill("src/a.py")
+    viewer.find("#reserve button").click()
+    viewer.shows("#reserve output", "ada")
+    expect(viewer.find("#reserve .refusal b")).to_have_text("reservation_conflict")
+
+
+def test_a_room_of_ten_thousand_events_is_shown_a_page_at_a_time(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    for _ in range(1500):
+        ada.client.append(room, text="tick")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/sessions")
+    assert viewer.find("#rows .ev").count() == 80
+    viewer.go(f"/rooms/{room}/history")
+    assert viewer.find(".events tbody tr").count() == 100
+    viewer.find("#older").click()
+    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", "e1402")
