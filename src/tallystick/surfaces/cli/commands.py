@@ -42,6 +42,7 @@ STORE = {
 SETUP = {
     "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
     "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
+    "guard": (HERE + "guard:guard", "Keep commits away from what others have reserved."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
