@@ -17,8 +17,8 @@ def pair(scene: Scene) -> tuple[Actor, Actor]:
     return boss, worker
 
 
-def reply(action_id: str, dst: str, to: str, **more: object) -> Row:
-    return message(action_id, dst, "here it is", kind="reply", reply_to_action_id=to, **more)
+def reply(action_id: str, dst: str, to: str) -> Row:
+    return message(action_id, dst, "here it is", kind="reply", reply_to_action_id=to)
 
 
 def test_whoever_opens_a_conversation_owns_it_and_only_the_owner_follows_up(
@@ -205,13 +205,10 @@ def _answer_everything(boss: Actor, worker: Actor, *, kinds: list[str]) -> list[
         other = "worker" if me is boss else "boss"
         answer(me, action_id, "completed")
         for kind in kinds:
-            more = {"reply_to_action_id": action_id} if kind == "reply" else {}
+            action = message(f"a{len(said) + 1}", other, kind=kind)
+            about = None if kind == "reply" else {"context_id": "c1"}
             try:
-                submit(
-                    me,
-                    message(f"a{len(said) + 1}", other, kind=kind, **more),
-                    context={"context_id": "c1"} if kind == "user" else None,
-                )
+                submit(me, {**action, "reply_to_action_id": action_id if kind == "reply" else None}, context=about)
             except Refused:
                 continue
             said.append(kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.actions.errands import control, message, pending, submit, upcoming
-from tests.messages.talk import human, principal, texts
+from tests.messages.talk import human, principal, say, texts
 from tests.scene import Actor, Row, Scene, refused
 
 
@@ -39,9 +39,8 @@ def test_a_group_is_placed_in_order_and_says_where_each_action_stands(scene: Sce
 
 def test_a_target_gets_everything_that_was_submitted(pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
-    first = boss.here("messages.send", text="hello", to=["worker"])["event"]
-    assert isinstance(first, dict)
-    parent = str(first["id"])
+    first = say(boss, "hello", to=["worker"])
+    parent = first["id"]
     plan = {"steps": ["read", "write"], "note": "slowly"}
 
     submit(

@@ -130,7 +130,7 @@ class Client:
             return _Unix(self.hub.data_dir / "hub.sock")
         return http.client.HTTPConnection("127.0.0.1", self.hub.port, timeout=60)
 
-    def _start(
+    def start(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         connection = self.connect()
@@ -145,7 +145,7 @@ class Client:
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
         """Send a request; header names have underscores for dashes."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection, response = self._start(method, path, body, named)
+        connection, response = self.start(method, path, body, named)
         try:
             fields = {name.lower(): value for name, value in response.getheaders()}
             return Reply(status=response.status, headers=fields, body=response.read())
@@ -176,7 +176,7 @@ class Client:
 
     def stream(self, room_id: str, query: str = "", **headers: str) -> Stream:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection, response = self._start("GET", f"/v1/events?room_id={room_id}&follow=true{query}", None, named)
+        connection, response = self.start("GET", f"/v1/events?room_id={room_id}&follow=true{query}", None, named)
         assert response.status == 200, response.read()
         return Stream(connection, response)
 

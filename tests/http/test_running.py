@@ -52,7 +52,7 @@ def test_it_leaves_a_card_and_a_token_while_it_runs_and_takes_the_card_away(hub:
 
     assert {key: card[key] for key in card if key != "started_at"} == {
         "url": f"http://127.0.0.1:{hub.port}",
-        "bus_socket": None,
+        "bus_socket": str(hub.data_dir / "bus.sock"),
         "http_socket": str(hub.data_dir / "hub.sock"),
         "mcp_socket": str(hub.data_dir / "mcp.sock"),
         "pid": hub.process.pid,

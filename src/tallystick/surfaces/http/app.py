@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tallystick.bus.dispatcher import Bus
 from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
+from tallystick.surfaces.http.bus_face import BusFace
 from tallystick.surfaces.http.calls import Calls
 from tallystick.surfaces.http.desk import Desk, Page
 from tallystick.surfaces.http.door import Address, Door
@@ -41,17 +43,20 @@ class App:
     desk: Desk
     keyring: Keyring
     mcp: Mcp
+    bus: Bus
     web: Web
 
     def dismiss(self) -> None:
         """The end is near: let go of whoever would stay for ever."""
         self.desk.serving.dismiss()
+        self.bus.dismiss()
         self.mcp.dismiss()
         self.web.dismiss()
 
 
 def build(
     serving: Serving,
+    bus: Bus,
     *,
     address: Address,
     limits: Limits,
@@ -70,6 +75,7 @@ def build(
         connections=connections,
     )
     mcp = Mcp(serving, limits)
+    face = BusFace(bus, keyring, allowances)
     web = Web(serving, keyring, limits, allowances)
     calls = Calls(serving, keyring, limits, allowances)
     switch = Switch(
@@ -77,6 +83,8 @@ def build(
             **{f"/v1/{name}": calls for name in registry.OPERATIONS},
             "/v1/blobs.put": Put(serving, calls),
             "/v1/events": Stream(serving, keyring, allowances),
+            "/v1/bus": face.post,
+            "/v1/bus/stream": face.stream,
             "/v1/openapi.json": Page(desk.description),
             "/v1/status": Page(desk.status),
             "/healthz": Page(desk.health),
@@ -99,4 +107,4 @@ def build(
         ),
     )
     front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=web.refuse)
-    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, web=web)
+    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, web=web, bus=bus)

@@ -14,8 +14,11 @@ from tallystick.hub.blobs_rooms import BlobView, DescribeBlob
 from tallystick.hub.feed import Follow
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel.operation import Operation
+from tallystick.surfaces.http.bus_face import StreamBus
 from tallystick.surfaces.http.calls import only_reads
 from tallystick.surfaces.http.openapi_parts import (
+    CONNECTION,
+    ENVELOPE,
     IDEMPOTENCY_KEY,
     LAST_EVENT_ID,
     REFUSAL,
@@ -43,6 +46,7 @@ class Shapes:
     def __init__(self) -> None:
         wanted: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
             ("follow", "validation", TypeAdapter(Follow)),
+            ("bus", "validation", TypeAdapter(StreamBus)),
             ("describe", "validation", TypeAdapter(DescribeBlob)),
             ("blob", "serialization", TypeAdapter(BlobView)),
         ]
@@ -144,6 +148,13 @@ def _other_paths(shapes: Shapes) -> Schema:
     sha256 = {**parameter("sha256", _TEXT, "The content's SHA-256, in hex."), "in": "path", "required": True}
     room = parameter("room_id", _TEXT, "The room whose blob it is; any within reach when left out.")
     return {
+        "/v1/bus": {"post": _bus()},
+        "/v1/bus/stream": _get(
+            "A connection of the bus: the way back for envelopes that are posted.",
+            content("text/event-stream", _FRAME),
+            *shapes.query("bus"),
+            LAST_EVENT_ID,
+        ),
         "/v1/events": _get(
             "A room's events, as a page or as a stream.", events, *listing.values(), follow, LAST_EVENT_ID
         ),
@@ -152,6 +163,18 @@ def _other_paths(shapes: Shapes) -> Schema:
         "/v1/openapi.json": _get("This description.", content("application/json", {"type": "object"})),
         "/metrics": _get("Figures for Prometheus.", content("text/plain", _TEXT)),
         "/healthz": {"get": _open("Whether the hub answers.", content("application/json", _OK))},
+    }
+
+
+def _bus() -> Schema:
+    reply: Schema = {"type": "object", "required": ["v", "type", "id", "ts", "src", "status"]}
+    return {
+        "operationId": "bus.post",
+        "summary": "One envelope of the bus; the answer is the reply's envelope.",
+        "tags": ["bus"],
+        "parameters": [IDEMPOTENCY_KEY, CONNECTION],
+        "requestBody": {"required": True, "content": content("application/json", ENVELOPE)},
+        "responses": responses(content("application/json", reply), 409, 413, 415),
     }
 
 

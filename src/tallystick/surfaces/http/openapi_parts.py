@@ -46,6 +46,35 @@ LAST_EVENT_ID: Schema = {
     "description": "The id of the last event seen; resumes a stream there and beats the cursors in the query.",
     "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
 }
+CONNECTION: Schema = {
+    "name": "Tally-Bus",
+    "in": "header",
+    "required": False,
+    "description": "The connection that this envelope belongs to, as the stream's first event names it.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+}
+_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
+_MAYBE: Schema = {"anyOf": [_NAME, {"type": "null"}]}
+ENVELOPE: Schema = {
+    "type": "object",
+    "required": ["v", "type", "id", "ts", "src"],
+    "additionalProperties": False,
+    "properties": {
+        "v": {"const": 1},
+        "type": _NAME,
+        "id": _NAME,
+        "ts": {"type": "string", "maxLength": 60},
+        "src": _NAME,
+        "dst": _MAYBE,
+        "session": _MAYBE,
+        "seq": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2**63 - 1}, {"type": "null"}]},
+        "idempotency_key": _MAYBE,
+        "corr": _MAYBE,
+        "payload": {"type": "object"},
+        "status": {"type": ["string", "null"]},
+        "error": {"type": ["object", "null"]},
+    },
+}
 
 
 def refusals() -> Schema:

@@ -52,7 +52,7 @@ class Place:
         self.folder = folder
         self.lock, self.card = folder / "hub.lock", folder / "hub.json"
         self.socket, self.token, self.log = folder / "hub.sock", folder / "token", folder / "hub.log"
-        self.mcp_socket = folder / "mcp.sock"
+        self.mcp_socket, self.bus_socket = folder / "mcp.sock", folder / "bus.sock"
 
     @contextmanager
     def claimed(self) -> Generator[None]:

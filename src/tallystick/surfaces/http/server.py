@@ -17,6 +17,7 @@ from socket import socket
 import uvloop
 
 from tallystick import __version__
+from tallystick.bus.dispatcher import Bus
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
@@ -30,7 +31,8 @@ from tallystick.surfaces.http.logs import Handler, Log
 from tallystick.surfaces.http.place import Place
 
 SESSIONS = "tallystick.surfaces.mcp.sessions"
-"""Found by name, since surfaces do not import each other."""
+BUS_SOCKET = "tallystick.surfaces.bus.socket"
+"""Both found by name, since surfaces do not import each other."""
 FILES = 65_536
 """Open files a hub may have: every follower takes one."""
 
@@ -86,10 +88,13 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
     secure = listener.tls(*options.tls) if options.tls else None
     address = Address(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
     serving = Serving(opened.hub, frames.event)
+    bus = Bus(serving)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(serving.close)
+        stack.push_async_callback(bus.close)
         built = app.build(
             serving,
+            bus,
             address=address,
             limits=limits,
             log=opened.log,
@@ -100,11 +105,12 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
         for errand in (built.keyring.watch(), built.mcp.run(), opened.log.keep_flushing()):
             stack.push_async_callback(_ended, _started(errand))
         await stack.enter_async_context(importlib.import_module(SESSIONS).opened(opened.hub, opened.place.folder))
+        await stack.enter_async_context(importlib.import_module(BUS_SOCKET).opened(bus, opened.place.bus_socket))
 
         def ready() -> None:
             facts = {
                 "url": address.url,
-                "bus_socket": None,
+                "bus_socket": str(opened.place.bus_socket),
                 "http_socket": str(opened.place.socket),
                 "mcp_socket": str(opened.place.mcp_socket),
                 "pid": os.getpid(),

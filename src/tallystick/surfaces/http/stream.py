@@ -41,7 +41,7 @@ class Stream:
             await answer(send, result.model_dump_json().encode())
             return
         visit.operation = "events.stream"
-        ask = Follow.of(_resumed(query.read(Follow, rest), visit))
+        ask = Follow.of(resumed(query.read(Follow, rest), visit))
         visit.visitor.may_see(ask.room_id)
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
@@ -116,7 +116,7 @@ def _split(text: bytes) -> tuple[bool, bytes]:
     return bool(values & {b"true", b"1", b""}), b"&".join(part for part in parts if part not in flags)
 
 
-def _resumed(given: dict[str, object], visit: Visit) -> dict[str, object]:
+def resumed(given: dict[str, object], visit: Visit) -> dict[str, object]:
     """A browser that connects again by itself names the last event it saw, which beats the address it was given."""
     last = visit.head.get(b"last-event-id")
     if not last:

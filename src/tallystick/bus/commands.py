@@ -1,0 +1,228 @@
+"""The bus's commands: each reads its payload, calls operations of the hub, and says what to reply.
+
+Whatever is no command is looked up among the operations, whose names the bus takes as types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from tallystick.bus import payloads, records
+from tallystick.bus.envelope import Request
+from tallystick.bus.errors import SessionRequired, SrcMismatch, UnknownType
+from tallystick.hub import errands, registry
+from tallystick.kernel.clock import to_wire
+from tallystick.kernel.errors import UnknownField, UnknownOperation
+from tallystick.kernel.operation import Operation
+
+if TYPE_CHECKING:
+    from tallystick.bus.party import Party
+
+Row: TypeAlias = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What to reply, and what begins once the reply is on its way."""
+
+    payload: Mapping[str, object]
+    session: str | None = None
+    then: Callable[[], None] | None = None
+
+
+Command: TypeAlias = "Callable[[Party, Request], Awaitable[Said]]"
+
+
+def session_of(request: Request) -> str:
+    if request.session is None:
+        raise SessionRequired(f"{request.type} is about a session.")
+    return request.session
+
+
+def _own(request: Request, named: str) -> str:
+    if named != request.src:
+        raise SrcMismatch(f"'{request.src}' cannot speak for '{named}'.", src=request.src, id=named)
+    return named
+
+
+async def create_session(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.CreateSession, request.payload)
+    made = await party.call(request, "rooms.create", {"title": ask.name})
+    return Said(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"]))
+
+
+async def list_sessions(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.ListSessions, request.payload)
+    rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
+    changed = await party.look_up(lambda hub: errands.changed_at(hub, [cast("str", room["room_id"]) for room in rooms]))
+    sessions = [
+        {
+            "id": room["room_id"],
+            "name": room["title"],
+            "status": "closed" if room["closed_at"] else "open",
+            "created_at": room["created_at"],
+            "updated_at": to_wire(changed[cast("str", room["room_id"])]),
+        }
+        for room in rooms
+    ]
+    return Said(payload={"sessions": sessions})
+
+
+async def close_session(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.CloseSession, request.payload)
+    closed = await party.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
+    return Said(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
+
+
+async def add_agent(party: Party, request: Request) -> Said:
+    """Join the session and become the connection to which this agent's actions are delivered."""
+    ask = payloads.read(payloads.AddAgent, request.payload)
+    agent, room_id = _own(request, ask.id), session_of(request)
+    joined = await party.call(request, "rooms.join", {"room_id": room_id})
+    if ask.name is not None:
+        await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name}, keyed=False)
+    # Later results come by themselves; the cursor says up to where it is this agent's business to ask.
+    cursor = ask.since_seq if ask.since_seq is not None else int(cast("str", joined["cursor"]))
+    view = await _agent(party, request, room_id, agent)
+    return Said(
+        payload={"agent": {**view, "status": "online"}, "cursor": cursor},
+        session=room_id,
+        then=lambda: party.attach(room_id, agent, cursor),
+    )
+
+
+async def list_agents(party: Party, request: Request) -> Said:
+    payloads.read(payloads.ListAgents, request.payload)
+    room_id = session_of(request)
+    found = cast("list[Row]", (await party.call(request, "agents.list", {"room_id": room_id}))["agents"])
+    return Said(payload={"agents": [_shown(party, room_id, each) for each in found]}, session=room_id)
+
+
+async def update_agent(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.UpdateAgent, request.payload)
+    agent, room_id = _own(request, ask.id), session_of(request)
+    await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
+    return Said(payload={"agent": await _agent(party, request, room_id, agent)}, session=room_id)
+
+
+async def remove_agent(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.RemoveAgent, request.payload)
+    agent, room_id = _own(request, ask.id), session_of(request)
+    left = await party.call(request, "rooms.leave", {"room_id": room_id})
+    party.detach(room_id, agent)
+    return Said(payload={"id": agent, "removed": left["left"]}, session=room_id)
+
+
+async def _agent(party: Party, request: Request, room_id: str, agent_id: str) -> Row:
+    return _shown(party, room_id, await party.call(request, "agents.show", {"room_id": room_id, "agent_id": agent_id}))
+
+
+def _shown(party: Party, room_id: str, agent: Row) -> Row:
+    online = party.online(room_id, cast("str", agent["agent_id"]))
+    return {
+        "id": agent["agent_id"],
+        "name": agent["name"],
+        "role": agent["role"],
+        "status": "online" if online else "offline",
+        "last_seen_at": agent["last_seen_at"],
+    }
+
+
+async def create_message(party: Party, request: Request) -> Said:
+    ask = payloads.spoken(request.payload)
+    given: Row = {"text": ask.text, "to": [request.dst] if request.dst else None, "conversation": ask.conversation()}
+    sent = await party.call(request, "messages.send", {"room_id": session_of(request), **given})
+    event = cast("Row", sent["event"])
+    return Said(
+        payload={"message_id": event["id"], "seq": event["seq"], "recipients": sent["recipients"]},
+        session=request.session,
+    )
+
+
+async def update_task(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.UpdateTask, request.payload)
+    given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
+    done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
+    return Said(payload=done, session=request.session)
+
+
+async def finish_task(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.FinishTask, request.payload)
+    given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
+    done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
+    return Said(payload=done, session=request.session)
+
+
+async def read_history(party: Party, request: Request) -> Said:
+    """The newest records, or those after a cursor."""
+    ask = payloads.read(payloads.ReadHistory, request.payload)
+    room_id = party.visible(session_of(request))
+    kinds = records.kinds_of(ask.types)
+    events, cursor = await party.look_up(
+        lambda hub: errands.page(hub, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
+    )
+    return Said(payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id)
+
+
+async def stream_events(party: Party, request: Request) -> Said:
+    ask = payloads.read(payloads.FollowEvents, request.payload)
+    room_id = party.visible(session_of(request))
+    start = await party.start(room_id, ask.since_seq, follow=ask.follow)
+    begin = await party.streaming(request.id, room_id, start, records.kinds_of(ask.types), follow=ask.follow)
+    return Said(payload={"cursor": start}, session=room_id, then=begin)
+
+
+def _as(operation: str) -> Command:
+    """A command that is an operation about its session, under another name."""
+
+    async def command(party: Party, request: Request) -> Said:
+        if "room_id" in request.payload:
+            raise UnknownField("Unknown field 'room_id': the envelope names the session.", field="room_id")
+        payload = await party.call(request, operation, {"room_id": session_of(request), **request.payload})
+        return Said(
+            payload={name: value for name, value in payload.items() if name != "room_id"}, session=request.session
+        )
+
+    return command
+
+
+async def call_operation(party: Party, request: Request) -> Said:
+    """An operation by its own name; the session fills in the room that it is about."""
+    operation = found(request.type)
+    given = dict(request.payload)
+    if request.session is not None and "room_id" in operation.ask.model_fields:
+        given.setdefault("room_id", request.session)
+    return Said(payload=await party.call(request, operation.name, given), session=request.session)
+
+
+def found(name: str) -> Operation:
+    try:
+        return registry.find(name)
+    except UnknownOperation as unknown:
+        raise UnknownType(unknown.message.replace("operation", "command or operation"), type=name) from None
+
+
+COMMANDS: Mapping[str, Command] = {
+    "session.create": create_session,
+    "session.list": list_sessions,
+    "session.close": close_session,
+    "agent.add": add_agent,
+    "agent.list": list_agents,
+    "agent.update": update_agent,
+    "agent.remove": remove_agent,
+    "action.submit": _as("actions.submit"),
+    "action.result": _as("actions.result"),
+    "message.created": create_message,
+    "task.updated": update_task,
+    "task.done": finish_task,
+    "events.history": read_history,
+    "events.stream": stream_events,
+}
+
+
+def waits(type: str) -> bool:
+    """Whether answering may take as long as the asker has patience."""
+    operation = None if type in COMMANDS else registry.OPERATIONS.get(type)
+    return operation is not None and operation.waits

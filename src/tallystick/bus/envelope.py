@@ -1,0 +1,124 @@
+"""The v1 envelope: one JSON object per line, at most 1 MiB. Reading tells exactly what is wrong with a line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, cast
+
+import msgspec
+
+from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
+from tallystick.kernel.clock import system_clock, to_wire
+from tallystick.kernel.errors import TallyError, TooLarge, UnknownField
+from tallystick.kernel.ids import new_id
+
+VERSION = 1
+LINE_LIMIT = 1024 * 1024
+HUB = "system"
+"""The `src` of what the hub itself says."""
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """An envelope that came in."""
+
+    v: int
+    type: _Name
+    id: _Name
+    ts: Annotated[str, msgspec.Meta(max_length=60)]
+    src: _Name
+    dst: _Name | None = None
+    session: _Name | None = None
+    seq: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+    idempotency_key: _Name | None = None
+    corr: _Name | None = None
+    payload: dict[str, object] = {}
+    status: str | None = None
+    error: dict[str, object] | None = None
+
+
+FIELDS = tuple(Request.__struct_fields__)
+
+_request = msgspec.json.Decoder(Request).decode
+_anything = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def read(line: bytes) -> Request:
+    if len(line) > LINE_LIMIT:
+        raise too_large()
+    try:
+        request = _request(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        raise _explained(line, wrong) from None
+    if request.v != VERSION:
+        raise UnsupportedVersion(f"v is {request.v}.", v=request.v)
+    return request
+
+
+def too_large() -> TooLarge:
+    return TooLarge(f"One envelope has at most {LINE_LIMIT} bytes.", limit=LINE_LIMIT)
+
+
+def corr_of(line: bytes) -> str | None:
+    """The id of a request that cannot be read as a whole, so that its refusal finds its way."""
+    try:
+        found = _anything(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    given = cast("dict[str, object]", found).get("id") if isinstance(found, dict) else None
+    return given if isinstance(given, str) and 0 < len(given) <= 200 else None
+
+
+def _explained(line: bytes, wrong: Exception) -> TallyError:
+    try:
+        found = _anything(line)
+    except RecursionError:
+        return InvalidEnvelope("The line is nested too deeply.")
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        return InvalidEnvelope(f"The line is not JSON: {broken}.")
+    if not isinstance(found, dict):
+        return InvalidEnvelope("The line is JSON, but no object.")
+    given = cast("dict[str, object]", found)
+    if "v" in given and given["v"] != VERSION:
+        return UnsupportedVersion(f"v is {str(given['v'])[:40]}.", v=given["v"])
+    if unknown := sorted(given.keys() - set(FIELDS)):
+        near = difflib.get_close_matches(unknown[0], FIELDS, n=1, cutoff=0.5)
+        meant = f" Did you mean '{near[0]}'?" if near else ""
+        text = f"Unknown field '{unknown[0][:80]}'.{meant}"
+        return UnknownField(text, field=unknown[0][:200], valid=sorted(FIELDS))
+    return InvalidEnvelope(f"{str(wrong)[:300]}.")
+
+
+def write(
+    type: str,
+    *,
+    src: str = HUB,
+    id: str | None = None,
+    ts: str | None = None,
+    dst: str | None = None,
+    session: str | None = None,
+    seq: int | None = None,
+    corr: str | None = None,
+    status: str | None = None,
+    payload: Mapping[str, object] | None = None,
+    error: Mapping[str, object] | None = None,
+) -> bytes:
+    """One line; what is absent is left out."""
+    optional = {
+        "dst": dst,
+        "session": session,
+        "seq": seq,
+        "corr": corr,
+        "status": status,
+        "payload": payload,
+        "error": error,
+    }
+    head = {"v": VERSION, "type": type, "id": id or new_id(), "ts": ts or to_wire(system_clock()), "src": src}
+    return _encode({**head, **{name: value for name, value in optional.items() if value is not None}}) + b"\n"
+
+
+def refusal(error: TallyError, *, type: str = "error", corr: str | None = None, dst: str | None = None) -> bytes:
+    return write(type, corr=corr, dst=dst, status="error", error=error.payload())

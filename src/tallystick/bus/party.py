@@ -1,0 +1,256 @@
+"""One connection of the bus, whatever carries it: who it is, how far it has counted, what it follows and waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+
+from tallystick.bus import commands, envelope, records
+from tallystick.bus.envelope import Request
+from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.hub import errands
+from tallystick.hub.feed import Follow, Follower
+from tallystick.hub.hub import Hub
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.errors import InternalFault, TallyError
+from tallystick.kernel.ids import digest
+
+if TYPE_CHECKING:
+    from tallystick.bus.dispatcher import Bus
+
+T = TypeVar("T")
+
+AT_ONCE = 32
+"""Streams and waits of one connection."""
+
+log = logging.getLogger("tallystick.bus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    line: bytes
+    error: TallyError | None = None
+    """What was refused, for a transport that shows it in its own way too."""
+
+
+class Outbox(Protocol):
+    """Where lines for the other end go. It is bounded: whoever does not read is cut off."""
+
+    def put(self, line: bytes) -> None: ...
+
+    async def drained(self) -> None:
+        """Until there is room for more."""
+        ...
+
+    def cut(self, reason: TallyError) -> None:
+        """Close, with a last word if it can still be said."""
+        ...
+
+
+class Party:
+    def __init__(self, bus: Bus, visitor: Visitor, outbox: Outbox | None) -> None:
+        self._bus, self._outbox = bus, outbox
+        self._base = visitor
+        self._visitor: Visitor | None = None
+        self._src: str | None = None
+        self._seq = 0
+        self._rooms: set[tuple[str, str]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def read(self, line: bytes) -> Request | Reply:
+        """The request in a line, admitted and counted; or the refusal to send back."""
+        try:
+            request = envelope.read(line)
+        except TallyError as refused:
+            return Reply(line=envelope.refusal(refused, corr=envelope.corr_of(line)), error=refused)
+        try:
+            self._admit(request)
+        except TallyError as refused:
+            return _refusal(request, refused)
+        return request
+
+    async def answer(self, request: Request) -> Reply:
+        """Do what is asked. What begins with the reply, such as a stream, begins right after it."""
+        command = commands.COMMANDS.get(request.type, commands.call_operation)
+        try:
+            said = await command(self, request)
+        except TallyError as refused:
+            return _refusal(request, refused)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("a command failed: %s", request.type)
+            return _refusal(request, InternalFault())
+        if said.then:
+            # The reply is written by whoever awaits this, before the loop comes to anything else of ours.
+            asyncio.get_running_loop().call_soon(said.then)
+        line = envelope.write(
+            request.type,
+            dst=request.src,
+            session=said.session,
+            corr=request.id,
+            status="ok",
+            payload=said.payload,
+        )
+        return Reply(line=line)
+
+    def answer_later(self, request: Request) -> Reply | None:
+        """Answer a wait beside whatever else comes; a refusal when too many are open."""
+
+        async def later() -> None:
+            self.push((await self.answer(request)).line)
+
+        try:
+            self._begin(later())
+        except TallyError as refused:
+            return _refusal(request, refused)
+        return None
+
+    def _admit(self, request: Request) -> None:
+        if self._src is None:
+            self._visitor = claimed(self._base, request.src)
+            self._src = request.src
+        elif request.src != self._src:
+            raise SrcMismatch(f"This connection is '{self._src}'.", src=request.src, expected=self._src)
+        if request.seq is not None:
+            if request.seq <= self._seq:
+                raise SeqOutOfOrder(f"seq {request.seq} does not follow {self._seq}.", seq=request.seq, last=self._seq)
+            self._seq = request.seq
+
+    @property
+    def visitor(self) -> Visitor:
+        return self._visitor or self._base
+
+    async def call(
+        self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
+    ) -> dict[str, object]:
+        """Run an operation for this connection's principal, once per idempotency key and session."""
+        key = request.idempotency_key if keyed else None
+        scoped = f"bus:{digest(request.session or '', key, length=40)}" if key else None
+        answer = await self._bus.serving.call(self.visitor, operation, given, key=scoped)
+        return answer.model_dump(mode="json")
+
+    async def look_up(self, work: Callable[[Hub], T]) -> T:
+        return await self._bus.serving.read(lambda: work(self._bus.serving.hub))
+
+    def visible(self, room_id: str) -> str:
+        self.visitor.may_see(room_id)
+        return room_id
+
+    def online(self, room_id: str, agent: str) -> bool:
+        return self._bus.online(room_id, agent)
+
+    def attach(self, room_id: str, agent: str, results_after: int) -> None:
+        if self._outbox:
+            self._rooms.add((room_id, agent))
+            self._bus.attach(self, room_id, agent, results_after)
+
+    def detach(self, room_id: str, agent: str) -> None:
+        self._rooms.discard((room_id, agent))
+        self._bus.detach(self, room_id, agent)
+
+    def replaced(self, room_id: str, agent: str) -> None:
+        """Another connection speaks for the agent now."""
+        self._rooms.discard((room_id, agent))
+        payload = {"id": agent, "reason": "replaced by another connection"}
+        self.push(envelope.write("agent.replaced", dst=agent, session=room_id, payload=payload))
+
+    def push(self, line: bytes) -> None:
+        if self._outbox:
+            self._outbox.put(line)
+
+    async def start(self, room_id: str, since_seq: int | None, *, follow: bool) -> int:
+        """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
+        if since_seq is not None:
+            return since_seq
+        return await self.look_up(lambda hub: errands.head(hub, room_id)) if follow else 0
+
+    async def streaming(
+        self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool
+    ) -> Callable[[], None]:
+        """A stream that is ready to begin; what is wrong with it is refused now."""
+        if self._outbox is None:
+            raise NoStream
+        self._check_room()
+        ask = Follow.of({"room_id": room_id, "since_seq": after, "kinds": list(kinds)})
+        follower = await self._bus.feeds.follow(ask)
+        return lambda: self._begin(self._send(corr, follower, follow=follow))
+
+    async def _send(self, corr: str, follower: Follower, *, follow: bool) -> None:
+        outbox = cast("Outbox", self._outbox)
+        follower.on_cut = lambda: outbox.cut(PeerTooSlow(cursor=follower.cursor))
+        reason = "head"
+        if follow:
+            async with aclosing(follower.frames()) as chunks:
+                async for chunk in chunks:
+                    outbox.put(records.addressed(chunk, corr))
+                    await outbox.drained()
+            reason = str(follower.ending)
+        else:
+            full = True
+            while full:
+                page = await self._bus.feeds.page(follower.ask, follower.cursor)
+                follower.cursor, full = page.last, page.full
+                outbox.put(records.addressed(page.data, corr))
+                await outbox.drained()
+        payload = {"cursor": follower.cursor, "reason": reason}
+        outbox.put(envelope.write("events.end", corr=corr, session=follower.ask.room_id, payload=payload))
+
+    def _check_room(self) -> None:
+        if len(self._tasks) >= AT_ONCE:
+            raise TooManyAtOnce(f"At most {AT_ONCE} streams and waits may be open.", limit=AT_ONCE)
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        try:
+            self._check_room()
+        except TallyError:
+            if asyncio.iscoroutine(work):
+                work.close()
+            raise
+        task = asyncio.ensure_future(_logged(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def dismiss(self) -> None:
+        """The hub is about to end."""
+        if self._outbox:
+            self._outbox.cut(HubLeaving())
+
+    def close(self) -> None:
+        """The other end is gone, or has to go."""
+        for room_id, agent in tuple(self._rooms):
+            self.detach(room_id, agent)
+        for task in tuple(self._tasks):
+            task.cancel()
+        self._bus.forget(self)
+
+
+async def _logged(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except (asyncio.CancelledError, ConnectionError):
+        raise
+    except Exception:
+        log.exception("a stream or wait failed")
+
+
+def _refusal(request: Request, refused: TallyError) -> Reply:
+    line = envelope.refusal(refused, type=request.type, corr=request.id, dst=request.src)
+    return Reply(line=line, error=refused)
+
+
+def claimed(visitor: Visitor, src: str) -> Visitor:
+    """The visitor under the name it gives itself: any agent's on this machine's sockets, its token's elsewhere."""
+    if src == visitor.caller.agent_id:
+        return visitor
+    if not visitor.trusted:
+        raise SrcMismatch(f"Your token is for '{visitor.caller.agent_id}'.", src=src, expected=visitor.caller.agent_id)
+    if src == "user":
+        return replace(visitor, caller=Caller(agent_id=src, session=SessionKind.HUMAN_CLI))
+    caller = Caller(agent_id=check_agent_id(src), session=SessionKind.NAMED, process=visitor.caller.process)
+    return replace(visitor, caller=caller)

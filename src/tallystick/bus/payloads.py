@@ -1,0 +1,110 @@
+"""What the bus's own commands carry. Those that are operations under another name have the operation's input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from tallystick.hub import asking
+from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import Ask
+
+A = TypeVar("A", bound=Ask)
+
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+Cursor = Annotated[int | None, Field(ge=0, le=2**63 - 1, description="After this place in the session.")]
+Types = Annotated[list[Id], Field(max_length=50, description="Only these types.", default_factory=list)]
+
+
+class CreateSession(Ask):
+    name: Annotated[str, Field(min_length=1, max_length=200)] = "session"
+
+
+class ListSessions(Ask):
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+
+
+class CloseSession(Ask):
+    reason: Annotated[str | None, Field(max_length=2000)] = None
+
+
+class ListAgents(Ask):
+    pass
+
+
+class AddAgent(Ask):
+    id: Id
+    name: Annotated[str | None, Field(min_length=1, max_length=128)] = None
+    since_seq: Cursor = None
+    """Results of this agent's own actions after this place are sent too."""
+
+
+class UpdateAgent(Ask):
+    id: Id
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class RemoveAgent(Ask):
+    id: Id
+
+
+class Conversing(Ask):
+    context_id: Id | None = None
+    owner_id: Id | None = None
+    parent_message_id: Id | None = None
+
+    def context(self) -> dict[str, str] | None:
+        found = self.model_dump(include={"context_id", "owner_id", "parent_message_id"}, exclude_none=True)
+        return found or None
+
+
+class CreateMessage(Conversing):
+    text: Annotated[str, Field(min_length=1)]
+    kind: Literal["user", "reply"] = "user"
+    task_id: Id | None = None
+    reply_to_action_id: Id | None = None
+    sender_name: Annotated[str | None, Field(max_length=128)] = None
+    """For display; the hub knows the sender's name itself."""
+
+    def conversation(self) -> dict[str, object] | None:
+        about = self.model_dump(exclude={"text", "sender_name"}, exclude_none=True)
+        return about if about.keys() - {"kind"} or self.kind == "reply" else None
+
+
+class UpdateTask(Conversing):
+    task_id: Id
+    status: Literal["running", "blocked", "ready", "done"]
+
+
+class FinishTask(Conversing):
+    task_id: Id
+    summary: Annotated[str | None, Field(max_length=16_384)] = None
+
+
+class ReadHistory(Ask):
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    since_seq: Cursor = None
+    types: Types
+
+
+class FollowEvents(Ask):
+    follow: bool = True
+    since_seq: Cursor = None
+    types: Types
+
+
+def read(kind: type[A], given: Mapping[str, object]) -> A:
+    try:
+        return kind.model_validate(given)
+    except ValidationError as wrong:
+        raise asking.refusal(kind, wrong) from None
+
+
+def spoken(given: Mapping[str, object]) -> CreateMessage:
+    """A message's payload; text of blanks only says nothing."""
+    message = read(CreateMessage, given)
+    if not message.text.strip():
+        raise InvalidField("text must be non-empty.", field="text")
+    return message

@@ -1,0 +1,156 @@
+"""The bus over HTTP: `POST /v1/bus` takes one envelope and answers with one, `GET /v1/bus/stream` is the way back.
+
+A stream is a connection of the bus. Its first event names it, and envelopes that are posted with that name in the
+header `Tally-Bus` belong to it: they are counted together, and deliveries and records come on the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import cast
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from tallystick.bus import commands, payloads, records
+from tallystick.bus.dispatcher import Bus
+from tallystick.bus.envelope import LINE_LIMIT, Request
+from tallystick.bus.errors import UnknownConnection
+from tallystick.bus.party import Party, Reply
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.errors import InvalidField, TallyError
+from tallystick.surfaces.http import frames, query, refusals
+from tallystick.surfaces.http.bus_outbox import BusOutbox
+from tallystick.surfaces.http.connection import EXTENSION, Connection
+from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
+from tallystick.surfaces.http.keyring import Keyring
+from tallystick.surfaces.http.limits import Allowances
+from tallystick.surfaces.http.stream import resumed
+from tallystick.surfaces.http.visit import ClientGone, Visit, answer, body, departure, visit_of, while_welcome
+
+LAST_WORD_SECONDS = 5.0
+
+
+class StreamBus(payloads.FollowEvents):
+    """What a stream follows from its beginning, if anything."""
+
+    session: payloads.Id | None = None
+
+
+class BusFace:
+    def __init__(self, bus: Bus, keyring: Keyring, allowances: Allowances) -> None:
+        self._bus, self._keyring, self._allowances = bus, keyring, allowances
+        self._open: dict[str, tuple[Party, Visitor]] = {}
+
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit = visit_of(scope)
+        visit.operation = "bus.post"
+        if scope["method"] != "POST":
+            raise MethodNotAllowed("/v1/bus takes POST.", allow="POST")
+        if visit.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+            raise WrongMediaType
+        content = await body(scope, receive, LINE_LIMIT)
+        party = self._party(visit)
+        request = party.read(content)
+        reply = request if isinstance(request, Reply) else await self._answer(visit, receive, party, request)
+        if reply.error:
+            visit.notes["code"] = reply.error.code
+        status = refusals.status_of(type(reply.error)) if reply.error else 200
+        more = refusals.headers_of(reply.error, reply.line)[2:] if reply.error else []
+        await answer(send, reply.line, *more, status=status)
+
+    async def _answer(self, visit: Visit, receive: Receive, party: Party, request: Request) -> Reply:
+        request = _keyed(request, visit.head.get(b"idempotency-key"))
+        if not commands.waits(request.type):
+            return await party.answer(request)
+        principal = visit.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+            return await while_welcome(receive, revoked, party.answer(request))
+
+    def _party(self, visit: Visit) -> Party:
+        name = visit.head.get(b"tally-bus")
+        if name is None:
+            return self._bus.once(visit.visitor)
+        party, owner = self._open.get(name.decode("latin-1"), (None, None))
+        if party is None or owner is None or owner.caller.agent_id != visit.visitor.caller.agent_id:
+            raise UnknownConnection
+        return party
+
+    async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit = visit_of(scope)
+        visit.operation = "bus.stream"
+        if scope["method"] != "GET":
+            raise MethodNotAllowed("/v1/bus/stream takes GET.", allow="GET")
+        ask = payloads.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
+        principal = visit.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+            outbox, name = BusOutbox(), secrets.token_urlsafe(16)
+            party = self._bus.connect(visit.visitor, outbox)
+            try:
+                outbox.welcome(name, await self._following(party, ask))
+                self._open[name] = (party, visit.visitor)
+                await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
+                connection: Connection = scope["extensions"][EXTENSION]
+                await _Sending(outbox, send, connection).run(departure(receive, revoked))
+            finally:
+                self._open.pop(name, None)
+                party.close()
+
+    async def _following(self, party: Party, ask: StreamBus) -> int | None:
+        """Begin with a session's events, where the address names one; the place from which on."""
+        if ask.session is None:
+            return None
+        room_id = party.visible(ask.session)
+        start = await party.start(room_id, ask.since_seq, follow=ask.follow)
+        begin = await party.streaming("stream", room_id, start, records.kinds_of(ask.types), follow=ask.follow)
+        asyncio.get_running_loop().call_soon(begin)
+        return start
+
+
+def _keyed(request: Request, header: bytes | None) -> Request:
+    """The request under the key of its header, where it has none itself."""
+    if header is None:
+        return request
+    key = header.decode("latin-1")
+    if request.idempotency_key not in {None, key}:
+        raise InvalidField("The header and the envelope carry different idempotency keys.", field="Idempotency-Key")
+    return msgspec.structs.replace(request, idempotency_key=key)
+
+
+class _Sending:
+    """One open stream: it ends when the reader left, lost its token, was too slow, or the hub goes."""
+
+    def __init__(self, outbox: BusOutbox, send: Send, connection: Connection) -> None:
+        self._outbox, self._send, self._connection = outbox, send, connection
+
+    async def run(self, departure: asyncio.Future[object] | object) -> None:
+        mine = cast("asyncio.Task[None]", asyncio.current_task())
+        leaving = asyncio.ensure_future(cast("asyncio.Future[ClientGone | TallyError]", departure))
+        leaving.add_done_callback(lambda done: None if done.cancelled() else mine.cancel())
+        self._outbox.on_cut = mine.cancel
+        try:
+            await self._put(frames.OPENING)
+            while (chunk := await self._outbox.take()) is not None:
+                await self._put(chunk or frames.KEEP_ALIVE)
+        except asyncio.CancelledError:
+            if not leaving.done() and not self._outbox.ending:
+                raise
+            mine.uncancel()
+        finally:
+            leaving.cancel()
+        left = leaving.result() if leaving.done() and not leaving.cancelled() else None
+        if isinstance(left, ClientGone):
+            raise left
+        await self._end(left or self._outbox.ending)
+
+    async def _end(self, reason: TallyError | None) -> None:
+        last = frames.failure(reason) if reason else b""
+        try:
+            async with asyncio.timeout(LAST_WORD_SECONDS):
+                await self._send({"type": "http.response.body", "body": last})
+        except TimeoutError:
+            self._connection.abort()
+
+    async def _put(self, chunk: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})

@@ -1,0 +1,91 @@
+"""What waits to go out on one stream of the bus, as Server-Sent Events; bounded, whoever does not read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from tallystick.bus import envelope
+from tallystick.bus.errors import PeerTooSlow
+from tallystick.kernel.errors import TallyError
+
+UNREAD_BYTES = 8 * 1024 * 1024
+FULL_BYTES = 256 * 1024
+QUIET_SECONDS = 15.0
+
+
+class _Payload(msgspec.Struct):
+    seq: int | None = None
+
+
+class _Seen(msgspec.Struct):
+    """As much of a line as its frame shows outside."""
+
+    type: str
+    payload: _Payload | None = None
+
+
+_see = msgspec.json.Decoder(_Seen).decode
+
+
+class BusOutbox:
+    def __init__(self) -> None:
+        self.ending: TallyError | None = None
+        self.on_cut: Callable[[], object] = lambda: None
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
+        self._some, self._room = asyncio.Event(), asyncio.Event()
+
+    def welcome(self, name: str, cursor: int | None) -> None:
+        """The first event: the connection's name, and where its records begin."""
+        payload = {"connection": name} if cursor is None else {"connection": name, "cursor": cursor}
+        self._lines.appendleft(envelope.write("bus.welcome", payload=payload))
+        self._some.set()
+
+    def put(self, line: bytes) -> None:
+        if self.ending:
+            return
+        self._lines.append(line)
+        self._bytes += len(line)
+        self._some.set()
+        if self._bytes > UNREAD_BYTES:
+            self.cut(PeerTooSlow())
+
+    async def drained(self) -> None:
+        while self._bytes > FULL_BYTES and not self.ending:
+            self._room.clear()
+            await self._room.wait()
+
+    def cut(self, reason: TallyError) -> None:
+        if self.ending is None:
+            self.ending = reason
+            self._some.set()
+            self._room.set()
+            self.on_cut()
+
+    async def take(self) -> bytes | None:
+        """Everything that waits, as frames; empty when it was quiet for a while, None at the end."""
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._some.wait()
+        except TimeoutError:
+            return b""
+        if self.ending:
+            return None
+        self._some.clear()
+        lines = b"".join(self._lines).splitlines()
+        self._lines.clear()
+        self._bytes = 0
+        self._room.set()
+        return b"".join(_frame(line) for line in lines)
+
+
+def _frame(line: bytes) -> bytes:
+    seen = _see(line)
+    head = b"event: %b\n" % seen.type.encode()
+    if seen.type == "events.record" and seen.payload and seen.payload.seq is not None:
+        head = b"id: %d\n%b" % (seen.payload.seq, head)
+    return b"%bdata: %b\n\n" % (head, line)

@@ -1,0 +1,31 @@
+"""Hubs with a bus: one per module and engine, and every test over both transports."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.bus.talking import WAYS, House
+from tests.http import conftest as http
+from tests.http.running import RunningHub
+
+hub = http.hub
+sqlite_hub = http.sqlite_hub
+no_stream_stays_open = http.no_stream_stays_open
+
+
+@pytest.fixture(params=list(WAYS))
+def house(request: pytest.FixtureRequest, hub: RunningHub) -> Generator[House]:
+    """A session reached over each transport, on each engine."""
+    found = House(hub, WAYS[request.param])
+    yield found
+    found.close()
+
+
+@pytest.fixture(params=list(WAYS))
+def lite(request: pytest.FixtureRequest, sqlite_hub: RunningHub) -> Generator[House]:
+    """The same where the engine does not matter."""
+    found = House(sqlite_hub, WAYS[request.param])
+    yield found
+    found.close()
