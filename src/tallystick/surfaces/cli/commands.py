@@ -27,6 +27,7 @@ EVERYDAY = {
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
+    "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
     "whoami": (HERE + "whoami:whoami", "Show which agent this command speaks for, and why."),
 }
 OPERATIONS = {
@@ -40,6 +41,10 @@ STORE = {
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "init": (
+        HERE + "start:init",
+        "Begin a session: under a name of its own, or as an agent that left work behind.",
+    ),
     "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
     "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
     "guard": (HERE + "guard:guard", "Keep commits away from what others have reserved."),
