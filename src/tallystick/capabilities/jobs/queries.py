@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import msgspec
 
@@ -20,6 +21,8 @@ RUNNERS_AT_ONCE = 50
 STALE_AT_ONCE = 200
 READY_AT_ONCE = 8
 LATEST = 2**62
+REMEMBERED = 1000
+"""A rebuild folds a whole store in one transaction."""
 
 
 def job(tx: Tx, room_id: str, job_id: str) -> Job:
@@ -31,7 +34,19 @@ def job(tx: Tx, room_id: str, job_id: str) -> Job:
 
 
 def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
-    return tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+    key = ("job", room_id, number)
+    if key in tx.memo:
+        return cast("Job", tx.memo[key])
+    found = tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+    if found and tx.writable:
+        tx.memo[key] = found
+    return found
+
+
+def forget(tx: Tx, job: Job) -> None:
+    """Rows of other jobs have changed behind the fold: those that come after this one."""
+    for key in [key for key in tx.memo if key[0] == "job" and key != ("job", job.room_id, job.number)]:
+        del tx.memo[key]
 
 
 def next_number(tx: Tx, room_id: str) -> int:
@@ -51,6 +66,9 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
     values["shown_seq"] = fold.shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
+    if len(tx.memo) > REMEMBERED:
+        tx.memo.clear()
+    tx.memo["job", job.room_id, job.number] = job
 
 
 def events_after(tx: Tx, job: Job, seq: int, limit: int) -> list[Event]:
