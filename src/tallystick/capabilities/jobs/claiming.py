@@ -129,7 +129,7 @@ def _rerouting(job: Job, anew: Routing) -> Draft:
     data: dict[str, object] = {
         "job_id": job.job_id,
         "event": "routed",
-        "message": f"routed to {anew.runner_id}: {job.routed_runner} is gone",
+        "message": f"routed to {anew.runner_id}: {job.routed_runner} is gone or cannot do it",
         "routing": chosen,
         "meta": {"routing": {**chosen, "policy": job.needs.policy.data()}},
     }

@@ -17,7 +17,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
-RUNNERS_AT_ONCE = 50
+RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
 READY_AT_ONCE = 8
 LATEST = 2**62
@@ -59,7 +59,7 @@ def _number(*, number: int | None) -> int:
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     """Write the row, with the columns that follow from it."""
-    values: dict[str, str | int | None] = {name: getattr(job, name) for name in Job.__slots__}
+    values: dict[str, str | int | None] = msgspec.structs.asdict(job)
     values["status"], values["priority"] = job.status.value, int(job.priority)
     values["place"] = fold.place(job)
     values["active"] = int(job.status.active)
