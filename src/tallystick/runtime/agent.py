@@ -146,7 +146,9 @@ class Agent:
             # Somebody settled it while we were away, so it is not ours to do any more.
             self._journal.settle(errand.action_id)
             return
-        self._reports.task(errand, "running")
+        if errand.command != "compact":
+            # That is about the agent, not about the work.
+            self._reports.task(errand, "running")
         env = engines.environment(self._environ, self._line.room_id, self._line.agent, errand)
         try:
             self._run = Run(errand, start, reader, cwd=self._cwd, env=env, mail=self._mail.put)
