@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import cast
 
 import pytest
 
 from tallystick.runtime.line import Line
+from tallystick.runtime.wires import SocketWire
 from tests.http.running import Json, eventually
 from tests.runtime.world import World, alive, control, message
 
@@ -292,7 +294,8 @@ def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
 
 def test_an_attached_agent_is_online_for_as_long_as_it_lives(world: World) -> None:
     worker = world.attach("worker", "claude")
-    looker = Line(world.hub.data_dir, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
+    connect = partial(SocketWire, world.hub.data_dir)
+    looker = Line(connect, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
     looker.enter(world.room_id, world.repo)
 
     def status() -> object:
