@@ -94,8 +94,9 @@ class Agent:
             case Errand():
                 self._take(mail)
             case Stepped():
-                self._tell(mail.step.text)
-                self._reports.task(mail.run.errand, "running", mail.step.text, number=mail.number)
+                text = rules.clean(mail.step.text)
+                self._tell(text)
+                self._reports.task(mail.run.errand, "running", text, number=mail.number)
             case Over():
                 self._over(mail.run)
             case Replaced():

@@ -18,11 +18,12 @@ from tallystick.client import refusals
 from tallystick.client.calling import FIRST_PAUSE, LONGEST_PAUSE
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.clock import system_clock, to_wire
-from tallystick.kernel.errors import TallyError, Unavailable
+from tallystick.kernel.errors import TallyError, TooLarge, Unavailable
 from tallystick.kernel.ids import new_id
 from tallystick.runtime.wires import Wire
 
 Envelope = Mapping[str, object]
+LINE_LIMIT = 1024 * 1024
 
 
 class LineClosed(Unavailable):
@@ -70,9 +71,10 @@ class Line:
     ) -> dict[str, object]:
         """The reply's payload; raises the hub's own refusal."""
         envelope = self._envelope(type, payload, dst=dst, idempotency_key=key)
+        line = _line(envelope)
         pause = FIRST_PAUSE
         while True:
-            reply = self._once(envelope)
+            reply = self._once(cast("str", envelope["id"]), line)
             if reply is None:
                 continue
             if reply.get("status") != "error":
@@ -99,7 +101,7 @@ class Line:
         session = {"session": self.room_id} if self.room_id else {}
         return {**head, **session, **given, "payload": payload}
 
-    def _once(self, envelope: Envelope) -> Envelope | None:
+    def _once(self, corr: str, line: bytes) -> Envelope | None:
         """One reply; None when the connection went away first."""
         answer = queue.SimpleQueue[Envelope | None]()
         with self._change:
@@ -107,11 +109,11 @@ class Line:
                 if self._wrong or self._closed:
                     raise self._wrong or LineClosed()
                 self._change.wait()
-            self._asked[cast("str", envelope["id"])] = answer
+            self._asked[corr] = answer
             try:
-                self._wire.send(_line(envelope))
+                self._wire.send(line)
             except OSError:
-                del self._asked[cast("str", envelope["id"])]
+                self._asked.pop(corr, None)
                 self._hang_up()
                 self._change.wait(LONGEST_PAUSE)
                 return None
@@ -201,7 +203,11 @@ class Line:
 
 
 def _line(envelope: Envelope) -> bytes:
-    return json.dumps(envelope).encode() + b"\n"
+    # Halves of characters, which JSON can hold and UTF-8 cannot, would make it a line that nobody can answer.
+    line = json.dumps(envelope, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise TooLarge(f"One envelope has at most {LINE_LIMIT} bytes.", limit=LINE_LIMIT)
+    return line
 
 
 def _refusal(error: Mapping[str, object]) -> TallyError:
