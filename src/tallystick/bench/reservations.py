@@ -30,7 +30,7 @@ class View:
         self.hub.call("reservations.release", given, self.me)
 
     def check(self) -> None:
-        paths = [MINE, "part-3/module-1/file.py", "elsewhere/deep/down/below/file.py"]
+        paths = [MINE, "part-3/module-0/file.py", "elsewhere/deep/down/below/file.py"]
         self.hub.call("reservations.check", {"room_id": self.room_id, "paths": paths}, self.me)
 
 
