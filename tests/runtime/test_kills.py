@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 
-from tests.http.running import eventually
-from tests.runtime.world import World, alive, control, message
+from tests.http.running import Json, eventually
+from tests.runtime.world import Process, World, alive, control, message
 
 
 def test_an_agent_that_is_killed_leaves_no_process_behind(lone_world: World) -> None:
@@ -67,8 +67,31 @@ def test_an_agent_survives_a_killed_hub_in_the_middle_of_its_work(lone_world: Wo
     assert len(lone_world.calls()) == 2
 
 
+def test_an_answer_outlives_the_hub_and_the_agent_that_gave_it(lone_world: World) -> None:
+    boss = lone_world.member("boss")
+    worker, asked = answering_without_a_hub(lone_world)
+
+    worker.end(signal.SIGKILL)
+    lone_world.hub.start()
+    lone_world.attach("worker", "false")
+    (outcome,) = lone_world.outcomes(boss, asked)
+
+    assert (outcome["status"], outcome["reply"]) == ("completed", "ok")
+
+
 def test_an_answer_that_is_given_while_the_hub_is_away_is_sent_when_it_is_back(lone_world: World) -> None:
     boss = lone_world.member("boss")
+    _, asked = answering_without_a_hub(lone_world)
+
+    lone_world.hub.start()
+    (outcome,) = lone_world.outcomes(boss, asked)
+
+    assert (outcome["status"], outcome["reply"]) == ("completed", "ok")
+
+
+def answering_without_a_hub(lone_world: World) -> tuple[Process, Json]:
+    """An agent that has given its answer, and a hub that was killed before it could hear it."""
+    boss = lone_world.client("boss")
     gate = lone_world.folder / "gate"
     worker = lone_world.attach(
         "worker", "sh", "-c", f"touch {gate}.begun; while [ ! -e {gate} ]; do sleep 0.05; done; echo ok"
@@ -80,7 +103,4 @@ def test_an_answer_that_is_given_while_the_hub_is_away_is_sent_when_it_is_back(l
     worker.until("the hub is away")
     gate.touch()
     worker.until("answered boss: ok")
-    lone_world.hub.start()
-    (outcome,) = lone_world.outcomes(boss, asked)
-
-    assert (outcome["status"], outcome["reply"]) == ("completed", "ok")
+    return worker, asked

@@ -72,7 +72,7 @@ def test_a_session_of_the_harness_replaces_what_was_said() -> None:
 
 
 def test_the_oldest_of_what_was_said_is_forgotten_first() -> None:
-    long = Exchange(asked="x" * (TRANSCRIPT_CHARS - 20), answered="y")
+    long = Exchange(asked="x" * (TRANSCRIPT_CHARS - 12), answered="y")
 
     after = memory.grown(Context(exchanges=(Exchange(asked="old", answered="old"), long)), ASKED, "three", None)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from tallystick.harnesses import processes
 from tests.http.running import Client, Json, RunningHub, eventually
 
 TALLY = str(Path(sys.executable).with_name("tally"))
@@ -173,8 +174,5 @@ def control(dst: str, command: str, **more: object) -> Json:
 
 
 def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    seen = processes.look(pid)
+    return seen is not None and not seen.dead

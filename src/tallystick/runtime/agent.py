@@ -190,9 +190,9 @@ class Agent:
         self._journal.remember(errand.context_id, after)
 
     def _finish(self, ending: Ending) -> None:
+        self._journal.owe(ending)
         who = ending.errand.src
         self._tell(f"answered {who}: {ending.detail}" if ending.status == "completed" else f"failed: {ending.detail}")
-        self._journal.owe(ending)
         self._reports.end(ending)
         self._journal.settle(ending.errand.action_id)
 
