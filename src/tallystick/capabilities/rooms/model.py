@@ -199,3 +199,19 @@ class Letters(Protocol):
     def tell(self, tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
         """Leave a notification of the hub itself in somebody's inbox."""
         ...
+
+
+class Questions(Protocol):
+    """What waits need to know of jobs; answered by `jobs`."""
+
+    def asked(self, tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:
+        """What jobs asked their manager after a cursor; without one, all that is still unanswered."""
+        ...
+
+
+class TaskBook(Protocol):
+    """What messages need to know of tasks; answered by `tasks`."""
+
+    def check_ref(self, tx: Tx, room_id: str, task_id: str) -> None:
+        """Refuse an id of ours that names no task of the room; another store's ids are not ours to judge."""
+        ...
