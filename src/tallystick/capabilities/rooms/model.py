@@ -199,3 +199,11 @@ class Letters(Protocol):
     def tell(self, tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
         """Leave a notification of the hub itself in somebody's inbox."""
         ...
+
+
+class TaskBoard(Protocol):
+    """What actions need of tasks; answered by `tasks`."""
+
+    def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
+        """Change a task of ours accordingly; an id that is none of ours is somebody else's task."""
+        ...
