@@ -27,7 +27,16 @@ def figures(text: str) -> list[dict[str, object]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("handover", 2), ("append", 1), ("contend", 2), ("size", 16), ("sends", 6), ("followers", 2), ("startup", 3)],
+    [
+        ("handover", 2),
+        ("append", 1),
+        ("contend", 2),
+        ("size", 16),
+        ("sends", 6),
+        ("followers", 2),
+        ("page", 3),
+        ("startup", 3),
+    ],
 )
 def test_each_bench_gives_its_figures_beside_a_baseline(tmp_path: Path, name: str, count: int) -> None:
     done = bench(name, "--quick", "--json", folder=tmp_path)

@@ -55,10 +55,10 @@ def test_two_runners_never_get_the_same_job(shop: Shop) -> None:
 )
 def test_the_lease_of_a_claim_is_what_was_asked_for_within_bounds(shop: Shop, asked: int | None, granted: int) -> None:
     shop.create()
-    held = shop.runner().claim(**({"lease_ttl_ms": asked} if asked else {}))
+    held = shop.runner().claim(lease_ttl_ms=asked)
 
     assert held.answer["claim_expires_at"] == to_wire(START + granted)
-    assert held.report(**({"lease_ttl_ms": asked} if asked else {}))["claim_expires_at"] == to_wire(START + granted)
+    assert held.report(lease_ttl_ms=asked)["claim_expires_at"] == to_wire(START + granted)
 
 
 @pytest.mark.parametrize("ttl", [0, -1, "60000", 1.5, True])

@@ -43,7 +43,7 @@ def grow(folder: Path, sizes: tuple[int, ...], tell: Callable[[str], None]) -> l
             hub.call("rooms.create", {"title": f"small {number}"}, member("ada"))
         for size in sizes:
             tell(f"size: growing a room to {size:,} events")
-            _grow_to(hub, room_id, size)
+            grow_to(hub, room_id, size)
             copy = Settings(data_dir=folder / f"grown-{size}")
             copy.data_dir.mkdir(mode=0o700)
             hub.store.backup(copy.data_dir / "tally.sqlite")
@@ -55,7 +55,7 @@ def member(name: str) -> Caller:
     return Caller(agent_id=name, session=SessionKind.NAMED)
 
 
-def _grow_to(hub: Hub, room_id: str, size: int) -> None:
+def grow_to(hub: Hub, room_id: str, size: int) -> None:
     seq = 0
     while seq < size:
         with hub.writing() as tx:

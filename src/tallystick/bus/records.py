@@ -61,7 +61,7 @@ def _result(data: Data) -> Payload:
 
 
 def _task(data: Data) -> Payload:
-    return {**_chosen(data, "task_id", "status", "summary"), **cast("Payload", data.get("context") or {})}
+    return {**_chosen(data, "task_id", "status", "detail", "summary"), **cast("Payload", data.get("context") or {})}
 
 
 def _done(data: Data) -> Payload:

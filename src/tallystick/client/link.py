@@ -19,6 +19,11 @@ TIMEOUT = httpx2.Timeout(None, connect=5.0)
 """A wait may last as long as it was asked to."""
 
 
+def folder_of(data_dir: Path | str | None) -> Path:
+    """The data directory that is meant; by default, the one commands use."""
+    return Path(data_dir) if data_dir else Settings.of(os.environ).data_dir
+
+
 class Name(Generic[T]):
     """A noun, or an operation when it is called."""
 
@@ -50,8 +55,7 @@ class Link:
         `agent` is the name to act under on this machine's socket; a token has its own. `patience` is how many seconds
         to wait for a hub that was there and is away, or cannot answer right now.
         """
-        folder = Path(data_dir) if data_dir else Settings.of(os.environ).data_dir
-        self._place = Place(data_dir=folder, over=over, url=url, token=token)
+        self._place = Place(data_dir=folder_of(data_dir), over=over, url=url, token=token)
         self._agent, self._seconds = agent, patience
         self._at: Address | None = None
         """Where the connections lead."""

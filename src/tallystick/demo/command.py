@@ -8,9 +8,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tallystick.demo import ending, stage
+from tallystick.demo import ending, page, stage
 from tallystick.demo.cast import Cast
 from tallystick.demo.director import Director, keeper
 from tallystick.demo.ending import Ending
@@ -41,7 +42,10 @@ def _perform(arguments: Arguments, folder: Path) -> None:
     hub = Hub.open(settings)
     pace = FAST_PACE_S if arguments.fast else PACE_S
     cast = Cast(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
-    try:
+    with ExitStack() as stack:
+        stack.callback(hub.close)
+        if arguments.page:
+            print(f"Watch it on the page: {stack.enter_context(page.served(environ))}\n", flush=True)
         with stage.raised() as shown:
             director = Director(hub, cast, shown, workspace)
             try:
@@ -52,10 +56,19 @@ def _perform(arguments: Arguments, folder: Path) -> None:
         found = ending.reckon(hub, keeper(), director.room_id, director.seen, workspace)
         _summarise(found)
         _look_again(arguments, settings, workspace)
+        if arguments.page:
+            page.fill(hub, director.room_id)
+            _stay(arguments)
         if not arguments.keep and (arguments.here or arguments.postgres):
             hub.call("rooms.close", {"room_id": director.room_id, "reason": "the demo is over"}, keeper())
-    finally:
-        hub.close()
+
+
+def _stay(arguments: Arguments) -> None:
+    """Leave the page to its reader; the end is a Ctrl-C."""
+    what = "" if arguments.keep else " and deletes everything it made"
+    print(f"\nA second team has started work; the page stays open. Ctrl-C ends the demo{what}.", flush=True)
+    with suppress(KeyboardInterrupt):
+        signal.pause()
 
 
 def _environ(arguments: Arguments, folder: Path) -> Mapping[str, str]:

@@ -9,11 +9,16 @@ class Arguments(argparse.Namespace):
     fast: bool
     keep: bool
     here: bool
+    page: bool
     postgres: str | None
 
 
 def read(argv: list[str]) -> Arguments:
-    return _parser().parse_args(argv, namespace=Arguments())
+    parser = _parser()
+    asked = parser.parse_args(argv, namespace=Arguments())
+    if asked.page and (asked.here or asked.postgres):
+        parser.error("--page has a store and a hub of its own; leave out --here and --postgres")
+    return asked
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,5 +30,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fast", action="store_true", help="do not stop for the reader")
     parser.add_argument("--keep", action="store_true", help="leave the store and the repository behind to look at")
     parser.add_argument("--here", action="store_true", help="play in your own store instead of a scratch one")
+    parser.add_argument("--page", action="store_true", help="watch it on the page, and stay there until Ctrl-C")
     parser.add_argument("--postgres", metavar="URL", help="play in this PostgreSQL database")
     return parser

@@ -1,8 +1,8 @@
-"""Refusals that have to do with a harness's own files."""
+"""Refusals that have to do with the files of a harness or of a git repository."""
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed
+from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound
 
 
 class ConfigUnreadable(Conflict):
@@ -27,3 +27,15 @@ class UnknownHarness(InvalidInput):
     """There is no such harness."""
 
     hint = "Choose claude, codex or gemini."
+
+
+class NoRepository(NotFound):
+    """This is not a git repository with a working tree."""
+
+    hint = "Run the command inside the repository that is to be guarded."
+
+
+class GuardInTheWay(Conflict):
+    """A hook was set aside before and another has taken its place since."""
+
+    hint = "Run `tally guard uninstall`, look at the hooks that are there, and install the guard again."

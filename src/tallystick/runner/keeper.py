@@ -64,7 +64,7 @@ class Keeper:
             except Conflict as refusal:
                 # Our lease ran out while we stood still, or an earlier runner of this name still has its jobs.
                 self._tell(refusal.message)
-                self._leases.renew()
+                self._leases.show()
             except Unavailable as wrong:
                 self._tell(wrong.message)
             if job is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -53,7 +54,7 @@ class Hold:
 
 
 class Leases:
-    """Renews at every `every_s`, and at once when told that something changed."""
+    """Renews every so often, and shows at once when something changed."""
 
     def __init__(self, office: Office, every_s: float, tell: Callable[[str], None]) -> None:
         self._office, self._every_s, self._tell = office, every_s, tell
@@ -91,20 +92,25 @@ class Leases:
         self._try(lambda: self._office.present((), leaving=True))
 
     def _keep(self) -> None:
+        due = time.monotonic() + self._every_s
         while not self._closed:
-            self._due.wait(self._every_s)
+            self._due.wait(max(0.0, due - time.monotonic()))
             self._due.clear()
-            if not self._closed:
-                self.renew()
+            if self._closed:
+                return
+            self.show()
+            if time.monotonic() >= due:
+                for hold in self.holds:
+                    self._renew(hold)
+                due = time.monotonic() + self._every_s
 
-    def renew(self) -> None:
-        holds = self.holds
-        self._try(lambda: self._office.present([hold.job.job_id for hold in holds]))
-        for hold in holds:
-            if hold.stopped is None:
-                self._renew(hold)
+    def show(self) -> None:
+        """Say that the runner is there and what it runs."""
+        self._try(lambda: self._office.present([hold.job.job_id for hold in self.holds]))
 
     def _renew(self, hold: Hold) -> None:
+        if hold.stopped or hold not in self.holds:
+            return
         try:
             self._office.renew(hold.job, f"runner: {hold.doing}")
         except TallyError as refusal:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tallystick.harnesses.headless import Answer, Failed, Reader, Sign, Start
+from tallystick.harnesses.leash import Leashed
 from tallystick.runner.leases import Hold, Stop
-from tallystick.runner.process import Program
 
 POLITE_S = 3.0
 """How long a slice that is no longer wanted may take to put its things away."""
@@ -48,7 +48,7 @@ def run(
         file.write_text(text, "utf-8")
     items = queue.SimpleQueue[_Item]()
     try:
-        program = Program(
+        program = Leashed(
             start.argv,
             stdin=start.stdin,
             cwd=cwd,
@@ -72,7 +72,7 @@ def _put(items: queue.SimpleQueue[_Item], reader: Reader, line: str) -> None:
 
 
 def _follow(
-    program: Program,
+    program: Leashed,
     reader: Reader,
     items: queue.SimpleQueue[_Item],
     limit_s: float,

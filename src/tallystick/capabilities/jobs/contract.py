@@ -38,9 +38,9 @@ class PolicyAsk(Ask):
 
 class CreateJob(Ask):
     room_id: RoomId
-    title: Annotated[str, Field(min_length=1, max_length=limits.TITLE, description="What it is, in one line.")]
+    title: Annotated[Text, Field(min_length=1, max_length=limits.TITLE, description="What it is, in one line.")]
     prompt: Annotated[str, Field(min_length=1, max_length=limits.PROMPT, description="What to do, for the runner.")]
-    kind: Annotated[str, Field(min_length=1, max_length=limits.KIND, description="A word for its sort.")] = "codex_cli"
+    kind: Annotated[Text, Field(min_length=1, max_length=limits.KIND, description="A word for its sort.")] = "codex_cli"
     priority: Annotated[PriorityName, Field(description="Claimed in this order, then the oldest first.")] = "MEDIUM"
     task: TaskId = None
     anchor: AnchorId = None
@@ -129,7 +129,7 @@ class MessageJob(Ask):
 class CompleteJob(HolderAsk):
     status: Annotated[Literal["DONE", "FAILED", "CANCELED"], Field(description="How it ended.")]
     summary: Annotated[
-        str | None, Field(max_length=limits.SUMMARY, description="What changed, what was verified, what is open.")
+        Text | None, Field(max_length=limits.SUMMARY, description="What changed, what was verified, what is open.")
     ] = None
     refs: Refs = []
     meta: Meta = {}
@@ -138,7 +138,7 @@ class CompleteJob(HolderAsk):
 class RequeueJob(Ask):
     room_id: RoomId
     job: JobId
-    reason: Annotated[str | None, Field(max_length=limits.MESSAGE - 20, description="Why; it is kept.")] = None
+    reason: Annotated[Text | None, Field(max_length=limits.MESSAGE - 20, description="Why; it is kept.")] = None
     refs: Refs = []
     meta: Meta = {}
 
@@ -146,7 +146,7 @@ class RequeueJob(Ask):
 class CancelJob(Ask):
     room_id: RoomId
     job: JobId
-    reason: Annotated[str | None, Field(max_length=limits.MESSAGE - 20, description="Why; it is kept.")] = None
+    reason: Annotated[Text | None, Field(max_length=limits.MESSAGE - 20, description="Why; it is kept.")] = None
     force_running: Annotated[bool, Field(description="Also when it runs; its runner learns it at its next report.")] = (
         False
     )

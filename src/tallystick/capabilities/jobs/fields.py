@@ -28,7 +28,7 @@ RunnerId = Annotated[
 ClaimRevision = Annotated[
     int, Field(ge=1, le=SEQ_LIMIT, description="The claim_revision that jobs.claim gave; it fences off older claims.")
 ]
-Message = Annotated[str, Field(min_length=1, max_length=limits.MESSAGE)]
+Message = Annotated[Text, Field(min_length=1, max_length=limits.MESSAGE)]
 Refs = Annotated[
     list[Annotated[str, Field(max_length=limits.REF)]],
     Field(max_length=limits.REFS, description="Stable refs: CARD-…, notes@…, TASK-…, CMD: …, LINK: …, FILE: …"),

@@ -130,6 +130,15 @@ def runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     return tx.one(SQL["runner"], Runner.of_row, room_id=room_id, runner_id=runner_id)
 
 
+def _room_id(*, room_id: str) -> str:
+    return room_id
+
+
+def unattended(tx: Tx, limit: int = 50) -> list[str]:
+    """Rooms where jobs wait and no runner is there."""
+    return tx.all(SQL["unattended"], _room_id, now=tx.now, limit=limit)
+
+
 def runners_online(tx: Tx, room_id: str, limit: int = RUNNERS_AT_ONCE) -> Sequence[Runner]:
     return tx.all(SQL["runners_online"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
 

@@ -134,6 +134,11 @@ SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.suppor
 FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
 WHERE r.room_id = :room_id AND r.runner_id = :runner_id
 
+-- unattended -- rooms where a job could be claimed and no runner is there
+SELECT DISTINCT j.room_id FROM jobs j
+WHERE j.ready = 1 AND NOT EXISTS (SELECT 1 FROM runners r WHERE r.room_id = j.room_id AND r.lease_expires_at > :now)
+ORDER BY j.room_id LIMIT :limit
+
 -- runners_online --
 SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
     r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs

@@ -18,7 +18,7 @@ from tallystick.capabilities.jobs.fields import (
 from tallystick.capabilities.jobs.model import Runner
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment
-from tallystick.ledger.contract import RoomId
+from tallystick.ledger.contract import RoomId, Text
 
 State = Literal["idle", "live", "offline"]
 
@@ -41,7 +41,7 @@ class RunnerBeat(Ask):
         list[ArtifactName], Field(max_length=8, description="What it can make; anything when empty.")
     ] = []
     max_parallel: Annotated[int, Field(ge=1, le=1000, description="How many jobs it runs at once.")] = 1
-    sandbox_policy: Annotated[str | None, Field(max_length=200, description="How it confines what it runs.")] = None
+    sandbox_policy: Annotated[Text | None, Field(max_length=200, description="How it confines what it runs.")] = None
     meta: Meta = {}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.reservations import queries, rules
+from tallystick.capabilities.reservations import losses, queries, rules
 from tallystick.capabilities.reservations.contract import (
     Checked,
     CheckPaths,
@@ -117,7 +117,7 @@ def _archive(
     tx: Tx, room_id: str, lost: Reservation, ending: Ending, *, by: str = SYSTEM, of: Held | None = None
 ) -> None:
     draft = rules.expiry(lost, ending, by=by if of else None, liveness=of.liveness if of else None)
-    tx.append(room_id, by, [draft])
+    losses.archive(tx, room_id, lost, draft, by=by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,5 +240,6 @@ CAPABILITY = Capability(
     operations=(reserve, renew, release, check, status),
     projections=PROJECTIONS,
     tables=TABLES,
+    notice=losses.notice,
     holdings=queries.holdings,
 )

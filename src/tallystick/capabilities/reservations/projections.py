@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from tallystick.capabilities.reservations import losses
 from tallystick.capabilities.reservations.model import Kind, State
 from tallystick.capabilities.reservations.queries import SQL
 from tallystick.kernel.clock import from_wire
@@ -90,7 +91,16 @@ def closed(tx: Tx, event: Event) -> None:
     tx.run(SQL["end_all"], room_id=event.room_id, ended_at=event.ts, ended_by=event.by)
 
 
-PROJECTIONS: dict[str, Projection] = {
+def _also(first: Projection, second: Projection | None) -> Projection:
+    def both(tx: Tx, event: Event) -> None:
+        first(tx, event)
+        if second:
+            second(tx, event)
+
+    return both
+
+
+_FOLDS: dict[str, Projection] = {
     Kind.GRANT: granted,
     Kind.RENEW: renewed,
     Kind.RELEASE: released,
@@ -99,4 +109,8 @@ PROJECTIONS: dict[str, Projection] = {
     "actor.remove": left,
     "x.tally.stick.close": closed,
 }
-TABLES = ("incursions", "reservations")
+PROJECTIONS: dict[str, Projection] = {
+    **losses.FOLDS,
+    **{kind: _also(fold_, losses.FOLDS.get(kind)) for kind, fold_ in _FOLDS.items()},
+}
+TABLES = ("losses", "incursions", "reservations")

@@ -26,7 +26,7 @@ ORDER BY fence DESC LIMIT 20
 -- lapsed -- whose time is up, though nobody has written that down
 SELECT reservation_id, agent_id, path, key, folds, mode, task_id, fence, granted_at, until, state, ended_at, ended_by,
        ending
-FROM reservations WHERE room_id = :room_id AND state = 'active' AND until <= :now ORDER BY until LIMIT :limit
+FROM reservations WHERE room_id = :room_id AND state = 'active' AND until <= :now ORDER BY until, fence LIMIT :limit
 
 -- active --
 SELECT reservation_id, agent_id, path, key, folds, mode, task_id, fence, granted_at, until, state, ended_at, ended_by,
@@ -91,3 +91,16 @@ DELETE FROM incursions WHERE room_id = :room_id AND reservation_id IN (
 
 -- forget_every_incursion --
 DELETE FROM incursions WHERE room_id = :room_id
+
+-- losses -- what somebody has not yet taken note of, the newest first
+SELECT path, fate FROM losses WHERE room_id = :room_id AND actor_id = :actor_id ORDER BY seq DESC LIMIT :limit
+
+-- lose --
+INSERT INTO losses (room_id, actor_id, seq, reservation_id, path, folded, fate)
+VALUES (:room_id, :actor_id, :seq, :reservation_id, :path, :folded, :fate)
+
+-- regain --
+DELETE FROM losses WHERE room_id = :room_id AND actor_id = :actor_id AND folded = :folded
+
+-- settle --
+DELETE FROM losses WHERE room_id = :room_id AND actor_id = :actor_id AND seq < :seq

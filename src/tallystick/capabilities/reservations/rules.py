@@ -175,7 +175,7 @@ def check_mine(
         text = f"{found.spot.path} was reserved by {found.agent_id}, and you are {me}."
         raise NotYourReservation(text, details={"held_by": found.agent_id, "state": found.state_at(now).value})
     if not found.live(now):
-        text = f"You lost {found.spot.path}: {_fate(found, now)}. {_present(others)}"
+        text = f"You lost {found.spot.path}: {fate(found, now)}. {_present(others)}"
         raise ReservationLost(text, details={"state": found.state_at(now).value, **_now_held(others)})
     if fence is not None and fence != found.fence:
         text = f"You hold {found.spot.path} under fence {found.fence}, not {fence}: that grant is over."
@@ -183,7 +183,8 @@ def check_mine(
     return found
 
 
-def _fate(found: Reservation, now: Instant) -> str:
+def fate(found: Reservation, now: Instant) -> str:
+    """What became of a reservation that is over."""
     if found.ending is Ending.TAKEN_OVER:
         return f"{found.ended_by} took it over at {to_wire(found.ended_at or now)}"
     if found.state is State.RELEASED:

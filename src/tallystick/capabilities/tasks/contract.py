@@ -18,7 +18,7 @@ CardId = Annotated[Text, Field(max_length=40, description="Such as CARD-001.")]
 AnchorId = Annotated[
     str, Field(pattern=r"^a:[a-z0-9][a-z0-9-]{0,63}$", description="Such as a:parser: an area of the work, not a path.")
 ]
-Title = Annotated[str, Field(min_length=1, max_length=200, description="What it is, in one line.")]
+Title = Annotated[Text, Field(min_length=1, max_length=200, description="What it is, in one line.")]
 Line = Annotated[str, Field(min_length=1, max_length=1000)]
 Lines = Annotated[list[Line], Field(max_length=50)]
 Refs = Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=32, description="What it points at.")]
@@ -146,7 +146,7 @@ class Focused(Answer):
 class CreateCard(Ask):
     room_id: RoomId
     title: Title
-    body: Annotated[str, Field(max_length=BODY_LIMIT, description="The finding itself, as Markdown.")] = ""
+    body: Annotated[Text, Field(max_length=BODY_LIMIT, description="The finding itself, as Markdown.")] = ""
     type: CardType = "note"
     tags: Tags = []
     refs: Refs = []
@@ -159,7 +159,7 @@ class UpdateCard(Ask):
     room_id: RoomId
     card: CardId
     title: Title | None = None
-    body: Annotated[str | None, Field(max_length=BODY_LIMIT)] = None
+    body: Annotated[Text | None, Field(max_length=BODY_LIMIT)] = None
     type: CardType | None = None
     tags: Tags | None = None
     refs: Refs | None = None
@@ -207,7 +207,7 @@ class ShowCard(Ask):
 class CreateAnchor(Ask):
     room_id: RoomId
     anchor: AnchorId
-    title: Annotated[str, Field(max_length=200, description="What the area is.")] = ""
+    title: Annotated[Text, Field(max_length=200, description="What the area is.")] = ""
     paths: Paths = []
 
 
@@ -216,7 +216,7 @@ class UpdateAnchor(Ask):
 
     room_id: RoomId
     anchor: AnchorId
-    title: Annotated[str | None, Field(max_length=200)] = None
+    title: Annotated[Text | None, Field(max_length=200)] = None
     paths: Paths | None = None
 
 

@@ -27,6 +27,7 @@ EVERYDAY = {
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
+    "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
     "whoami": (HERE + "whoami:whoami", "Show which agent this command speaks for, and why."),
 }
 OPERATIONS = {
@@ -40,8 +41,13 @@ STORE = {
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "init": (
+        HERE + "start:init",
+        "Begin a session: under a name of its own, or as an agent that left work behind.",
+    ),
     "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
     "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
+    "guard": (HERE + "guard:guard", "Keep commits away from what others have reserved."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
@@ -53,6 +59,8 @@ ELSEWHERE = {
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
+    "attach": ("tallystick.runtime:attach_main", "Put a coding agent on the bus: one run of it for each message."),
+    "relay": ("tallystick.runtime:relay_main", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
     "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
 }

@@ -58,6 +58,11 @@ class Session:
             os.environ, pid=pid, user=user(), tty=processes.terminal(pid), surface="cli", explicit=self.agent
         )
 
+    def act_as(self, agent: str) -> None:
+        """Speak for this agent from here on."""
+        self.agent = agent
+        self.__dict__.pop("caller", None)
+
     @property
     def hub(self) -> Hub:
         """The hub, on a store that is created when there is none."""

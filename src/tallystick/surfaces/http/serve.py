@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             " give --tls-cert and --tls-key, or --insecure if something else encrypts the way"
         )
     # Late, so that --help costs nothing.
+    from tallystick.hub import autostart
     from tallystick.hub.settings import Settings
     from tallystick.kernel.errors import TallyError
     from tallystick.surfaces.http import control, server
@@ -32,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     settings = Settings.of()
     tls = (Path(asked.tls_cert), Path(asked.tls_key)) if asked.tls_cert else None
-    options = server.Options(host=asked.host, port=asked.port, tls=tls)
+    options = server.Options(
+        host=asked.host, port=asked.port, tls=tls, runner_autostart=autostart.wanted(asked.runner_autostart)
+    )
     try:
         server.run(settings, options, Limits.of(), lambda running: _greet(running, browse=asked.open))
     except HubRunning:
@@ -55,6 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain in PEM format, for other machines")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
     parser.add_argument("--insecure", action="store_true", help="serve other machines without TLS")
+    parser.add_argument(
+        "--runner-autostart",
+        action=argparse.BooleanOptionalAction,
+        help="start `tally runner` for a room where jobs wait and no runner is there (default: no, or"
+        " $TALLYSTICK_RUNNER_AUTOSTART)",
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     return parser
 

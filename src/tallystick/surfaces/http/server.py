@@ -19,6 +19,7 @@ import uvloop
 from tallystick import __version__
 from tallystick.bus.dispatcher import Bus
 from tallystick.hub import tokens
+from tallystick.hub.autostart import Autostart
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
@@ -33,6 +34,8 @@ from tallystick.surfaces.http.place import Place
 SESSIONS = "tallystick.surfaces.mcp.sessions"
 BUS_SOCKET = "tallystick.surfaces.bus.socket"
 """Both found by name, since surfaces do not import each other."""
+LOOK_S = 2.0
+"""How often to look for jobs that nobody runs."""
 FILES = 65_536
 """Open files a hub may have: every follower takes one."""
 
@@ -43,6 +46,8 @@ class Options:
     port: int
     tls: tuple[Path, Path] | None = None
     """Certificate and key."""
+    runner_autostart: bool = False
+    """Start a runner where jobs wait and none is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +109,10 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
         server = Listener(built.front, limits, secure, dismiss=built.dismiss)
         for errand in (built.keyring.watch(), built.mcp.run(), opened.log.keep_flushing()):
             stack.push_async_callback(_ended, _started(errand))
+        if options.runner_autostart:
+            runners = Autostart(opened.hub, opened.place.folder)
+            stack.callback(runners.close)
+            stack.push_async_callback(_ended, _started(_keep_starting(runners)))
         await stack.enter_async_context(importlib.import_module(SESSIONS).opened(opened.hub, opened.place.folder))
         await stack.enter_async_context(importlib.import_module(BUS_SOCKET).opened(bus, opened.place.bus_socket))
 
@@ -133,6 +142,12 @@ def _started(errand: Coroutine[object, object, None]) -> asyncio.Task[None]:
 
     task.add_done_callback(done)
     return task
+
+
+async def _keep_starting(runners: Autostart) -> None:
+    while True:
+        await asyncio.to_thread(runners.look)
+        await asyncio.sleep(LOOK_S)
 
 
 async def _ended(errand: asyncio.Task[None]) -> None:

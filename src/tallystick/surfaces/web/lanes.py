@@ -62,6 +62,8 @@ class Picture:
     ticks: Sequence[tuple[float, Instant]]
     height: float
     span: str
+    fine: bool
+    """Ticks are less than a minute apart."""
 
 
 def turns(events: Sequence[Facts]) -> list[Turn]:
@@ -95,6 +97,7 @@ def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Picture
         ticks=_ticks(since, now),
         height=TOP + PITCH * len(names) + 24,
         span=words.span(now - since),
+        fine=now - since <= 3 * SPANS[0],
     )
 
 

@@ -18,8 +18,9 @@ const forms = {
   clock: (then) => clock(then),
 };
 
-function clock(then) {
-  return new Date(then).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+function clock(then, fine) {
+  const parts = { hour: "2-digit", minute: "2-digit", hour12: false, ...(fine ? { second: "2-digit" } : {}) };
+  return new Date(then).toLocaleTimeString([], parts);
 }
 
 export function tell() {
@@ -34,7 +35,7 @@ export function tell() {
     }
   }
   for (const tick of document.querySelectorAll("[data-clock]")) {
-    const text = clock(Number(tick.dataset.clock));
+    const text = clock(Number(tick.dataset.clock), "fine" in tick.dataset);
     if (tick.textContent !== text) tick.textContent = text;
   }
 }

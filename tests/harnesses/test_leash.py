@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.runner.process import Program
+from tallystick.harnesses.leash import Leashed
 
 DEADLINE = 20.0
 
@@ -34,7 +34,7 @@ class Watched:
     def __init__(self, folder: Path, code: str, *, stdin: str = "") -> None:
         self.lines = queue.SimpleQueue[str]()
         self.ended = queue.SimpleQueue[bool]()
-        self.program = Program(
+        self.program = Leashed(
             [sys.executable, "-S", "-c", textwrap.dedent(code)],
             stdin=stdin,
             cwd=folder,
@@ -88,7 +88,7 @@ def test_the_end_of_stderr_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there_says_so(tmp_path: Path) -> None:
-    program = Program(["no-such-program"], stdin="", cwd=tmp_path, env={}, on_line=print, on_end=lambda: None)
+    program = Leashed(["no-such-program"], stdin="", cwd=tmp_path, env={}, on_line=print, on_end=lambda: None)
 
     assert program.wait(DEADLINE) == 127
     assert program.errors == "no-such-program: No such file or directory\n"
@@ -151,9 +151,9 @@ def test_a_program_that_keeps_forking_is_killed(tmp_path: Path) -> None:
 RUNNER = """
     import sys
     from pathlib import Path
-    from tallystick.runner.process import Program
+    from tallystick.harnesses.leash import Leashed
     say = lambda line: print(line, end="", flush=True)
-    program = Program(sys.argv[1:], stdin="", cwd=Path("."), env={}, on_line=say, on_end=lambda: None)
+    program = Leashed(sys.argv[1:], stdin="", cwd=Path("."), env={}, on_line=say, on_end=lambda: None)
     print(program.pid, flush=True)
     program.wait()
 """

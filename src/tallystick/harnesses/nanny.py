@@ -1,8 +1,8 @@
-"""Stands between the runner and a program, so that nothing the program starts outlives the program or the runner.
+"""Stands between us and a program, so that nothing the program starts outlives the program or whoever started it.
 
-A script of its own, run as `python -I -S nanny.py LEASH ARGV...`. The runner holds the other end of the pipe LEASH;
-when it closes, by intent or because the runner is gone, everything below this process is killed. On Linux that reaches
-children that left the process group too: they are adopted by this process and by nobody else.
+A script of its own, run as `python -I -S nanny.py LEASH ARGV...`. Who runs it holds the other end of the pipe LEASH;
+when that closes, by intent or because its holder is gone, everything below this process is killed. On Linux that
+reaches children that left the process group too: they are adopted by this process and by nobody else.
 """
 
 from __future__ import annotations

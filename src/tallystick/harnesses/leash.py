@@ -21,7 +21,7 @@ KILL_PATIENCE = 15.0
 """Longer than the nanny's own sweep; after that the group is killed over its head."""
 
 
-class Program:
+class Leashed:
     """Starts at once. `on_line` gets every line of stdout, `on_end` is called when it is gone; both elsewhere."""
 
     def __init__(

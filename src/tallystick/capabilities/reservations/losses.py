@@ -1,0 +1,91 @@
+"""What an agent has lost: it is notified, and gets a sign beside every answer until it has read that or has it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.reservations import queries, rules
+from tallystick.capabilities.reservations.model import Ending, Kind, Reservation
+from tallystick.capabilities.reservations.queries import SQL
+from tallystick.capabilities.rooms.model import Letters
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft, Event
+from tallystick.kernel.scopes import fold
+from tallystick.ledger import reading
+from tallystick.ledger.tx import Projection, Tx
+
+AT_MOST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    path: str
+    fate: str
+
+
+def archive(tx: Tx, room_id: str, lost: Reservation, draft: Draft, *, by: str) -> None:
+    """Write down that a reservation is over, and tell its holder."""
+    (event,) = tx.append(room_id, by, [draft])
+    if agents.member(tx, room_id, lost.agent_id) is None:
+        return
+    text = f"{rules.fate(queries.by_id(tx, room_id, lost.reservation_id) or lost, tx.now)}."
+    title = f"You lost {lost.spot.path}"
+    tx.use(Letters).tell(
+        tx, room_id, to=lost.agent_id, title=title, message=f"{title}: {text}", related_event_id=event.id
+    )
+
+
+def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
+    """What a member who called about something else should know."""
+    actor_id = agent_rules.principal(me.agent_id)
+    found = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
+    if not found:
+        return None
+    named = "; ".join(f"you lost {each.path}: {each.fate}" for each in found[:AT_MOST])
+    return f"{named}{'; and more' if len(found) > AT_MOST else ''}: reservations.status"
+
+
+def lost(tx: Tx, event: Event) -> None:
+    ending = Ending(cast("str", event.data["ending"]))
+    until, path = cast("str", event.data["until"]), cast("str", event.data["path"])
+    fate = f"{event.by} took it over" if ending is Ending.TAKEN_OVER else f"it ran out at {until}"
+    tx.run(
+        SQL["lose"],
+        room_id=event.room_id,
+        actor_id=agent_rules.principal(cast("str", event.data["agent_id"])),
+        seq=event.seq,
+        reservation_id=cast("str", event.data["reservation_id"]),
+        path=path,
+        folded=fold(path.removesuffix("/*").removesuffix("*")),
+        fate=fate,
+    )
+
+
+def regained(tx: Tx, event: Event) -> None:
+    key = fold(cast("str", event.data["key"]))
+    actor_id = agent_rules.principal(cast("str", event.data["agent_id"]))
+    tx.run(SQL["regain"], room_id=event.room_id, actor_id=actor_id, folded=key)
+
+
+def read(tx: Tx, event: Event) -> None:
+    """The notification comes after the loss, so reading up to it, or taking note of it, settles the loss."""
+    about = cast("str", event.data.get("event_id") or event.data.get("notify_event_id"))
+    seq = reading.seq_of_event(tx, event.room_id, about)
+    tx.run(SQL["settle"], room_id=event.room_id, actor_id=cast("str", event.data["actor_id"]), seq=seq)
+
+
+def left(tx: Tx, event: Event) -> None:
+    actor_id = agent_rules.principal(cast("str", event.data["actor_id"]))
+    tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id, seq=event.seq)
+
+
+FOLDS: dict[str, Projection] = {
+    Kind.EXPIRE: lost,
+    Kind.GRANT: regained,
+    "chat.read": read,
+    "system.notify_ack": read,
+    "actor.remove": left,
+}

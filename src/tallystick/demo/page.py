@@ -1,0 +1,138 @@
+"""The demo on the page: a hub beside the play, and then a working day that leaves something of everything to look at.
+
+All of it lies in the demo's own folder, so ending the demo deletes it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from tallystick.demo.cast import StoryFailed
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.errors import Refused
+
+Ask: TypeAlias = Callable[..., dict[str, Any]]
+
+HANDOFF: Mapping[str, object] = {
+    "status": "The buoys of the inner channel are charted; the two outer ones drift more than the table allows.",
+    "next_action": "Measure the outer two again at slack water and write down both times.",
+    "artifacts": [{"path": "charts/channel.csv", "lines": [12, 40], "role": "edit", "note": "the outer two"}],
+    "open_questions": ["Do we publish before the second measurement?"],
+    "do_not": ["Move the leading marks: pilots steer by them."],
+}
+
+JOBS = (
+    ("Compare the two lenses", "Count the watches that each lens costs in a year.", "HIGH"),
+    ("Photograph the old lens", "All eight sides, in daylight.", "MEDIUM"),
+    ("Oil the clockwork", "As every spring.", "LOW"),
+)
+UP = """
+import os, signal, sys, threading
+from tallystick.surfaces.http.serve import main
+
+def mind():
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Thread(target=mind, daemon=True).start()
+sys.exit(main(["--port", "0"]))
+"""
+"""A hub that ends with whoever started it, however that ends."""
+
+
+@contextmanager
+def served(environ: Mapping[str, str]) -> Generator[str]:
+    """The link to the page of a hub that runs as long as this lasts."""
+    command = [sys.executable, "-c", UP]
+    hub = subprocess.Popen(
+        command,
+        env=dict(environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        lines = iter(hub.stdout or ())
+        link = next((line.split()[1] for line in lines if line.strip().startswith("page ")), None)
+        if link is None:
+            raise StoryFailed("The hub did not start.")
+        yield link
+    finally:
+        hub.communicate()
+
+
+def fill(hub: Hub, lighthouse: str) -> None:
+    """A day's work: questions, conflicts, jobs and a second team, so that no view is empty."""
+    dov, eve, fay = (_agent(hub, name) for name in ("dov", "eve", "fay"))
+    keeper = _agent(hub, "user", SessionKind.HUMAN_GUARDIAN)
+    _harbour(dov, eve, fay, keeper, lighthouse)
+    _questions(dov, eve, lighthouse)
+    _paths(dov, eve, lighthouse)
+    _jobs(dov, eve, lighthouse)
+
+
+def _agent(hub: Hub, name: str, session: SessionKind = SessionKind.NAMED) -> Ask:
+    caller = Caller(agent_id=name, session=session)
+
+    def ask(operation: str, **given: object) -> dict[str, Any]:
+        return hub.call(operation, given, caller).model_dump(mode="json")
+
+    return ask
+
+
+def _harbour(dov: Ask, eve: Ask, fay: Ask, keeper: Ask, lighthouse: str) -> None:
+    """A second room, where a handoff is in force and the next one is waiting."""
+    room = dov("rooms.create", title="harbour-charts")["room_id"]
+    for ask in (fay, eve, dov):
+        ask("rooms.join", room_id=room)
+    turn = fay("turns.wait", room_id=room, max_wait_ms=0)
+    fence = {"room_id": room, "lease_id": turn["lease_id"], "expected_turn_id": turn["turn_id"]}
+    fay("turns.pass", **fence, to_agent_id="eve", handoff=HANDOFF)
+    eve("turns.wait", room_id=room, max_wait_ms=0)
+    said = eve("messages.send", room_id=room, text="The tide tables for next week are in; the lighthouse needs them.")
+    given = {"room_id": lighthouse, "src_group_id": room, "src_event_id": said["event"]["id"]}
+    keeper("messages.relay", **given, to=["@all"])
+
+
+def _questions(dov: Ask, eve: Ask, room: str) -> None:
+    for ask in (dov, eve):
+        ask("rooms.join", room_id=room)
+    asked = "The old lens is cheaper to keep, the new one saves a watch a night. Which do we order?"
+    dov("messages.send", room_id=room, text=asked, to=["@user"], priority="attention")
+    given = {"text": "Please check my sums in watches.md.", "to": ["eve"], "priority": "attention"}
+    event = dov("messages.send", room_id=room, **given)
+    eve("messages.read", room_id=room, event_id=event["event"]["id"])
+    eve("messages.ack", room_id=room, event_id=event["event"]["id"])
+    answer = {"reply_to": event["event"]["id"], "quote_text": "check my sums", "to": ["dov"]}
+    eve("messages.send", room_id=room, text="They hold. One watch fewer from March on.", **answer)
+
+
+def _paths(dov: Ask, eve: Ask, room: str) -> None:
+    dov("reservations.reserve", room_id=room, path="lamp/lens.py", task_id="TASK-001")
+    eve("reservations.reserve", room_id=room, path="docs/watches.md")
+    try:
+        eve("reservations.reserve", room_id=room, path="lamp")
+    except Refused:
+        # Both sides see the attempt, and so does the page.
+        eve("reservations.reserve", room_id=room, path="lamp/README.md", mode="shared")
+
+
+def _jobs(dov: Ask, eve: Ask, room: str) -> None:
+    dov("tasks.create", room_id=room, title="A new lens for the lamp")
+    created = [
+        dov("jobs.create", room_id=room, title=title, prompt=prompt, priority=priority, task="TASK-001")
+        for title, prompt, priority in JOBS
+    ]
+    jobs = [each["job"]["job_id"] for each in created]
+    eve("runners.heartbeat", room_id=room, runner_id="eves-bench", status="idle", executors=["codex", "claude_code"])
+    claim = eve("jobs.claim", room_id=room, runner_id="eves-bench", job=jobs[0])
+    fence = {"room_id": room, "job": jobs[0], "runner_id": "eves-bench", "claim_revision": claim["claim_revision"]}
+    eve("jobs.report", **fence, message="A year has 8,760 hours of watch; counted both lenses.", percent=60)
+    eve("jobs.report", **fence, kind="question", message="Does a foggy night count as one watch or as two?")
+    eve("runners.heartbeat", room_id=room, runner_id="eves-bench", status="live", active_job_id=jobs[0])

@@ -1,0 +1,44 @@
+"""Real agents on the bus: `attach` makes a program an agent of a room, `relay` lets an owner agent drive the others.
+
+`output` reads relay output, `rules` and `memory` decide what an action means, all pure; `agent` is the loop around
+them, `line` its end of the bus, `run` one process of the program, `journal` what must survive a kill.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tallystick.runtime.attaching import Attachment, attach, attached
+    from tallystick.runtime.relay_start import relaying
+    from tallystick.runtime.relaying import Ended
+
+__all__ = ["Attachment", "Ended", "attach", "attached", "relaying"]
+
+_HOMES = {"Ended": "relaying", "relaying": "relay_start"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'attaching')}"), name)
+
+
+def attach_main(argv: list[str]) -> int:
+    from tallystick.runtime import options
+
+    asked = options.read_attach(argv)
+    from tallystick.runtime import command
+
+    return command.attach(asked)
+
+
+def relay_main(argv: list[str]) -> int:
+    from tallystick.runtime import options
+
+    asked = options.read_relay(argv)
+    from tallystick.runtime import command
+
+    return command.relay(asked)

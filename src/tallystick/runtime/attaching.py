@@ -1,0 +1,124 @@
+"""Putting a program on the bus as an agent, from Python: find the hub, enter the room, work until told to leave."""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tallystick.client.link import folder_of
+from tallystick.harnesses.headless import Sandbox
+from tallystick.kernel.caller import check_agent_id
+from tallystick.kernel.errors import InvalidField
+from tallystick.runtime import model
+from tallystick.runtime.agent import Agent, Gone, Leave, MailBox
+from tallystick.runtime.engine import Engine
+from tallystick.runtime.journal import Journal
+from tallystick.runtime.line import Envelope, Line
+from tallystick.runtime.telling import Tell, teller
+
+FOLDER = "attached"
+
+
+class Attachment:
+    """An agent that is on the bus. `work` blocks; `leave` may be called from anywhere, also from a signal handler."""
+
+    def __init__(self, agent: Agent, line: Line, mail: MailBox) -> None:
+        self._agent, self._line, self._mail = agent, line, mail
+        self._left = False
+
+    @property
+    def room_id(self) -> str:
+        return self._line.room_id
+
+    def work(self) -> str:
+        """Take actions until told to leave; why it ended."""
+        return self._agent.work()
+
+    def leave(self) -> None:
+        """End in order; a second time, or while the hub is away, without waiting for anybody."""
+        if self._left or not self._line.connected:
+            self._line.close()
+        self._left = True
+        self._mail.put(Leave())
+
+
+@contextmanager
+def attached(
+    command: Sequence[str],
+    *,
+    name: str,
+    room: str | None = None,
+    cwd: Path | str = ".",
+    harness: str | None = None,
+    sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
+    model_name: str | None = None,
+    data_dir: Path | str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    tell: Tell | None = None,
+) -> Generator[Attachment]:
+    """A program as an agent of a room: by default of the room of the folder in which it works."""
+    engine = Engine.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
+    folder, say = folder_at(cwd), tell or teller(name)
+    mail: MailBox = queue.SimpleQueue()
+    with (
+        on_the_bus(name, room, folder, mail, data_dir=data_dir, tell=say) as (line, journal),
+        scratch_folder() as scratch,
+    ):
+        agent = Agent(
+            line=line,
+            engine=engine,
+            journal=journal,
+            mail=mail,
+            cwd=folder,
+            scratch=scratch,
+            environ=environ,
+            tell=say,
+        )
+        say(f"is in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
+        yield Attachment(agent, line, mail)
+
+
+def folder_at(cwd: Path | str) -> Path:
+    folder = Path(cwd).resolve()
+    if not folder.is_dir():
+        raise InvalidField(f"{cwd} is no folder.", field="cwd")
+    return folder
+
+
+@contextmanager
+def on_the_bus(
+    name: str, room: str | None, folder: Path, mail: MailBox, *, data_dir: Path | str | None, tell: Tell
+) -> Generator[tuple[Line, Journal]]:
+    """A line in a room, whose deliveries go into `mail`, and the journal, which nobody else can open meanwhile."""
+
+    def brought(envelope: Envelope) -> None:
+        if (found := model.delivery(envelope)) is not None:
+            mail.put(found)
+
+    data = folder_of(data_dir)
+    line = Line(data, check_agent_id(name), brought=brought, ended=lambda why: mail.put(Gone(why=why)), tell=tell)
+    try:
+        journal = Journal(data / FOLDER, line.enter(room, folder), name)
+        try:
+            line.add()
+            yield line, journal
+        finally:
+            journal.close()
+    finally:
+        line.close()
+
+
+@contextmanager
+def scratch_folder() -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tally-attach-") as folder:
+        yield Path(folder)
+
+
+def attach(command: Sequence[str], *, name: str, room: str | None = None, cwd: Path | str = ".") -> str:
+    """Put a program on the bus and keep it there; returns why it ended."""
+    with attached(command, name=name, room=room, cwd=cwd) as attachment:
+        return attachment.work()

@@ -1,0 +1,191 @@
+"""The relay: an owner agent's output becomes actions, what comes of them becomes its next prompt, until it is done.
+
+It ends by what the owner says, by an interrupt, or by a count of turns; never by time.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from tallystick.harnesses.headless import Answer, Outcome
+from tallystick.kernel.errors import Refused, TallyError
+from tallystick.kernel.ids import new_id
+from tallystick.runtime import briefing, memory, output
+from tallystick.runtime import engine as engines
+from tallystick.runtime.engine import Engine
+from tallystick.runtime.line import Line
+from tallystick.runtime.memory import Context
+from tallystick.runtime.model import Delivery, Errand
+from tallystick.runtime.output import LocalAnswer, Malformed, RelayActions, TaskDone
+from tallystick.runtime.reporting import Reports
+from tallystick.runtime.run import Over, Run, Stepped
+from tallystick.runtime.telling import Tell
+
+WAIT_MS = 30_000
+"""One look at what came of a turn lasts this long; there is no limit to how often it is taken."""
+SUMMARY_CHARS = 16_000
+
+
+class Why(StrEnum):
+    """How a relay ended."""
+
+    DONE = "done"
+    LOCAL = "local"
+    """The owner spoke to the user instead of the others."""
+    TURNS = "turns"
+    """It had all its turns."""
+    FAILED = "failed"
+    """The owner's own program gave no answer."""
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    why: Why
+    text: str
+    turns: int
+
+
+Heard: TypeAlias = "queue.SimpleQueue[Mapping[str, object] | TallyError]"
+
+
+class Relay:
+    def __init__(
+        self,
+        *,
+        line: Line,
+        engine: Engine,
+        cwd: Path,
+        scratch: Path,
+        environ: Mapping[str, str],
+        tell: Tell,
+        max_turns: int,
+    ) -> None:
+        self._line, self._engine, self._tell, self._max_turns = line, engine, tell, max_turns
+        self._cwd, self._scratch, self._environ = cwd, scratch, environ
+        self._reports = Reports(line, tell)
+        self._me = Errand(action_id=new_id(), src="user", context_id=new_id(), task_id="", kind="user")
+        self._context = Context()
+        self._opened = False
+        self._run: Run | None = None
+        self._stopped_by: str | None = None
+        self._lock = threading.Lock()
+        self._heard: Heard = queue.SimpleQueue()
+
+    def run(self, task: str) -> Ended:
+        agents = cast("Sequence[Mapping[str, object]]", self._line.ask("agent.list", {})["agents"])
+        prompt = briefing.opening(self._line.agent, agents, task)
+        for turn in range(1, self._max_turns + 1):
+            outcome = self._think(prompt)
+            if self._stopped_by:
+                return self._end(Ended(why=Why.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn))
+            if not isinstance(outcome, Answer):
+                return self._end(Ended(why=Why.FAILED, text=outcome.why, turns=turn))
+            self._context = memory.grown(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
+            left = self._max_turns - turn
+            match output.read(outcome.text):
+                case TaskDone(summary=summary):
+                    return self._end(Ended(why=Why.DONE, text=summary or "done", turns=turn))
+                case LocalAnswer(text=text):
+                    return self._end(Ended(why=Why.LOCAL, text=text, turns=turn))
+                case Malformed(why=why):
+                    self._tell(f"said what cannot be sent: {why}")
+                    prompt = briefing.correction(why, "", left)
+                case RelayActions(actions=actions):
+                    prompt = self._send(actions, left)
+            if self._stopped_by:
+                return self._end(Ended(why=Why.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn))
+        return self._end(Ended(why=Why.TURNS, text=f"ended after {self._max_turns} turns", turns=self._max_turns))
+
+    def stop(self, by: str) -> None:
+        """End it, whether the owner thinks or the others are at work; they go on with what they have."""
+        with self._lock:
+            self._stopped_by = by
+            if self._run:
+                self._run.stop()
+            self._heard.put({})
+
+    def brought(self, delivery: Delivery) -> None:
+        """Whoever relays takes replies and interrupts, and nothing else."""
+        if not isinstance(delivery, Errand):
+            return
+        if delivery.command == "interrupt":
+            self._tell(f"{delivery.src} interrupts")
+            self.stop(delivery.src)
+            self._reports.result(delivery, "completed", "the relay ends")
+        elif delivery.kind == "reply":
+            self._tell(f"{delivery.src} replied: {delivery.text}")
+            self._reports.result(delivery, "completed")
+        else:
+            self._reports.result(delivery, "rejected", f"{self._line.agent} relays a task and takes no other work")
+
+    def _asked(self, prompt: str) -> Errand:
+        return replace(self._me, text=prompt)
+
+    def _think(self, prompt: str) -> Outcome:
+        """One run of the owner's program."""
+        heard: queue.SimpleQueue[Over | Stepped] = queue.SimpleQueue()
+        errand = self._asked(prompt)
+        start, reader = self._engine.start(errand, self._context, self._scratch)
+        env = engines.environment(self._environ, self._line.room_id, self._line.agent, errand)
+        with self._lock:
+            self._run = run = Run(errand, start, reader, cwd=self._cwd, env=env, mail=heard.put)
+            if self._stopped_by:
+                run.stop()
+        while isinstance(event := heard.get(), Stepped):
+            self._tell(event.step.text)
+        with self._lock:
+            self._run = None
+        return run.outcome()
+
+    def _send(self, actions: Sequence[Mapping[str, object]], left: int) -> str:
+        """Have it done, and wait until all of it is settled; the owner's next prompt."""
+        given: dict[str, object] = {"actions": list(actions), "context_id": self._me.context_id}
+        try:
+            relayed = self._line.ask("actions.relay", given, key=new_id())
+        except Refused as refused:
+            self._tell(f"said what was refused: {refused.message}")
+            return briefing.correction(refused.message, refused.advice, left)
+        self._opened = True
+        placed = cast("Sequence[Mapping[str, object]]", relayed["actions"])
+        for action, place in zip(actions, placed, strict=True):
+            self._tell(f"to {place['dst']}: {action.get('text') or action.get('command')}")
+        ask = {"group_id": relayed["group_id"], "max_wait_ms": WAIT_MS}
+        found = self._settled(ask)
+        for each in cast("Sequence[Mapping[str, object]]", found.get("actions") or []):
+            self._tell(f"{each['dst']}: {each['status']} {each['detail'] or ''}")
+        return briefing.outcomes(found, left)
+
+    def _settled(self, ask: Mapping[str, object]) -> Mapping[str, object]:
+        """What came of a group once all of it is settled; nothing when somebody ends the relay before."""
+        heard: Heard = queue.SimpleQueue()
+
+        def wait() -> None:
+            try:
+                while not (found := self._line.ask("actions.outcomes", ask))["settled"]:
+                    pass
+                heard.put(found)
+            except TallyError as wrong:
+                heard.put(wrong)
+
+        with self._lock:
+            self._heard = heard
+            if self._stopped_by:
+                return {}
+        threading.Thread(target=wait, daemon=True).start()
+        answer = heard.get()
+        if isinstance(answer, TallyError):
+            raise answer
+        return answer
+
+    def _end(self, ended: Ended) -> Ended:
+        if self._opened:
+            done = {"summary": ended.text[:SUMMARY_CHARS]}
+            self._line.ask("actions.relay", {"context_id": self._me.context_id, "done": done}, key=new_id())
+        return ended

@@ -1,0 +1,94 @@
+"""Pure decisions of an attached agent: what to do with an action, and what to say of a run that is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tallystick.harnesses import headless
+from tallystick.harnesses.headless import Answer, Outcome
+from tallystick.runtime.model import Errand
+
+REPLY_CHARS = 60_000
+"""The longest reply that is sent; the hub takes 64 Ki characters."""
+SUMMARY_CHARS = 2000
+STEP_LIMIT = 200
+"""So many steps of one run are reported."""
+
+
+class Verdict(StrEnum):
+    RUN = "run"
+    """Start the program for it."""
+    HOLD = "hold"
+    """Later, when what runs now is over. It stays unanswered until then, so nothing is lost if we die."""
+    STOP = "stop"
+    """Stop what runs."""
+    RENEW = "renew"
+    """Forget the conversation's context."""
+    NOTE = "note"
+    """Nothing to do but to say that it arrived."""
+    IDLE = "idle"
+    """An interrupt, and nothing runs."""
+    UNKNOWN = "unknown"
+    DROP = "drop"
+    """We have it already."""
+
+
+def verdict(errand: Errand, *, running: Errand | None, held: bool, known: bool) -> Verdict:
+    """`held` says that something came before and waits; `known` that this very action was taken up before."""
+    if known:
+        return Verdict.DROP
+    if errand.command == "interrupt":
+        return Verdict.STOP if running else Verdict.IDLE
+    if running or held:
+        return Verdict.HOLD
+    match errand.command, errand.kind:
+        case "new", _:
+            return Verdict.RENEW
+        case "compact" | "review", _:
+            return Verdict.RUN
+        case "", "user":
+            return Verdict.RUN
+        case "", "reply":
+            return Verdict.NOTE
+        case _:
+            return Verdict.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Everything that is to be said about an errand, once it is over."""
+
+    errand: Errand
+    status: str
+    detail: str
+    reply: str | None = None
+    task_status: str = ""
+    """Empty when there is nothing to say of the task."""
+
+
+def ending(errand: Errand, outcome: Outcome, stopped_by: str | None) -> Ending:
+    """What a run came to. Whoever stopped it had the last word, also when an answer came at the same moment."""
+    if stopped_by is not None:
+        return Ending(errand=errand, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
+    if not isinstance(outcome, Answer):
+        return Ending(errand=errand, status="error", detail=_cut(outcome.why, SUMMARY_CHARS), task_status="blocked")
+    text = outcome.text.strip()
+    detail = headless.one_line(text) or "done, without a word"
+    if errand.command == "compact":
+        return Ending(errand=errand, status="completed", detail=detail)
+    reply = _cut(text or detail, REPLY_CHARS) if errand.kind == "user" else None
+    if errand.command:
+        # A control has no reply; what the review found is all there is to say.
+        detail = _cut(text or detail, 16_000)
+    return Ending(errand=errand, status="completed", detail=detail, reply=reply, task_status="done")
+
+
+def abandoned(errand: Errand) -> Ending:
+    """For what we had accepted in an earlier life and never finished: it is not run a second time."""
+    why = "the agent was ended while it worked on this; ask again if it is still wanted"
+    return Ending(errand=errand, status="error", detail=why, task_status="ready")
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n… ({len(text) - limit} more characters were left out)"

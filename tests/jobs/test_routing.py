@@ -1,0 +1,268 @@
+"""Routing is a pure function of what is asked for and who is there; it is enforced when a job is claimed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, Policy, Routing, Runner
+from tallystick.capabilities.jobs.routing import lacking, route, suited
+from tests.jobs.shop import Shop
+from tests.scene import refused
+
+RUNNER = Runner(
+    runner_id="r1",
+    status="idle",
+    active_job_id=None,
+    executors=("codex",),
+    profiles=("fast", "deep", "audit"),
+    supports_artifacts=(),
+    max_parallel=1,
+    sandbox_policy=None,
+    meta="{}",
+    agent_id="a",
+    lease_expires_at=1,
+    created_at=0,
+    updated_at=0,
+    jobs=0,
+)
+NEEDS = Needs(executor=AUTO, profile="fast", policy=Policy(), artifacts=())
+
+
+def needs(**given: object) -> Needs:
+    policy = Policy(**{name: given.pop(name) for name in ("prefer", "forbid", "min_profile") if name in given})  # pyright: ignore[reportArgumentType]
+    return replace(NEEDS, policy=policy, **given)
+
+
+def runner(runner_id: str, **given: object) -> Runner:
+    return replace(RUNNER, runner_id=runner_id, **given)
+
+
+def test_the_preferred_executor_wins_over_everything_else() -> None:
+    there = [runner("a", jobs=0), runner("b", executors=("claude_code",), status="live", jobs=9)]
+    assert route(needs(prefer=("claude_code", "codex")), there) == Routing(executor="claude_code", runner_id="b")
+
+
+def test_without_the_preferred_executor_the_next_one_is_taken() -> None:
+    assert route(needs(prefer=("claude_code", "codex")), [RUNNER]) == Routing(executor="codex", runner_id="r1")
+
+
+def test_an_idle_runner_goes_before_a_live_one_and_a_short_queue_before_a_long_one() -> None:
+    there = [runner("a", status="live"), runner("b", jobs=3), runner("c", jobs=1)]
+    assert route(NEEDS, there) == Routing(executor="codex", runner_id="c")
+    assert route(NEEDS, there[:2]) == Routing(executor="codex", runner_id="b")
+
+
+def test_a_tie_is_broken_by_the_runner_id() -> None:
+    assert route(NEEDS, [runner("r2"), runner("r10"), runner("r1")]) == Routing(executor="codex", runner_id="r1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        (needs(executor="claude_code"), RUNNER),
+        (needs(forbid=("codex",)), RUNNER),
+        (needs(profile="xhigh"), RUNNER),
+        (needs(profile="fast", min_profile="audit"), RUNNER),
+        (needs(artifacts=("bench",)), runner("r1", supports_artifacts=("report", "patch"))),
+        (NEEDS, runner("r1", executors=())),
+    ],
+)
+def test_a_runner_that_cannot_do_the_job_is_left_out_and_it_is_said_why(asked: Needs, there: Runner) -> None:
+    assert route(asked, [there]) is None
+    assert lacking(asked, there)
+
+
+def test_nobody_there_means_no_routing() -> None:
+    assert route(NEEDS, []) is None
+
+
+_names = st.sampled_from(["r1", "r2", "r3", "r10", "a", "b"])
+_runners = st.lists(
+    st.builds(
+        runner,
+        _names,
+        status=st.sampled_from(["idle", "live"]),
+        executors=st.lists(st.sampled_from(EXECUTORS), unique=True).map(tuple),
+        profiles=st.lists(st.sampled_from(PROFILES), unique=True).map(tuple),
+        supports_artifacts=st.lists(st.sampled_from(ARTIFACTS), unique=True).map(tuple),
+        jobs=st.integers(0, 3),
+    ),
+    unique_by=lambda each: each.runner_id,
+    max_size=5,
+)
+_needs = st.builds(
+    Needs,
+    executor=st.sampled_from([AUTO, *EXECUTORS]),
+    profile=st.sampled_from(PROFILES),
+    policy=st.builds(
+        Policy,
+        prefer=st.lists(st.sampled_from(EXECUTORS), unique=True).map(tuple),
+        forbid=st.lists(st.sampled_from(EXECUTORS), unique=True, max_size=2).map(tuple),
+        min_profile=st.sampled_from([None, *PROFILES]),
+    ),
+    artifacts=st.lists(st.sampled_from(ARTIFACTS), unique=True, max_size=2).map(tuple),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_needs, _runners.flatmap(lambda there: st.tuples(st.just(there), st.permutations(there))))
+def test_the_same_facts_give_the_same_routing_in_any_order(
+    asked: Needs, orders: tuple[list[Runner], list[Runner]]
+) -> None:
+    assert route(asked, orders[0]) == route(asked, orders[1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(_needs, _runners)
+def test_what_is_chosen_can_do_the_job_and_nothing_better_was_there(asked: Needs, there: list[Runner]) -> None:
+    chosen = route(asked, there)
+    able = {(each.runner_id, executor) for each in there for executor in suited(asked, each)}
+    if chosen is None:
+        assert not able
+        return
+    assert (chosen.runner_id, chosen.executor) in able
+
+    prefer = list(asked.policy.prefer)
+    places = {executor: prefer.index(executor) if executor in prefer else len(prefer) for _, executor in able}
+    assert places[chosen.executor] == min(places.values())
+
+
+@settings(max_examples=200, deadline=None)
+@given(_needs, _runners)
+def test_a_runner_is_suited_exactly_when_the_specification_says_so(asked: Needs, there: list[Runner]) -> None:
+    for each in there:
+        expected = [
+            executor
+            for executor in each.executors
+            if asked.executor in {AUTO, executor}
+            and executor not in asked.policy.forbid
+            and asked.profile in each.profiles
+            and PROFILES.index(asked.profile) >= PROFILES.index(asked.policy.min_profile or "fast")
+            and (not each.supports_artifacts or set(asked.artifacts) <= set(each.supports_artifacts))
+        ]
+        assert suited(asked, each) == expected
+        assert bool(lacking(asked, each)) == (not expected)
+
+
+def test_an_auto_job_is_routed_when_it_is_made_and_says_where(shop: Shop) -> None:
+    shop.runner("r1", executors=["codex"])
+    shop.runner("r2", executors=["claude_code"])
+    policy = {"prefer": ["claude_code", "codex"], "forbid": [], "min_profile": "fast"}
+    shop.create(executor="auto", executor_profile="deep", policy=policy)
+
+    assert shop.open("JOB-001", include_meta=True)["meta"]["routing"] == {
+        "selected_executor": "claude_code",
+        "selected_runner_id": "r2",
+        "policy": policy,
+    }
+
+
+def test_the_queue_of_a_runner_counts_when_jobs_are_routed(shop: Shop) -> None:
+    shop.runner("r1")
+    shop.runner("r2")
+    for _ in range(4):
+        shop.create()
+    routed = [shop.open(f"JOB-00{n}", include_meta=True)["meta"]["routing"]["selected_runner_id"] for n in range(1, 5)]
+    assert routed == ["r1", "r2", "r1", "r2"]
+    assert [each["jobs"] for each in shop.ask("runners.list")["runners"]] == [2, 2]
+
+
+def test_a_job_that_is_meant_for_another_runner_cannot_be_claimed(shop: Shop) -> None:
+    meant, other = shop.runner("r1"), shop.runner("r2")
+    shop.create()
+
+    with refused("routed_elsewhere") as caught:
+        other.claim("JOB-001")
+    assert caught.value.details["routed_to"] == "r1"
+    assert other.try_claim()["job"] is None
+    assert meant.claim().job_id == "JOB-001"
+
+
+def test_the_routing_is_redone_when_the_chosen_runner_is_gone(shop: Shop) -> None:
+    shop.runner("r1", lease_ttl_ms=1000)
+    other = shop.runner("r2", executors=["codex"])
+    shop.create()
+    shop.scene.clock.forward(ms=1000)
+    held = other.claim()
+
+    assert (held.job_id, held.answer["executor"]) == ("JOB-001", "codex")
+    assert held.answer["meta"]["routing"]["selected_runner_id"] == "r2"
+    assert shop.kinds("JOB-001") == ["created", "routed", "claimed"]
+
+
+def test_the_new_routing_is_as_strict_as_the_first(shop: Shop) -> None:
+    shop.runner("r1", lease_ttl_ms=1000)
+    better, worse = shop.runner("r2", status="idle"), shop.runner("r3", status="live")
+    shop.create()
+    shop.scene.clock.forward(ms=1000)
+
+    assert worse.try_claim()["job"] is None
+    assert better.claim().job_id == "JOB-001"
+
+
+@pytest.mark.parametrize(
+    ("asked", "able"),
+    [
+        ({"executor": "claude_code"}, {"executors": ["codex"]}),
+        ({"executor": "codex", "executor_profile": "xhigh"}, {"executors": ["codex"]}),
+        ({"executor": "codex", "expected_artifacts": ["bench"]}, {"supports_artifacts": ["report"]}),
+        ({"executor": "auto", "policy": {"forbid": ["codex"]}}, {"executors": ["codex"]}),
+    ],
+)
+def test_a_runner_that_lacks_something_cannot_claim_and_does_not_fail_the_job(
+    shop: Shop, asked: dict[str, object], able: dict[str, object]
+) -> None:
+    shop.create("picky", **asked)
+    runner = shop.runner("r1", **able)
+
+    with refused("capability_missing"):
+        runner.claim("JOB-001")
+    assert runner.try_claim()["job"] is None
+    assert shop.status("JOB-001") == "QUEUED"
+
+
+def test_a_job_made_while_nobody_was_there_is_for_whoever_can_do_it(shop: Shop) -> None:
+    shop.create()
+    assert "routing" not in shop.open("JOB-001", include_meta=True)["meta"]
+    assert shop.runner("late").claim().job_id == "JOB-001"
+
+
+def test_a_model_can_be_asked_for(shop: Shop) -> None:
+    shop.create(executor="claude_code", executor_model="opus")
+    assert shop.runner().claim().answer["meta"]["executor_model"] == "opus"
+
+
+def test_the_two_examples_of_the_protocol_are_accepted_as_they_are(shop: Shop) -> None:
+    shop.task()
+    shop.create(
+        "Investigate <topic>",
+        prompt="<what to do>",
+        kind="research",
+        priority="normal",
+        task="TASK-001",
+        anchor="a:core",
+        executor="claude_code",
+        executor_profile="fast",
+        expected_artifacts=["report"],
+        meta={"executor_model": "sonnet", "skill_profile": "research"},
+    )
+    shop.create(
+        "Implement <feature>",
+        prompt="<what to do>",
+        kind="codex_cli",
+        priority="high",
+        task="TASK-001",
+        anchor="a:core",
+        executor="auto",
+        executor_profile="deep",
+        expected_artifacts=["patch"],
+        policy={"prefer": ["claude_code", "codex"], "forbid": [], "min_profile": "fast"},
+        meta={"executor_model": "opus", "skill_profile": "strict"},
+    )
+    first, second = (shop.open(job_id, include_meta=True) for job_id in ("JOB-001", "JOB-002"))
+    assert (first["job"]["priority"], first["meta"]["executor_model"]) == ("MEDIUM", "sonnet")
+    assert (second["job"]["priority"], second["meta"]["policy"]["prefer"]) == ("HIGH", ["claude_code", "codex"])

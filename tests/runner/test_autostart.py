@@ -1,0 +1,102 @@
+"""A hub that is told to starts `tally runner` where jobs wait, ends it with itself, and starts nothing unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tallystick.hub import autostart
+from tallystick.hub.autostart import BACKOFF_S, Autostart
+from tests.runner.shift import Shift
+from tests.surfaces.hubs import RunningHub, hub
+
+DONE = "end('DONE', f'in {os.getcwd()}', 'CMD: count (exit 0)')"
+
+
+@contextmanager
+def started(shift: Shift, **more: str) -> Generator[RunningHub]:
+    command = shift.program(DONE)
+    with hub({**shift.env(), "TALLYSTICK_RUNNER_COMMAND": command, **more}) as running:
+        yield running
+
+
+def children(pid: int) -> list[str]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [Path(f"/proc/{child}/cmdline").read_text() for child in found]
+
+
+def test_a_job_that_nobody_would_run_is_run_and_the_runner_ends_with_the_hub(shift: Shift) -> None:
+    job_id = shift.create()
+    with started(shift, TALLYSTICK_RUNNER_AUTOSTART="1") as running:
+        job = shift.ended(job_id)
+        (runner,) = shift.here("runners.list")["runners"]
+
+        running.stop()
+
+    assert (job["status"], job["summary"]) == ("DONE", f"in {shift.workspace}")
+    shift.until(lambda: shift.here("runners.list")["runners"][0]["state"] == "offline")
+    assert "serves room" in (shift.settings.data_dir / "runner.log").read_text()
+    assert runner["executors"] == ["command"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "environ", "expected"),
+    [
+        (None, {}, False),
+        (None, {"TALLYSTICK_RUNNER_AUTOSTART": "1"}, True),
+        (None, {"TALLYSTICK_RUNNER_AUTOSTART": "0"}, False),
+        (False, {"TALLYSTICK_RUNNER_AUTOSTART": "1"}, False),
+        (True, {"TALLYSTICK_RUNNER_AUTOSTART": "0"}, True),
+    ],
+)
+def test_the_flag_goes_before_the_variable_and_unasked_nothing_is_started(
+    monkeypatch: pytest.MonkeyPatch, flag: bool | None, environ: Mapping[str, str], expected: bool
+) -> None:
+    monkeypatch.delenv(autostart.VARIABLE, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    assert autostart.wanted(flag) is expected
+
+
+def test_a_hub_that_was_not_asked_starts_nothing(shift: Shift) -> None:
+    shift.create()
+
+    with started(shift) as running:
+        assert children(running.process.pid) == []
+    assert not (shift.settings.data_dir / "runner.log").exists()
+
+
+def test_a_runner_that_cannot_start_is_tried_again_only_after_a_while(
+    shift: Shift, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TALLYSTICK_RUNNER_COMMAND", "no-such-program")
+    shift.create()
+    now = 100.0
+    runners = Autostart(shift.hub, shift.settings.data_dir, clock=lambda: now)
+    log = shift.settings.data_dir / "runner.log"
+
+    runners.look()
+    shift.until(lambda: "no-such-program" in log.read_text())
+    runners.close()
+    now += BACKOFF_S - 1
+    runners.look()
+    assert log.read_text().count("error:") == 1
+    now += 1
+    runners.look()
+    runners.close()
+
+
+def test_a_room_whose_runner_is_there_or_whose_jobs_wait_for_others_gets_none(shift: Shift) -> None:
+    first = shift.create()
+    shift.create(after=[first])
+    shift.here("runners.heartbeat", runner_id="r1", status="idle")
+    runners = Autostart(shift.hub, shift.settings.data_dir)
+
+    runners.look()
+    runners.close()
+
+    assert not (shift.settings.data_dir / "runner.log").exists()

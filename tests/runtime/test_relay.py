@@ -1,0 +1,158 @@
+"""An owner agent drives the others through what it says."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import cast
+
+import pytest
+
+from tests.http.running import Json, eventually
+from tests.runtime.world import Process, World, control, message
+
+DONE = {"type": "task_done", "summary": "all counted"}
+
+
+def script(world: World, *outputs: object) -> str:
+    """What the owner says, turn by turn; texts as they are, objects as JSON."""
+    file = world.folder / "script.json"
+    file.write_text(json.dumps([each if isinstance(each, str) else json.dumps(each) for each in outputs]))
+    return str(file)
+
+
+def start(world: World, *outputs: object, options: tuple[str, ...] = (), program: str = "claude") -> Process:
+    args = ("relay", "--name", "owner", "--room", world.room_id, *options, "count all sheep", "--", program)
+    return world.start(*args, HARNESS_SCRIPT=script(world, *outputs))
+
+
+def actions(*listed: Json) -> Json:
+    return {"type": "relay_actions", "actions": list(listed)}
+
+
+def prompts(world: World) -> list[str]:
+    """What the owner's program was told, turn by turn."""
+    (session,) = (file for file in world.state.glob("session-*") if "You are owner" in file.read_text())
+    return session.read_text().split("\0")
+
+
+def test_what_the_owner_says_is_sent_and_what_comes_of_it_is_its_next_prompt(every_world: World) -> None:
+    world = every_world
+    world.attach("worker", "codex")
+
+    relay = start(world, actions(message("worker", "count")), f"```json\n{json.dumps(DONE)}\n```")
+
+    assert (relay.wait(), relay.out) == (0, ["all counted"])
+    first, second = prompts(world)
+    assert "- worker, online" in first
+    assert first.endswith("The task:\ncount all sheep")
+    assert second == (
+        "This is what came of your actions.\n\nworker: completed\ncount (1)\n\n"
+        "Answer with relay_actions or task_done. 19 turns are left."
+    )
+    assert world.tasks()[-1] == ("done", "all counted")
+
+
+def test_a_local_answer_ends_the_relay_and_is_shown(world: World) -> None:
+    relay = start(world, "I know that already: three.")
+
+    assert (relay.wait(), relay.out, world.events("x.tally.action.submit")) == (0, ["I know that already: three."], [])
+
+
+def test_an_unknown_name_is_told_to_the_owner_and_nothing_is_sent(world: World) -> None:
+    world.attach("worker", "claude")
+
+    relay = start(world, actions(message("worker", "count"), message("shepherd", "count")), DONE, program="codex")
+
+    assert relay.wait() == 0
+    assert prompts(world)[1] == (
+        "Nothing was sent: 'shepherd' is no agent of this room.\n"
+        "Name a member by its agent id or its name (agents.list); answer a person with a message instead.\n\n"
+        "Answer with relay_actions or task_done. 19 turns are left."
+    )
+    assert world.events("x.tally.action.submit") == []
+
+
+def test_an_ambiguous_name_is_told_to_the_owner(world: World) -> None:
+    for each in ("one", "two"):
+        world.member(each).call("agents.update", room_id=world.room_id, name="shepherd")
+
+    relay = start(world, actions(message("shepherd", "count")), DONE)
+
+    assert relay.wait() == 0
+    assert "2 agents of this room are called 'shepherd'." in prompts(world)[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"type": "relay_actions", "actions": []}, "needs `actions`"),
+        (actions({"type": "message", "dst": "worker"}), "text"),
+        (actions(control("worker", "dance")), "command"),
+    ],
+)
+def test_what_cannot_be_sent_is_corrected(world: World, said: Json, why: str) -> None:
+    world.member("worker")
+
+    relay = start(world, said, DONE)
+
+    assert relay.wait() == 0
+    assert prompts(world)[1].startswith("Nothing was sent: ")
+    assert why in prompts(world)[1]
+
+
+def test_a_relay_ends_after_its_turns(world: World) -> None:
+    world.attach("worker", "claude")
+
+    relay = start(
+        world, *(actions(message("worker", "count")) for _ in range(3)), options=("--max-turns", "3"), program="codex"
+    )
+
+    assert (relay.wait(), relay.out) == (1, ["ended after 3 turns"])
+    assert len(world.events("x.tally.action.submit")) == 6
+    assert prompts(world)[-1].endswith("This is your last turn: end with task_done.")
+
+
+def test_a_failure_of_the_owners_program_ends_the_relay(world: World) -> None:
+    relay = world.start("relay", "--name", "owner", "--room", world.room_id, "fail", "--", "claude")
+
+    assert (relay.wait(), relay.out) == (1, ["exited with 3: out of sheep"])
+
+
+def test_an_interrupt_ends_a_relay_that_waits_for_others(world: World) -> None:
+    world.member("worker")
+    relay = start(world, actions(message("worker", "count")), DONE)
+    eventually(lambda: world.events("x.tally.action.submit") or None)
+
+    (outcome,) = world.done(world.user, control("owner", "interrupt"))
+
+    assert (outcome["status"], relay.wait(), relay.out) == ("completed", 1, ["interrupted by user"])
+
+
+def test_an_owner_takes_no_other_work_while_it_relays(world: World) -> None:
+    boss = world.member("boss")
+    world.member("worker")
+    relay = start(world, actions(message("worker", "count")), DONE)
+    eventually(lambda: world.events("x.tally.action.submit") or None)
+
+    (outcome,) = world.done(boss, message("owner", "and me?"))
+
+    assert (outcome["status"], outcome["detail"]) == ("rejected", "owner relays a task and takes no other work")
+    assert relay.end(signal.SIGTERM) == 1
+
+
+def test_a_relay_goes_on_after_its_hub_was_killed(lone_world: World) -> None:
+    world = lone_world
+    world.attach("worker", "claude")
+    relay = start(world, actions(message("worker", "sleep")), DONE, program="codex")
+    world.sleepers()
+
+    world.hub.kill()
+    relay.until("the hub is away")
+    world.hub.start()
+    boss = world.member("boss")
+    world.done(boss, control("worker", "interrupt"))
+
+    assert (relay.wait(), relay.out) == (0, ["all counted"])
+    assert "worker: error, interrupted by boss" in prompts(world)[1]
+    assert cast("Json", world.events("x.tally.action.task_done")[-1]["data"])["summary"] == "all counted"
