@@ -34,6 +34,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("size", 16),
         ("sends", 6),
         ("followers", 2),
+        ("bus", 3),
         ("page", 3),
         ("startup", 3),
     ],

@@ -22,6 +22,7 @@ def read(body: Json) -> Ask:
         turn=sum(message["role"] == "assistant" for message in messages),
         results=tuple(_text(block) for _, block in blocks if block.get("type") == "tool_result"),
         tools=tuple(str(tool["name"]) for tool in cast("Sequence[Json]", body.get("tools", []))),
+        told="\n".join(_text(block) for role, block in blocks if role == "system"),
     )
 
 

@@ -21,6 +21,7 @@ def read(body: Json) -> Ask:
         turn=len(spoken),
         results=tuple(_text(each["output"]) for each in results),
         tools=tuple(_names(cast("Sequence[Json]", body.get("tools", [])))),
+        told="\n".join(_text(each["content"]) for each in items if each.get("role") == "developer"),
     )
 
 

@@ -19,6 +19,8 @@ class Ask:
     """What the tools used so far have returned, oldest first."""
     tools: tuple[str, ...]
     """The names of the tools it may use; of one within a namespace `namespace.name`."""
+    told: str = ""
+    """What the harness itself says in the conversation, such as the words of a hook or the list of skills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

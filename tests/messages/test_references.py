@@ -136,7 +136,7 @@ def test_a_reference_into_the_presentation_is_kept_whole(scene: Scene) -> None:
 
 
 def test_a_reference_to_a_task_is_kept_whole(scene: Scene) -> None:
-    whole = {"kind": "task_ref", "task_id": "TASK-7", "title": "parser", "status": "somewhere else", "extra": 1}
+    whole = {"kind": "task_ref", "task_id": "bd-7", "title": "parser", "status": "somewhere else", "extra": 1}
     assert carried(scene, "refs", whole) == [whole]
 
 

@@ -71,7 +71,7 @@ def test_a_summary_is_marked_as_one_and_still_names_the_source(rooms: tuple[Acto
 def test_references_travel_along_except_those_bound_to_the_source_room(rooms: tuple[Actor, ...]) -> None:
     ada, there, _bob = rooms
     url = {"kind": "url", "url": "https://example.org", "extra": 1}
-    bound = [{"kind": "task_ref", "task_id": "TASK-1"}, {"kind": "presentation_ref", "slot_id": "s"}]
+    bound = [{"kind": "task_ref", "task_id": "bd-1"}, {"kind": "presentation_ref", "slot_id": "s"}]
     source = say(ada, refs=[url, *bound])
     assert relay(there, source)["event"]["data"]["refs"] == [url]
 

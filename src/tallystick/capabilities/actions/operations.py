@@ -18,7 +18,6 @@ from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.actions.relaying import outcomes, relay
 from tallystick.capabilities.actions.submitting import earlier_action, submit
 from tallystick.capabilities.actions.talking import OFFERS
-from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import TaskBoard
@@ -44,7 +43,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
     The last three are final. Until you have sent one result the action counts as not received and is shown again.
     """
     room = rooms.open_room(tx, ask.room_id)
-    _, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    _, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
     action = earlier_action(tx, room.room_id, ask.action_id)
     rules.check_result(action, queries.heads(tx, room.room_id, action.dst), agent_rules.principal(me.agent_id), ask)
     opened = rules.new_context(ask.data)
@@ -102,7 +101,7 @@ def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
     A task of this room (`TASK-…`) changes accordingly; any other id is a task of your own.
     """
     room = rooms.open_room(tx, ask.room_id)
-    src, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
     if ask.summary is not None and ask.status is not TaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
     tx.use(TaskBoard).progress(tx, room.room_id, src, task_id=ask.task_id, status=ask.status.value, summary=ask.summary)

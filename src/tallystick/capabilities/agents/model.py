@@ -104,10 +104,3 @@ class Ownership(Protocol):
     """Which tasks an agent works on; answered by `tasks`."""
 
     def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]: ...
-
-
-class NoTasks:
-    """Answers where nothing keeps tasks."""
-
-    def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]:  # noqa: ARG002
-        return ()

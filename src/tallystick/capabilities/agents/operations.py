@@ -16,7 +16,7 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgent,
 )
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Holdings, Member, NoTasks, Ownership, Role
+from tallystick.capabilities.agents.model import Holdings, Member, Role
 from tallystick.capabilities.agents.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import operation
@@ -133,5 +133,4 @@ CAPABILITY = Capability(
     operations=(register, show_agent, list_agents, heartbeat, update_agent),
     projections=PROJECTIONS,
     tables=("agents", "agent_names", "adoptions"),
-    offers={Ownership: NoTasks()},
 )

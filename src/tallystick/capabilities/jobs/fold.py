@@ -121,7 +121,7 @@ def after(job: Job, event: Event) -> Job:
                 runner_id=cast("str", data["runner_id"]),
                 revision=cast("int", data["claim_revision"]),
             )
-        case Kind.REPORT:
+        case Kind.REPORT | Kind.QUESTION:
             return _reported(job, event, said)
         case Kind.MESSAGE:
             proof_seq = event.seq if data.get("proof") else job.proof_seq

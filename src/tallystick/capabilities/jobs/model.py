@@ -29,6 +29,7 @@ class Kind(StrEnum):
     CREATE = "x.tally.job.create"
     CLAIM = "x.tally.job.claim"
     REPORT = "x.tally.job.report"
+    QUESTION = "x.tally.job.question"
     MESSAGE = "x.tally.job.message"
     COMPLETE = "x.tally.job.complete"
     CANCEL = "x.tally.job.cancel"

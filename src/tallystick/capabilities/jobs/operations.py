@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import (
     artifacts,
@@ -14,17 +12,17 @@ from tallystick.capabilities.jobs import (
     queries,
     radar,
     reading,
-    routing,
     rules,
     runners,
 )
+from tallystick.capabilities.jobs.asking import OFFERS
 from tallystick.capabilities.jobs.contract import CreateJob, ReportJob
-from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Policy, Routing, Things, job_id
-from tallystick.capabilities.jobs.model import Needs as Asked
+from tallystick.capabilities.jobs.creating import create_job
+from tallystick.capabilities.jobs.model import Job, Kind
 from tallystick.capabilities.jobs.opening import open_ref
 from tallystick.capabilities.jobs.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import Bootstrap, JobCreated, JobEvent, JobView, Reported
+from tallystick.capabilities.jobs.views import JobCreated, JobEvent, JobView, Reported
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -50,65 +48,6 @@ def create(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
     """
     tx.check_open(ask.room_id)
     return create_job(tx, me, ask)
-
-
-def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
-    """Create a job in a room that is known to be open."""
-    by, things = agent_rules.principal(me.agent_id), tx.use(Things)
-    if ask.task:
-        things.check_task(tx, ask.room_id, ask.task)
-    after = sorted({queries.job(tx, ask.room_id, earlier).job_id for earlier in ask.after})
-    if ask.anchor:
-        things.ensure_anchor(tx, ask.room_id, by, ask.anchor)
-    online = queries.runners_online(tx, ask.room_id)
-    routed = routing.route(_needs(ask), online) if ask.executor == AUTO else None
-    data = _created(ask, after, routed, queries.next_number(tx, ask.room_id))
-    (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.CREATE, data=data)])
-    job = queries.job(tx, ask.room_id, cast("str", data["job_id"]))
-    start = None if online else Bootstrap(cmd=runners.start_command(ask.room_id))
-    return JobCreated(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
-
-
-def _needs(ask: CreateJob) -> Asked:
-    policy = Policy.read(ask.policy.model_dump()) if ask.policy else Policy()
-    return Asked(
-        executor=ask.executor,
-        profile=ask.executor_profile,
-        policy=policy,
-        artifacts=tuple(ask.expected_artifacts),
-    )
-
-
-def _created(ask: CreateJob, after: list[str], routed: Routing | None, number: int) -> dict[str, object]:
-    needs = _needs(ask)
-    chosen = {"selected_executor": routed.executor, "selected_runner_id": routed.runner_id} if routed else None
-    meta = rules.merged({}, ask.meta) | {
-        "executor": ask.executor,
-        "executor_profile": ask.executor_profile,
-        "policy": needs.policy.data(),
-        "expected_artifacts": list(needs.artifacts),
-    }
-    if ask.executor_model:
-        meta["executor_model"] = ask.executor_model
-    if chosen:
-        meta["routing"] = {**chosen, "policy": needs.policy.data()}
-    return {
-        "job_id": job_id(number),
-        "number": number,
-        "event": "created",
-        "message": "created",
-        "title": ask.title,
-        "prompt": ask.prompt,
-        "kind": ask.kind,
-        "priority": ask.priority,
-        "task": ask.task,
-        "anchor": ask.anchor,
-        "executor": ask.executor,
-        "executor_profile": ask.executor_profile,
-        "after": after,
-        "routing": chosen,
-        "meta": meta,
-    }
 
 
 @operation(
@@ -145,7 +84,9 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
         "proof": ending.proves(tx, job, ask.refs),
     }
     by = agent_rules.principal(me.agent_id)
-    (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.REPORT, data=data)])
+    (event,) = tx.append(
+        ask.room_id, by, [Draft(kind=Kind.QUESTION if ask.kind == "question" else Kind.REPORT, data=data)]
+    )
     tx.run(SQL["renew"], room_id=job.room_id, number=job.number, expires_at=until)
     job = queries.job(tx, ask.room_id, ask.job)
     return Reported(
@@ -188,5 +129,6 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
+    offers=OFFERS,
     opens=open_ref,
 )

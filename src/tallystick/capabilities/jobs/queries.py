@@ -186,6 +186,11 @@ def sightings(
     return found[: limit + 1]
 
 
+def unanswered(tx: Tx, room_id: str, limit: int) -> list[Event]:
+    """The questions that still wait for the manager, oldest first."""
+    return tx.all(SQL["unanswered"], Event, room_id=room_id, limit=limit)
+
+
 def runner_counts(tx: Tx, room_id: str, *, since: Instant) -> dict[str, int]:
     return dict(tx.all(SQL["runner_counts"], _state_count, room_id=room_id, now=tx.now, since=since))
 

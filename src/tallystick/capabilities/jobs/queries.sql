@@ -241,3 +241,9 @@ FROM runners WHERE room_id = :room_id AND lease_expires_at > :since GROUP BY 1
 
 -- any_queued --
 SELECT number FROM jobs WHERE room_id = :room_id AND ready = 1 LIMIT 1
+
+-- unanswered -- questions that still wait for the manager
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM jobs j JOIN events e ON e.room_id = j.room_id AND e.seq = j.question_seq
+WHERE j.room_id = :room_id AND j.active = 1 AND j.place < 4 AND j.question_seq > j.manager_seq
+ORDER BY e.seq LIMIT :limit

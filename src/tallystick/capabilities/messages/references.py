@@ -90,7 +90,7 @@ class TaskReference(_Open):
     """A task that the message is about."""
 
     kind: Literal["task_ref"]
-    task_id: Annotated[str, Field(min_length=1, max_length=200, description="A task of this room, such as TASK-7.")]
+    task_id: Annotated[str, Field(min_length=1, max_length=200, description="A task of this room, such as TASK-007.")]
     title: Label | None = None
     status: Label | None = None
 

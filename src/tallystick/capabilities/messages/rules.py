@@ -122,6 +122,12 @@ def message(ask: SendMessage) -> dict[str, object]:
     return data
 
 
+def tasks(data: Mapping[str, object]) -> list[str]:
+    """The tasks that a message's references name."""
+    refs = cast("list[dict[str, object]]", data.get("refs") or [])
+    return [cast("str", ref["task_id"]) for ref in refs if ref.get("kind") == "task_ref"]
+
+
 def blobs(data: Mapping[str, object]) -> list[str]:
     """The hashes of all files that a message refers to."""
     attachments = cast("list[dict[str, str]]", data.get("attachments", []))

@@ -9,7 +9,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
-from tallystick.capabilities.rooms.model import Blobs, Conversations, Room, Speech
+from tallystick.capabilities.rooms.model import Blobs, Conversations, Room, Speech, TaskBook
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
@@ -31,6 +31,8 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
         reading.event_by_id(tx, room.room_id, reply_to)
     for sha256 in rules.blobs(data):
         tx.use(Blobs).check(tx, room.room_id, sha256)
+    for task_id in rules.tasks(data):
+        tx.use(TaskBook).check_ref(tx, room.room_id, task_id)
     overdue.nudge(tx, room)
     return _sent(_append(tx, room, members, author, data), replayed=False)
 

@@ -207,3 +207,19 @@ class TaskBoard(Protocol):
     def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
         """Change a task of ours accordingly; an id that is none of ours is somebody else's task."""
         ...
+
+
+class Questions(Protocol):
+    """What waits need to know of jobs; answered by `jobs`."""
+
+    def asked(self, tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:
+        """What jobs asked their manager after a cursor; without one, all that is still unanswered."""
+        ...
+
+
+class TaskBook(Protocol):
+    """What messages need to know of tasks; answered by `tasks`."""
+
+    def check_ref(self, tx: Tx, room_id: str, task_id: str) -> None:
+        """Refuse an id of ours that names no task of the room; another store's ids are not ours to judge."""
+        ...

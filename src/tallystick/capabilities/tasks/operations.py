@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import TaskBoard
-from tallystick.capabilities.tasks import anchors, cards, queries, rules, snapshot
+from tallystick.capabilities.tasks import anchors, cards, macros, merging, queries, rules, snapshot
 from tallystick.capabilities.tasks.contract import (
     CreateTask,
     Focused,
@@ -16,7 +16,9 @@ from tallystick.capabilities.tasks.contract import (
     TaskView,
     UpdateTask,
 )
-from tallystick.capabilities.tasks.model import Kind, numbered
+from tallystick.capabilities.tasks.creating import create_task
+from tallystick.capabilities.tasks.model import Kind
+from tallystick.capabilities.tasks.owning import OFFERS
 from tallystick.capabilities.tasks.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.tasks.things import THINGS, Board, open_ref
 from tallystick.kernel.caller import Caller
@@ -42,19 +44,6 @@ def create(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
     """Write down a task: what it is, what has to be true when it is done, and how that is verified."""
     tx.check_open(ask.room_id)
     return create_task(tx, me, ask)
-
-
-def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
-    by, number = agent_rules.principal(me.agent_id), queries.next_task(tx, ask.room_id)
-    if ask.anchor:
-        THINGS.ensure_anchor(tx, ask.room_id, by, ask.anchor)
-    task_id = numbered("TASK", number)
-    given = ask.model_dump(exclude={"room_id", "focus"})
-    drafts = [Draft(kind=Kind.TASK_CREATE, data={"task_id": task_id, "number": number, **given})]
-    if ask.focus:
-        drafts.append(Draft(kind=Kind.TASK_FOCUS, data={"task_id": task_id}))
-    tx.append(ask.room_id, by, drafts)
-    return TaskView.of(queries.task(tx, ask.room_id, task_id))
 
 
 @operation("tasks.update", writes=True, examples=({"room_id": "ROOM", "task": "TASK-001", "status": "running"},))
@@ -116,6 +105,9 @@ CAPABILITY = Capability(
         update,
         focus,
         snapshot.snapshot,
+        macros.delegate,
+        macros.fanout_jobs,
+        merging.merge_report,
         cards.create,
         cards.list_cards,
         cards.show,
@@ -127,6 +119,6 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers={TaskBoard: Board()},
+    offers={**OFFERS, TaskBoard: Board()},
     opens=open_ref,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from tallystick.capabilities.tasks.contract import UpdateAnchor, UpdateCard, UpdateTask
 from tallystick.capabilities.tasks.errors import CardMovedOn, NothingToChange, TaskMovedOn
@@ -11,6 +12,13 @@ from tallystick.capabilities.tasks.model import Card, Task
 
 _NOT_A_VALUE = {"room_id", "task", "card", "expected_revision"}
 _NEVER_NONE = ("title", "description", "definition_of_done", "steps", "status", "paths", "refs")
+DONE = (
+    "What was asked for is there, and a card or file says what changed.",
+    "The proof is named: a receipt (CMD: or LINK:) or a thing that can be opened.",
+)
+"""What done means where nobody said it."""
+STEPS = ("Run what proves it and keep the receipt.",)
+
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -55,3 +63,26 @@ def anchor_for(title: str) -> str:
     plain = unicodedata.normalize("NFKD", title.partition(":")[0]).encode("ascii", "ignore").decode()
     slug = _SLUG.sub("-", plain.lower()).strip("-")[:64].rstrip("-")
     return f"a:{slug or 'work'}"
+
+
+def cockpit(task_id: str, description: str, done: Sequence[str]) -> str:
+    """The frame that everybody who joins the task reads first."""
+    wanted = "\n".join(f"- {line}" for line in done)
+    about = f"{description.strip()}\n\n" if description.strip() else ""
+    return f"{about}Done means:\n{wanted}\n\nTask: {task_id}\n"
+
+
+def delegated_prompt(task_id: str, card_id: str, title: str, description: str, done: Sequence[str]) -> str:
+    wanted = "\n".join(f"- {line}" for line in done)
+    about = f"\n{description.strip()}" if description.strip() else ""
+    return (
+        f"WORK\n{title}{about}\n\nDONE MEANS\n{wanted}\n\nCONTEXT\nTask {task_id}, frame {card_id}.\n\n"
+        "OUTPUT\nKeep what you find in cards or files. "
+        "End with what changed, what you ran to verify it, and what is still open."
+    )
+
+
+def fanout_title(anchor: str, prefix: str | None, task_title: str | None) -> str:
+    if prefix:
+        return f"{prefix} — {anchor}"
+    return f"{anchor} — {task_title}"[:200] if task_title else anchor

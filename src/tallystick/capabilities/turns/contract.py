@@ -67,6 +67,7 @@ class Wanted(StrEnum):
     MESSAGES = "messages"
     NOTIFICATIONS = "notifications"
     ACTIONS = "actions"
+    JOBS = "jobs"
 
 
 class WaitTurn(Ask):
@@ -77,7 +78,9 @@ class WaitTurn(Ask):
     max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
         list[Annotated[Wanted, Field(strict=False)]],
-        Field(min_length=1, max_length=4, description="What to wait for: turn, messages, notifications, actions."),
+        Field(
+            min_length=1, max_length=5, description="What to wait for: turn, messages, notifications, actions, jobs."
+        ),
     ] = [Wanted.TURN]
 
 
@@ -89,6 +92,9 @@ class Mailed(Answer):
     actions: Annotated[
         list[dict[str, object]] | None,
         Field(exclude_if=_absent, description="What you are asked to do now, until you send a result for it."),
+    ] = None
+    jobs: Annotated[
+        list[Envelope] | None, Field(exclude_if=_absent, description="What jobs ask their manager, until answered.")
     ] = None
 
 

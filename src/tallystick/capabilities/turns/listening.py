@@ -1,4 +1,4 @@
-"""What a wait brings besides a turn, so that an agent needs one loop; through two protocols of `rooms`.
+"""What a wait brings besides a turn, so that an agent needs one loop; through three protocols of `rooms`.
 
 A wait that listens is attended: it is the only one of its name, and writes once when it begins and once when it ends.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Errands, Mail, Room
+from tallystick.capabilities.rooms.model import Errands, Mail, Questions, Room
 from tallystick.capabilities.turns.contract import WaitTurn, Wanted
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
@@ -29,31 +29,44 @@ class Arrival:
     events: tuple[Event, ...] = ()
     wanted: tuple[Wanted, ...] = ()
     errands: tuple[Mapping[str, object], ...] | None = None
+    questions: tuple[Event, ...] | None = None
     cursor: int | None = None
     act: bool = False
 
     @property
     def something(self) -> bool:
-        return bool(self.events or self.errands)
+        return bool(self.events or self.errands or self.questions)
 
     @property
     def fields(self) -> dict[str, object]:
         """The part of an answer that carries it: one list for each thing that was asked for."""
-        mail: dict[str, object] = {
+        found: dict[str, object] = {
             wanted.value: [Envelope.of(event) for event in self.events if event.kind == KINDS[wanted]]
             for wanted in self.wanted
         }
-        return mail if self.errands is None else {**mail, Wanted.ACTIONS.value: [dict(each) for each in self.errands]}
+        if self.errands is not None:
+            found[Wanted.ACTIONS.value] = [dict(each) for each in self.errands]
+        if self.questions is not None:
+            found[Wanted.JOBS.value] = [Envelope.of(event) for event in self.questions]
+        return found
 
 
 def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
     wanted = tuple(each for each in Wanted if each in ask.include and each in KINDS)
     errands = _errands(tx, room, me) if Wanted.ACTIONS in ask.include else None
-    if not wanted:
-        return Arrival(errands=errands)
     after = int(ask.cursor) if ask.cursor is not None else None
+    asked = tuple(tx.use(Questions).asked(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
+    if not wanted:
+        return Arrival(errands=errands, questions=asked)
     post = tx.use(Mail).waiting(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
-    return Arrival(events=tuple(post.events), wanted=wanted, errands=errands, cursor=post.cursor, act=post.act)
+    return Arrival(
+        events=tuple(post.events),
+        wanted=wanted,
+        errands=errands,
+        questions=asked,
+        cursor=post.cursor,
+        act=post.act,
+    )
 
 
 def _errands(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:

@@ -1,0 +1,73 @@
+"""Making a job: its needs, its routing among the runners that are there, and its first event."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.jobs import queries, routing, rules, runners
+from tallystick.capabilities.jobs.contract import CreateJob
+from tallystick.capabilities.jobs.model import AUTO, Kind, Needs, Policy, Routing, Things, job_id
+from tallystick.capabilities.jobs.views import Bootstrap, JobCreated, JobEvent, JobView
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.ledger.tx import Tx
+
+
+def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
+    """Create a job in a room that is known to be open."""
+    by, things = agent_rules.principal(me.agent_id), tx.use(Things)
+    if ask.task:
+        things.check_task(tx, ask.room_id, ask.task)
+    after = sorted({queries.job(tx, ask.room_id, earlier).job_id for earlier in ask.after})
+    if ask.anchor:
+        things.ensure_anchor(tx, ask.room_id, by, ask.anchor)
+    online = queries.runners_online(tx, ask.room_id)
+    routed = routing.route(_needs(ask), online) if ask.executor == AUTO else None
+    data = _created(ask, after, routed, queries.next_number(tx, ask.room_id))
+    (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.CREATE, data=data)])
+    job = queries.job(tx, ask.room_id, cast("str", data["job_id"]))
+    start = None if online else Bootstrap(cmd=runners.start_command(ask.room_id))
+    return JobCreated(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
+
+
+def _needs(ask: CreateJob) -> Needs:
+    policy = Policy.read(ask.policy.model_dump()) if ask.policy else Policy()
+    return Needs(
+        executor=ask.executor,
+        profile=ask.executor_profile,
+        policy=policy,
+        artifacts=tuple(ask.expected_artifacts),
+    )
+
+
+def _created(ask: CreateJob, after: list[str], routed: Routing | None, number: int) -> dict[str, object]:
+    needs = _needs(ask)
+    chosen = {"selected_executor": routed.executor, "selected_runner_id": routed.runner_id} if routed else None
+    meta = rules.merged({}, ask.meta) | {
+        "executor": ask.executor,
+        "executor_profile": ask.executor_profile,
+        "policy": needs.policy.data(),
+        "expected_artifacts": list(needs.artifacts),
+    }
+    if ask.executor_model:
+        meta["executor_model"] = ask.executor_model
+    if chosen:
+        meta["routing"] = {**chosen, "policy": needs.policy.data()}
+    return {
+        "job_id": job_id(number),
+        "number": number,
+        "event": "created",
+        "message": "created",
+        "title": ask.title,
+        "prompt": ask.prompt,
+        "kind": ask.kind,
+        "priority": ask.priority,
+        "task": ask.task,
+        "anchor": ask.anchor,
+        "executor": ask.executor,
+        "executor_profile": ask.executor_profile,
+        "after": after,
+        "routing": chosen,
+        "meta": meta,
+    }
