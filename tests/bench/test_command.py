@@ -34,7 +34,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("size", 16),
         ("sends", 6),
         ("followers", 2),
-        ("bus", 3),
+        ("bus", 4),
         ("page", 3),
         ("startup", 3),
     ],

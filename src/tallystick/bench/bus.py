@@ -62,20 +62,20 @@ class Line:
     async def open(cls, path: Path, src: str) -> Line:
         return cls(*await asyncio.open_unix_connection(path, limit=2**21), src)
 
-    def envelope(self, type: str, payload: object) -> bytes:
+    def envelope(self, type: str, payload: object, **more: object) -> bytes:
         self._count += 1
         here = {"session": self.session} if self.session else {}
         head = {"v": 1, "type": type, "id": f"{self._src}-{self._count}", "ts": "2026-01-31T12:00:00Z"}
-        return msgspec.json.encode({**head, "src": self._src, "payload": payload, **here}) + b"\n"
+        return msgspec.json.encode({**head, "src": self._src, "payload": payload, **here, **more}) + b"\n"
 
-    def send(self, type: str, payload: object) -> None:
-        self._writer.write(self.envelope(type, payload))
+    def send(self, type: str, payload: object, **more: object) -> None:
+        self._writer.write(self.envelope(type, payload, **more))
 
     async def next(self) -> dict[str, object]:
         return msgspec.json.decode(await self._reader.readuntil(b"\n"), type=dict[str, object])
 
-    async def ask(self, type: str, payload: object) -> dict[str, object]:
-        self.send(type, payload)
+    async def ask(self, type: str, payload: object, **more: object) -> dict[str, object]:
+        self.send(type, payload, **more)
         while (reply := await self.next()).get("corr") is None:
             pass
         return reply
@@ -98,23 +98,28 @@ def measure(setting: Setting) -> Iterator[Figure]:
         setting.tell("bus: idle connections")
         yield uvloop.run(_idle(setting, hub, bus))
         setting.tell("bus: round trips")
-        yield uvloop.run(_round_trips(setting, bus, echo))
+        yield uvloop.run(_round_trips(setting, bus, echo, store=False))
+        yield uvloop.run(_round_trips(setting, bus, echo, store=True))
         setting.tell("bus: actions")
         yield uvloop.run(_actions(setting, bus))
 
 
-async def _round_trips(setting: Setting, bus: Path, echo: Path) -> Figure:
+async def _round_trips(setting: Setting, bus: Path, echo: Path, *, store: bool) -> Figure:
     ours, bare = await Line.open(bus, "bench"), await Line.open(echo, "bench")
     found, baseline = list[float](), list[float]()
+    await ours.ask("hub.health", {}, seq=1)
+    # Counting backwards is answered by the bus itself, with a whole reply and without a look at the store.
+    more = {} if store else {"seq": 1}
     # In turns, so that both see the same machine.
     for _ in range(setting.pick(20, 2)):
-        found += [await ours.there_and_back(ours.envelope("hub.health", {})) for _ in range(setting.pick(250, 5))]
-        baseline += [await bare.there_and_back(bare.envelope("hub.health", {})) for _ in range(setting.pick(250, 5))]
+        for line, samples in ((ours, found), (bare, baseline)):
+            for _ in range(setting.pick(250, 5)):
+                samples.append(await line.there_and_back(line.envelope("hub.health", {}, **more)))
     for line in (ours, bare):
         line.close()
     return Figure(
         bench="bus",
-        what="an envelope there and back",
+        what=f"an envelope there and back, answered {'from' if store else 'without'} the store",
         engine=setting.engine.name,
         unit="us",
         ours=median(found),
