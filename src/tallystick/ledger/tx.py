@@ -45,6 +45,8 @@ class Tx:
         self.world = world
         self.now: Instant = world.clock()
         self.writable = writable
+        self.appended = False
+        """Whether this transaction has written an event."""
         self._rows = rows
         self._heads: dict[str, Head] = {}
         self._processes: dict[Process, ProcessState] = {}
@@ -153,6 +155,7 @@ class Tx:
             v=event.v,
         )
         rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
+        self.appended = True
         before = self._heads.get(room_id)
         self._heads[room_id] = (
             msgspec.structs.replace(before, seq=seq, hash=seal, ts=ts) if before else Head(seq=seq, hash=seal, ts=ts)
