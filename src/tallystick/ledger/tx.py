@@ -50,6 +50,8 @@ class Tx:
         self._rows = rows
         self._heads: dict[str, Head] = {}
         self._processes: dict[Process, ProcessState] = {}
+        self.memo: dict[tuple[object, ...], object] = {}
+        """Rows of a locked room that this transaction has read or written, kept by whoever folds them."""
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         return self._rows.one(query, into, **values)
