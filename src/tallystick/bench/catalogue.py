@@ -33,5 +33,6 @@ BENCHES: Mapping[str, Bench] = {
     "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
     "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
     "page": Bench(module="tallystick.bench.page", about="first paint, event to pixel and weight of the page"),
+    "hook": Bench(module="tallystick.bench.hook", about="what an edit waits for"),
     "startup": Bench(module="tallystick.bench.startup", about="commands and `tally mcp` from nothing"),
 }
