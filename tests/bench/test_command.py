@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -31,9 +32,10 @@ def figures(text: str) -> list[dict[str, object]]:
         ("handover", 2),
         ("append", 1),
         ("contend", 2),
-        ("size", 16),
+        ("size", 19),
         ("sends", 6),
         ("followers", 2),
+        ("reservations", 2),
         ("page", 3),
         ("startup", 3),
     ],
@@ -75,3 +77,14 @@ def test_an_unknown_bench_is_refused_with_the_names_there_are(tmp_path: Path) ->
 
     assert (done.returncode, done.stdout) == (2, "")
     assert f"there is no bench 'apend'; choose {', '.join(BENCHES)}" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_jobs_bench_names_the_peer_that_is_missing_or_measures_beside_it(tmp_path: Path) -> None:
+    done = bench("jobs", "--quick", "--json", folder=tmp_path)
+
+    if importlib.util.find_spec("huey") is None:
+        assert "huey is not installed" in done.stderr
+        assert figures(done.stdout) == []
+    else:
+        assert [figure["bench"] for figure in figures(done.stdout)] == ["jobs"]

@@ -194,6 +194,15 @@ def test_the_routing_is_redone_when_the_chosen_runner_is_gone(shop: Shop) -> Non
     assert shop.kinds("JOB-001") == ["created", "routed", "claimed"]
 
 
+def test_the_routing_is_redone_when_the_chosen_runner_can_no_longer_do_it(shop: Shop) -> None:
+    meant, other = shop.runner("r1", executors=["codex"]), shop.runner("r2", executors=["codex"])
+    shop.create(policy={"forbid": ["gemini"]})
+    meant.beat(executors=["gemini"])
+
+    assert meant.try_claim()["job"] is None
+    assert other.claim().answer["meta"]["routing"]["selected_runner_id"] == "r2"
+
+
 def test_the_new_routing_is_as_strict_as_the_first(shop: Shop) -> None:
     shop.runner("r1", lease_ttl_ms=1000)
     better, worse = shop.runner("r2", status="idle"), shop.runner("r3", status="live")

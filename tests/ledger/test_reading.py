@@ -203,3 +203,25 @@ def test_before_seq_bounds_a_forward_page_and_its_cursor(scene: Scene) -> None:
         append(ada)
     page = ada.here("events.list", since_seq=3, before_seq=6)
     assert (seqs(cast("list[Row]", page["events"])), page["cursor"], page["head"]) == ([4, 5], 5, 6)
+
+
+def test_heads_say_where_each_ledger_ends_the_last_moved_first(scene: Scene) -> None:
+    ada, bob = scene.agent("ada"), scene.agent("bob")
+    ada.join()
+    scene.clock.forward(ms=1)
+    bob.join(scene.folder("nested"), force_new=True)
+    bob.here("rooms.close")
+    scene.clock.forward(ms=1)
+    append(ada)
+    assert ada.call("events.heads")["heads"] == [
+        {"room_id": ada.room_id, "seq": 4, "ts": "2026-09-21T14:13:20.002Z", "closed": False},
+        {"room_id": bob.room_id, "seq": 4, "ts": "2026-09-21T14:13:20.001Z", "closed": True},
+    ]
+    assert len(cast("list[Row]", ada.call("events.heads", limit=1)["heads"])) == 1
+
+
+def test_heads_of_no_room_and_of_a_wrong_number_of_them(scene: Scene) -> None:
+    ada = scene.agent("ada")
+    assert ada.call("events.heads") == {"heads": []}
+    with refused("invalid_input"):
+        ada.call("events.heads", limit=0)

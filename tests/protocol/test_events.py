@@ -219,3 +219,14 @@ def test_an_incursion_has_the_same_envelope(scene: Scene) -> None:
         "owner_liveness",
         "resolution_hint",
     }
+
+
+def test_coordination_never_changes_a_task(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    task = cast("Row", ada.here("tasks.create", title="the parser"))["task_id"]
+    before = ada.here("tasks.show", task=task)
+    ada.here("protocol.send", **{**HANDOFF, "task_id": task})
+    ada.here("reservations.reserve", path="src", task_id=task)
+    with refused("reservation_conflict"):
+        bob.here("reservations.reserve", path="src", task_id=task)
+    assert ada.here("tasks.show", task=task) == before

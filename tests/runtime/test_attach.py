@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import cast
 
 import pytest
 
 from tallystick.runtime.line import Line
+from tallystick.runtime.wires import SocketWire
 from tests.http.running import Json, eventually
 from tests.runtime.world import World, alive, control, message
 
@@ -281,6 +283,27 @@ def test_an_answer_that_is_too_long_is_cut_and_says_so(world: World) -> None:
     assert (outcome["status"], reply.endswith("… (40000 more characters were left out)")) == ("completed", True)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        r"printf 'a\000b\377c'",
+        r"head -c 70000 /dev/zero | tr '\000' '\001'",
+        "yes '🐑' | head -n 40000 | tr -d '\n'",
+        r"""printf '{"type":"result","subtype":"success","result":"\ud800 sheep"}\n'""",
+    ],
+)
+@pytest.mark.parametrize("harness", ["plain", "claude-code"])
+def test_whatever_a_program_writes_its_action_ends(every_world: World, said: str, harness: str) -> None:
+    boss = every_world.member("boss")
+    program = ("--harness", harness, "--", "sh", "-c", said, "sh")
+    process = every_world.start("attach", "--name", "worker", "--room", every_world.room_id, *program)
+    process.until("ready")
+
+    (outcome,) = every_world.done(boss, message("worker", "go"))
+
+    assert (outcome["status"], bool(outcome["reply"])) in [("completed", True), ("error", False)]
+
+
 def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
     boss = world.member("boss")
     world.attach("worker", "true")
@@ -292,7 +315,8 @@ def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
 
 def test_an_attached_agent_is_online_for_as_long_as_it_lives(world: World) -> None:
     worker = world.attach("worker", "claude")
-    looker = Line(world.hub.data_dir, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
+    connect = partial(SocketWire, world.hub.data_dir)
+    looker = Line(connect, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
     looker.enter(world.room_id, world.repo)
 
     def status() -> object:

@@ -89,6 +89,9 @@ def test_an_ambiguous_name_is_told_to_the_owner(world: World) -> None:
         ({"type": "relay_actions", "actions": []}, "needs `actions`"),
         (actions({"type": "message", "dst": "worker"}), "text"),
         (actions(control("worker", "dance")), "command"),
+        (actions(message("worker", "x" * 2_000_000)), "bytes"),
+        (actions(message("worker", "x" * 70_000)), "text"),
+        (actions(message("\ud800", "half a character")), "no agent"),
     ],
 )
 def test_what_cannot_be_sent_is_corrected(world: World, said: Json, why: str) -> None:

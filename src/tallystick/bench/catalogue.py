@@ -32,7 +32,11 @@ BENCHES: Mapping[str, Bench] = {
     "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
     "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
     "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
+    "reservations": Bench(
+        module="tallystick.bench.reservations", about="paths in a room of ten thousand reservations", engines=_BOTH
+    ),
     "page": Bench(module="tallystick.bench.page", about="first paint, event to pixel and weight of the page"),
     "hook": Bench(module="tallystick.bench.hook", about="what an edit waits for"),
+    "jobs": Bench(module="tallystick.bench.jobs", about="jobs from creation to completion", engines=_BOTH),
     "startup": Bench(module="tallystick.bench.startup", about="commands and `tally mcp` from nothing"),
 }

@@ -19,6 +19,9 @@ from tallystick.ledger.tx import Tx
 
 MEMBERS = ("ada", "bo", "cleo", "dov", "eve")
 SMALL_ROOMS = 20
+JOBS = 100
+"""How many jobs the smallest room has; a large one has one more for every hundred events."""
+RUNNER = "bench"
 BATCH = 200
 """Events of one transaction have one time: few enough that a room of a thousand has several."""
 HANDOFF = {"status": "added the lexer's missing cases, tests green", "next_action": "review src/lexer.py"}
@@ -55,7 +58,23 @@ def member(name: str) -> Caller:
     return Caller(agent_id=name, session=SessionKind.NAMED)
 
 
+def _delegate(hub: Hub, room_id: str) -> None:
+    """A hundred queued jobs, the first of them taken by a runner that will report on it; once in a room."""
+    if hub.call("jobs.list", {"room_id": room_id, "limit": 1}, member("ada")).model_dump()["jobs"]:
+        return
+    for number in range(JOBS):
+        hub.call("jobs.create", _job(room_id, number), member("ada"))
+    beat = {"room_id": room_id, "runner_id": RUNNER, "status": "idle", "executors": ["codex"]}
+    hub.call("runners.heartbeat", beat, member("bo"))
+    hub.call("jobs.claim", {"room_id": room_id, "runner_id": RUNNER, "job": "JOB-001"}, member("bo"))
+
+
+def _job(room_id: str, number: int) -> dict[str, object]:
+    return {"room_id": room_id, "title": f"part {number}", "prompt": "Make it linear.", "executor": "codex"}
+
+
 def grow_to(hub: Hub, room_id: str, size: int) -> None:
+    _delegate(hub, room_id)
     seq = 0
     while seq < size:
         with hub.writing() as tx:
@@ -66,13 +85,22 @@ def grow_to(hub: Hub, room_id: str, size: int) -> None:
 
 
 def _add(tx: Tx, room_id: str, seq: int) -> None:
-    """Add the event that stands at `seq`: of a hundred, ten are the stick's, one is a note and one a message."""
+    """Add the event at `seq`: of a hundred, ten are the stick's, one each a note, a message, a job and a report."""
     turn_id = seq // 20
     holder = MEMBERS[turn_id % len(MEMBERS)]
     if seq % 100 == 70:
         send = registry.find("messages.send")
         ask = send.ask.model_validate({"room_id": room_id, "text": "Can you look at the lexer?", "to": ["bo", "cleo"]})
         send.run(tx, member("ada"), ask)
+        return
+    if seq % 100 == 75:
+        create = registry.find("jobs.create")
+        create.run(tx, member("ada"), create.ask.model_validate(_job(room_id, seq)))
+        return
+    if seq % 100 == 85:
+        report = registry.find("jobs.report")
+        held = {"room_id": room_id, "job": "JOB-001", "runner_id": RUNNER, "claim_revision": 1, "message": "on it"}
+        report.run(tx, member("bo"), report.ask.model_validate(held))
         return
     if seq % 20 == 0:
         draft = _claim(turn_id, holder, seq)

@@ -78,6 +78,9 @@ QUESTIONS: Mapping[str, tuple[str, Question]] = {
         "messages.inbox",
         lambda view: {"room_id": view.room_id, "actor_id": "cleo", "limit": UNREAD},
     ),
+    "25 of 100 or more jobs": ("jobs.radar", lambda view: {"room_id": view.room_id}),
+    "25 of them as lines": ("jobs.radar", lambda view: {"room_id": view.room_id, "fmt": "lines"}),
+    "the first 5 events of a job": ("jobs.tail", lambda view: {"room_id": view.room_id, "job": "JOB-001", "limit": 5}),
     "follow, 100 events behind": (
         "events.follow",
         lambda view: {"room_id": view.room_id, "since_seq": view.events - 100},

@@ -65,8 +65,8 @@ class Call:
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
 
-    def run(self, tx: Tx) -> Found:
-        return cast("Found", self.operation.run(tx, self.acting(tx), self.ask, *self.more))
+    def run(self, tx: Tx, me: Caller | None = None) -> Found:
+        return cast("Found", self.operation.run(tx, me or self.acting(tx), self.ask, *self.more))
 
     def acting(self, tx: Tx) -> Caller:
         """The caller as the agent it acts for in this room."""
@@ -88,11 +88,11 @@ class Call:
             tx.lock(self.room_id)
         if self.key and (known := replies.recall(tx, self.key, self.operation)):
             return known
-        presence.refresh(tx, self.room_id, self.acting(tx))
-        before = tx.lock(self.room_id).seq if self.room_id is not None else 0
-        answer = self.run(tx)
-        if self.room_id is not None and tx.lock(self.room_id).seq > before and not isinstance(answer, Declined):
-            presence.progress(tx, self.room_id, self.acting(tx))
+        me = self.acting(tx)
+        presence.refresh(tx, self.room_id, me)
+        answer = self.run(tx, me)
+        if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
+            presence.progress(tx, self.room_id, me)
         if self.key and not isinstance(answer, Pending | Declined):
             replies.keep(tx, self.key, answer)
         return answer

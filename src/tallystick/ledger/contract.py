@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, Ask
+from tallystick.kernel.operation import Answer, Ask, Moment
 
 LIST_LIMIT = 1000
 WAIT_LIMIT_MS = 110_000
@@ -88,6 +88,23 @@ class AppendEvent(Ask):
 
 class Appended(Answer):
     event: Envelope
+
+
+class ListHeads(Ask):
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many.")] = LIST_LIMIT
+
+
+class HeadView(Answer):
+    """Where one room's ledger ends."""
+
+    room_id: str
+    seq: int
+    ts: Moment
+    closed: bool
+
+
+class Heads(Answer):
+    heads: list[HeadView]
 
 
 class VerifyEvents(Ask):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.clock import from_wire
+from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, chain, reading
@@ -15,13 +15,16 @@ from tallystick.ledger.contract import (
     Envelope,
     Events,
     FollowEvents,
+    Heads,
+    HeadView,
     ListEvents,
+    ListHeads,
     RoomVerdict,
     Verified,
     VerifyEvents,
 )
 from tallystick.ledger.errors import AmbiguousCursor, ReservedKind
-from tallystick.ledger.tx import Tx
+from tallystick.ledger.tx import SQL, Tx
 
 
 def _start(tx: Tx, ask: Cursor) -> int:
@@ -86,6 +89,16 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     return Appended(event=Envelope.of(event))
 
 
+def _head(*, room_id: str, seq: int, ts: Instant, closed: int) -> HeadView:
+    return HeadView(room_id=room_id, seq=seq, ts=ts, closed=bool(closed))
+
+
+@operation("events.heads", examples=({},))
+def list_heads(tx: Tx, me: Caller, ask: ListHeads) -> Heads:
+    """Say where the ledger of each room ends, those that moved last first: whoever watches many rooms looks here."""
+    return Heads(heads=tx.all(SQL["heads"], _head, limit=ask.limit))
+
+
 @operation("events.verify", short="verify", examples=({},))
 def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
     """Recompute the hash chain: proves that no event was changed, removed or reordered since it was written.
@@ -123,6 +136,6 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
 CAPABILITY = Capability(
     name="events",
     package="tallystick.ledger",
-    operations=(list_events, follow_events, append_event, verify_events),
+    operations=(list_events, follow_events, append_event, list_heads, verify_events),
     opens=open_ref,
 )

@@ -45,9 +45,13 @@ class Tx:
         self.world = world
         self.now: Instant = world.clock()
         self.writable = writable
+        self.appended = False
+        """Whether this transaction has written an event."""
         self._rows = rows
         self._heads: dict[str, Head] = {}
         self._processes: dict[Process, ProcessState] = {}
+        self.memo: dict[tuple[object, ...], object] = {}
+        """Rows of a locked room that this transaction has read or written, kept by whoever folds them."""
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         return self._rows.one(query, into, **values)
@@ -153,6 +157,7 @@ class Tx:
             v=event.v,
         )
         rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
+        self.appended = True
         before = self._heads.get(room_id)
         self._heads[room_id] = (
             msgspec.structs.replace(before, seq=seq, hash=seal, ts=ts) if before else Head(seq=seq, hash=seal, ts=ts)

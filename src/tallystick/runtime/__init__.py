@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tallystick.runtime.attaching import Attachment, attach, attached
+    from tallystick.runtime.attaching import Attachment, Elsewhere, attach, attached
     from tallystick.runtime.relay_start import relaying
     from tallystick.runtime.relaying import Ended
 
-__all__ = ["Attachment", "Ended", "attach", "attached", "relaying"]
+__all__ = ["Attachment", "Elsewhere", "Ended", "attach", "attached", "relaying"]
 
 _HOMES = {"Ended": "relaying", "relaying": "relay_start"}
 

@@ -94,8 +94,9 @@ class Agent:
             case Errand():
                 self._take(mail)
             case Stepped():
-                self._tell(mail.step.text)
-                self._reports.task(mail.run.errand, "running", mail.step.text, number=mail.number)
+                text = rules.clean(mail.step.text)
+                self._tell(text)
+                self._reports.task(mail.run.errand, "running", text, number=mail.number)
             case Over():
                 self._over(mail.run)
             case Replaced():
@@ -146,7 +147,9 @@ class Agent:
             # Somebody settled it while we were away, so it is not ours to do any more.
             self._journal.settle(errand.action_id)
             return
-        self._reports.task(errand, "running")
+        if errand.command != "compact":
+            # That is about the agent, not about the work.
+            self._reports.task(errand, "running")
         env = engines.environment(self._environ, self._line.room_id, self._line.agent, errand)
         try:
             self._run = Run(errand, start, reader, cwd=self._cwd, env=env, mail=self._mail.put)

@@ -7,6 +7,7 @@ import queue
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tallystick.client.link import folder_of
@@ -19,8 +20,22 @@ from tallystick.runtime.engine import Engine
 from tallystick.runtime.journal import Journal
 from tallystick.runtime.line import Envelope, Line
 from tallystick.runtime.telling import Tell, teller
+from tallystick.runtime.wires import SocketWire, Wire
 
 FOLDER = "attached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A hub on another machine."""
+
+    url: str
+    token: str = field(repr=False)
+
+    def wire(self) -> Wire:
+        from tallystick.runtime.wires_http import HttpWire
+
+        return HttpWire(self.url, self.token)
 
 
 class Attachment:
@@ -57,6 +72,7 @@ def attached(
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
     model_name: str | None = None,
     data_dir: Path | str | None = None,
+    hub: Elsewhere | None = None,
     environ: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
 ) -> Generator[Attachment]:
@@ -65,7 +81,7 @@ def attached(
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
     with (
-        on_the_bus(name, room, folder, mail, data_dir=data_dir, tell=say) as (line, journal),
+        on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal),
         scratch_folder() as scratch,
     ):
         agent = Agent(
@@ -91,7 +107,14 @@ def folder_at(cwd: Path | str) -> Path:
 
 @contextmanager
 def on_the_bus(
-    name: str, room: str | None, folder: Path, mail: MailBox, *, data_dir: Path | str | None, tell: Tell
+    name: str,
+    room: str | None,
+    folder: Path,
+    mail: MailBox,
+    *,
+    data_dir: Path | str | None,
+    hub: Elsewhere | None,
+    tell: Tell,
 ) -> Generator[tuple[Line, Journal]]:
     """A line in a room, whose deliveries go into `mail`, and the journal, which nobody else can open meanwhile."""
 
@@ -100,7 +123,11 @@ def on_the_bus(
             mail.put(found)
 
     data = folder_of(data_dir)
-    line = Line(data, check_agent_id(name), brought=brought, ended=lambda why: mail.put(Gone(why=why)), tell=tell)
+
+    def connect() -> Wire:
+        return hub.wire() if hub else SocketWire(data)
+
+    line = Line(connect, check_agent_id(name), brought=brought, ended=lambda why: mail.put(Gone(why=why)), tell=tell)
     try:
         journal = Journal(data / FOLDER, line.enter(room, folder), name)
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
 
 from tallystick.harnesses.headless import Sandbox
-from tallystick.kernel.errors import TallyError
-from tallystick.runtime.attaching import attached
+from tallystick.kernel.errors import InvalidField, TallyError
+from tallystick.runtime.attaching import Elsewhere, attached
 from tallystick.runtime.options import Options
 from tallystick.runtime.relay_start import relaying
 from tallystick.runtime.relaying import Why
@@ -26,6 +27,7 @@ def attach(asked: Options) -> int:
             harness=asked.harness,
             sandbox=Sandbox(asked.sandbox),
             model_name=asked.model,
+            hub=_elsewhere(asked),
             tell=tell,
         ) as attachment:
             _on_signals(attachment.leave)
@@ -48,6 +50,7 @@ def relay(asked: Options) -> int:
             harness=asked.harness,
             sandbox=Sandbox(asked.sandbox),
             model_name=asked.model,
+            hub=_elsewhere(asked),
             max_turns=asked.max_turns,
             tell=tell,
             prepared=_on_signals,
@@ -58,6 +61,15 @@ def relay(asked: Options) -> int:
         return 0 if ended.why in {Why.DONE, Why.LOCAL} else 1
 
     return _refused(work)
+
+
+def _elsewhere(asked: Options) -> Elsewhere | None:
+    if asked.hub is None:
+        return None
+    token = os.environ.get("TALLYSTICK_TOKEN")
+    if not token or not asked.room:
+        raise InvalidField("A hub elsewhere needs its token in $TALLYSTICK_TOKEN, and --room.", field="hub")
+    return Elsewhere(url=asked.hub, token=token)
 
 
 def _on_signals(leave: Callable[[], None]) -> None:

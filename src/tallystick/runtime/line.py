@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import queue
-import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -20,10 +18,12 @@ from tallystick.client import refusals
 from tallystick.client.calling import FIRST_PAUSE, LONGEST_PAUSE
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.clock import system_clock, to_wire
-from tallystick.kernel.errors import TallyError, Unavailable
+from tallystick.kernel.errors import TallyError, TooLarge, Unavailable
 from tallystick.kernel.ids import new_id
+from tallystick.runtime.wires import Wire
 
 Envelope = Mapping[str, object]
+LINE_LIMIT = 1024 * 1024
 
 
 class LineClosed(Unavailable):
@@ -35,7 +35,7 @@ class LineClosed(Unavailable):
 class Line:
     def __init__(
         self,
-        data_dir: Path,
+        connect: Callable[[], Wire],
         agent: str,
         *,
         brought: Callable[[Envelope], None],
@@ -47,14 +47,13 @@ class Line:
         `brought` gets whatever comes unasked, `ended` is called when all is over; both on another thread.
         """
         self.agent, self.room_id = agent, ""
-        self._data_dir, self._brought, self._ended, self._tell = data_dir, brought, ended, tell
+        self._connect, self._brought, self._ended, self._tell = connect, brought, ended, tell
         self._change = threading.Condition()
-        self._socket: socket.socket | None = None
+        self._wire: Wire | None = None
         self._asked: dict[str, queue.SimpleQueue[Envelope | None]] = {}
         self._closed = self._added = False
         self._wrong: TallyError | None = None
-        first = self._connected()
-        threading.Thread(target=self._keep, args=(first,), daemon=True).start()
+        threading.Thread(target=self._keep, args=(connect(),), daemon=True).start()
 
     def enter(self, room_id: str | None, path: Path) -> str:
         """Become a member of a room, by its id or as the one of a folder."""
@@ -64,17 +63,18 @@ class Line:
 
     def add(self) -> None:
         """From now on, and after every reconnection, what is asked of this agent comes here."""
-        self.ask("agent.add", {"id": self.agent})
         self._added = True
+        self.ask("agent.add", {"id": self.agent})
 
     def ask(
         self, type: str, payload: Mapping[str, object], *, key: str | None = None, dst: str | None = None
     ) -> dict[str, object]:
         """The reply's payload; raises the hub's own refusal."""
         envelope = self._envelope(type, payload, dst=dst, idempotency_key=key)
+        line = _line(envelope)
         pause = FIRST_PAUSE
         while True:
-            reply = self._once(envelope)
+            reply = self._once(cast("str", envelope["id"]), line)
             if reply is None:
                 continue
             if reply.get("status") != "error":
@@ -87,7 +87,7 @@ class Line:
 
     @property
     def connected(self) -> bool:
-        return self._socket is not None
+        return self._wire is not None
 
     def close(self) -> None:
         with self._change:
@@ -101,30 +101,30 @@ class Line:
         session = {"session": self.room_id} if self.room_id else {}
         return {**head, **session, **given, "payload": payload}
 
-    def _once(self, envelope: Envelope) -> Envelope | None:
+    def _once(self, corr: str, line: bytes) -> Envelope | None:
         """One reply; None when the connection went away first."""
         answer = queue.SimpleQueue[Envelope | None]()
         with self._change:
-            while self._socket is None:
+            while self._wire is None:
                 if self._wrong or self._closed:
                     raise self._wrong or LineClosed()
                 self._change.wait()
-            self._asked[cast("str", envelope["id"])] = answer
+            self._asked[corr] = answer
             try:
-                self._socket.sendall(_line(envelope))
+                self._wire.send(line)
             except OSError:
-                del self._asked[cast("str", envelope["id"])]
+                self._asked.pop(corr, None)
                 self._hang_up()
                 self._change.wait(LONGEST_PAUSE)
                 return None
         return answer.get()
 
-    def _keep(self, connection: socket.socket) -> None:
+    def _keep(self, wire: Wire) -> None:
         """Read until there is nothing more to read; then find the hub again, and go on."""
         try:
             while True:
-                self._read(connection)
-                connection = self._again()
+                self._read(wire)
+                wire = self._again()
         except TallyError as wrong:
             over = self._wrong or wrong
         with self._change:
@@ -133,33 +133,33 @@ class Line:
             self._change.notify_all()
         self._ended(over)
 
-    def _read(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as lines:
-            if self._added:
-                self._add(connection)
-            with self._change:
-                if self._closed:
-                    raise LineClosed
-                self._socket = connection
-                self._change.notify_all()
-            try:
-                for line in lines:
-                    self._take(cast("Envelope", json.loads(line)))
-            except (OSError, ValueError):
-                pass  # Cut off, perhaps in the middle of a line: as good as its end.
-            with self._change:
-                self._socket = None
-                for waiting in self._asked.values():
-                    waiting.put(None)
-                self._asked.clear()
+    def _read(self, wire: Wire) -> None:
+        if self._added:
+            self._add(wire)
+        with self._change:
+            if self._closed:
+                wire.cut()
+                raise LineClosed
+            self._wire = wire
+            self._change.notify_all()
+        try:
+            for line in wire.lines():
+                self._take(cast("Envelope", json.loads(line)))
+        except (OSError, ValueError):
+            pass  # Cut off, perhaps in the middle of a line: as good as its end.
+        with self._change:
+            self._wire = None
+            for waiting in self._asked.values():
+                waiting.put(None)
+            self._asked.clear()
 
-    def _add(self, connection: socket.socket) -> None:
+    def _add(self, wire: Wire) -> None:
         """The first words after a reconnection; the reply comes with the rest, and a refusal ends it all."""
         envelope = self._envelope("agent.add", {"id": self.agent})
         answer = queue.SimpleQueue[Envelope | None]()
         self._asked[cast("str", envelope["id"])] = answer
         try:
-            connection.sendall(_line(envelope))
+            wire.send(_line(envelope))
         except OSError:
             return  # The reading that follows notices.
         threading.Thread(target=self._check, args=(answer,), daemon=True).start()
@@ -180,7 +180,7 @@ class Line:
         else:
             self._brought(envelope)
 
-    def _again(self) -> socket.socket:
+    def _again(self) -> Wire:
         self._tell("the hub is away; waiting for it")
         pause = FIRST_PAUSE
         while True:
@@ -189,32 +189,25 @@ class Line:
                     raise self._wrong or LineClosed()
                 self._change.wait(pause)
             try:
-                connection = self._connected()
+                wire = self._connect()
             except HubNotRunning:
                 pause = min(pause * 2, LONGEST_PAUSE)
             else:
                 self._tell("the hub is back")
-                return connection
-
-    def _connected(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            card = cast("dict[str, object]", json.loads((self._data_dir / "hub.json").read_bytes()))
-            connection.connect(str(card["bus_socket"]))
-        except (OSError, ValueError, KeyError) as absent:
-            connection.close()
-            raise HubNotRunning(f"No hub is running in {self._data_dir}.") from absent
-        return connection
+                return wire
 
     def _hang_up(self) -> None:
-        if self._socket:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            self._socket = None
+        wire, self._wire = self._wire, None
+        if wire:
+            wire.cut()
 
 
 def _line(envelope: Envelope) -> bytes:
-    return json.dumps(envelope).encode() + b"\n"
+    # Halves of characters, which JSON can hold and UTF-8 cannot, would make it a line that nobody can answer.
+    line = json.dumps(envelope, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise TooLarge(f"One envelope has at most {LINE_LIMIT} bytes.", limit=LINE_LIMIT)
+    return line
 
 
 def _refusal(error: Mapping[str, object]) -> TallyError:

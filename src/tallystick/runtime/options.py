@@ -21,6 +21,7 @@ class Options(argparse.Namespace):
     model: str | None
     task: str
     max_turns: int
+    hub: str | None
     program: list[str]
 
 
@@ -62,6 +63,11 @@ def _parser(prog: str, usage: str, description: str) -> argparse.ArgumentParser:
         choices=[each.value for each in Sandbox],
         metavar="POLICY",
         help="read-only, workspace-write or full-access (default: workspace-write)",
+    )
+    parser.add_argument(
+        "--hub",
+        metavar="URL",
+        help="a hub on another machine; its token for NAME is $TALLYSTICK_TOKEN, and --room is needed",
     )
     parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the program's own)")
     return parser

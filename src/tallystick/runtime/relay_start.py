@@ -11,7 +11,7 @@ from pathlib import Path
 from tallystick.harnesses.headless import Sandbox
 from tallystick.kernel.errors import TallyError
 from tallystick.runtime.agent import Gone, MailBox
-from tallystick.runtime.attaching import folder_at, on_the_bus, scratch_folder
+from tallystick.runtime.attaching import Elsewhere, folder_at, on_the_bus, scratch_folder
 from tallystick.runtime.engine import Engine
 from tallystick.runtime.model import Errand, Replaced
 from tallystick.runtime.relaying import Ended, Relay
@@ -32,6 +32,7 @@ def relaying(
     model_name: str | None = None,
     max_turns: int = MAX_TURNS,
     data_dir: Path | str | None = None,
+    hub: Elsewhere | None = None,
     environ: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
     prepared: Callable[[Callable[[], None]], None] | None = None,
@@ -43,7 +44,10 @@ def relaying(
     engine = Engine.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
-    with on_the_bus(name, room, folder, mail, data_dir=data_dir, tell=say) as (line, _), scratch_folder() as scratch:
+    with (
+        on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, _),
+        scratch_folder() as scratch,
+    ):
         relay = Relay(
             line=line, engine=engine, cwd=folder, scratch=scratch, environ=environ, tell=say, max_turns=max_turns
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,9 +10,12 @@ from tallystick.harnesses import headless
 from tallystick.harnesses.headless import Answer, Outcome
 from tallystick.runtime.model import Errand
 
-REPLY_CHARS = 60_000
-"""The longest reply that is sent; the hub takes 64 Ki characters."""
-SUMMARY_CHARS = 2000
+REPLY_BYTES = 60_000
+"""The longest reply that is sent; the hub takes 64 KiB of text in an event of 256 KiB."""
+ESCAPED_BYTES = 30_000
+"""The longest one in which so much has to be escaped that the event would not hold it."""
+SUMMARY_BYTES = 1900
+DETAIL_BYTES = 16_000
 STEP_LIMIT = 200
 """So many steps of one run are reported."""
 
@@ -72,15 +76,16 @@ def ending(errand: Errand, outcome: Outcome, stopped_by: str | None) -> Ending:
     if stopped_by is not None:
         return Ending(errand=errand, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
     if not isinstance(outcome, Answer):
-        return Ending(errand=errand, status="error", detail=_cut(outcome.why, SUMMARY_CHARS), task_status="blocked")
-    text = outcome.text.strip()
+        why = _cut(clean(outcome.why), SUMMARY_BYTES)
+        return Ending(errand=errand, status="error", detail=why, task_status="blocked")
+    text = clean(outcome.text.strip())
     detail = headless.one_line(text) or "done, without a word"
     if errand.command == "compact":
         return Ending(errand=errand, status="completed", detail=detail)
-    reply = _cut(text or detail, REPLY_CHARS) if errand.kind == "user" else None
+    reply = _reply(text or detail) if errand.kind == "user" else None
     if errand.command:
         # A control has no reply; what the review found is all there is to say.
-        detail = _cut(text or detail, 16_000)
+        detail = _cut(text or detail, DETAIL_BYTES)
     return Ending(errand=errand, status="completed", detail=detail, reply=reply, task_status="done")
 
 
@@ -90,5 +95,20 @@ def abandoned(errand: Errand) -> Ending:
     return Ending(errand=errand, status="error", detail=why, task_status="ready")
 
 
+def _reply(text: str) -> str:
+    escaped = len(json.dumps(text, ensure_ascii=False)) > 2 * len(text)
+    return _cut(text, ESCAPED_BYTES if escaped else REPLY_BYTES)
+
+
+def clean(text: str) -> str:
+    """Without what no store keeps: halves of characters, and the character that ends texts elsewhere."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n… ({len(text) - limit} more characters were left out)"
+    """At most so many bytes of it, and how much more there was."""
+    whole = text.encode()
+    if len(whole) <= limit:
+        return text
+    kept = whole[:limit].decode("utf-8", "ignore")
+    return f"{kept}\n… ({len(text) - len(kept)} more characters were left out)"

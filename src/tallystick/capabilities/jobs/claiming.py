@@ -33,9 +33,8 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     that there is nothing to do.
     """
     tx.check_open(ask.room_id)
-    held = queries.held(tx, ask.room_id, ask.runner_id)
-    runner = rules.check_runner(queries.runner(tx, ask.room_id, ask.runner_id), ask.runner_id, held, now=tx.now)
     online = queries.runners_online(tx, ask.room_id)
+    runner = _runner(tx, ask, online)
     if ask.job is not None:
         job = queries.job(tx, ask.room_id, ask.job)
         anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
@@ -56,6 +55,15 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
         meta={},
         artifacts=[],
     )
+
+
+def _runner(tx: Tx, ask: ClaimJob, online: Sequence[Runner]) -> Runner:
+    found = next((runner for runner in online if runner.runner_id == ask.runner_id), None)
+    found = found or queries.runner(tx, ask.room_id, ask.runner_id)
+    # Whoever has less work in all than it can run at once has room; only otherwise are its claims counted.
+    crowded = found is not None and found.jobs >= found.max_parallel
+    held = queries.held(tx, ask.room_id, ask.runner_id) if crowded else 0
+    return rules.check_runner(found, ask.runner_id, held, now=tx.now)
 
 
 def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
@@ -88,7 +96,7 @@ def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: 
         executor=_executor(now, runner),
         prompt=cast("str", created.data["prompt"]),
         meta=now.meta_data,
-        artifacts=[each.artifact_key for each in queries.artifacts(tx, job)],
+        artifacts=[each.artifact_key for each in queries.artifacts(tx, job)] if job.revision else [],
     )
 
 
@@ -121,7 +129,7 @@ def _rerouting(job: Job, anew: Routing) -> Draft:
     data: dict[str, object] = {
         "job_id": job.job_id,
         "event": "routed",
-        "message": f"routed to {anew.runner_id}: {job.routed_runner} is gone",
+        "message": f"routed to {anew.runner_id}: {job.routed_runner} is gone or cannot do it",
         "routing": chosen,
         "meta": {"routing": {**chosen, "policy": job.needs.policy.data()}},
     }

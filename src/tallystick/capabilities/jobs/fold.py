@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
+
+from msgspec.structs import replace
 
 from tallystick.capabilities.jobs.model import Job, Kind, Priority, Status, texts
 from tallystick.kernel.clock import Instant

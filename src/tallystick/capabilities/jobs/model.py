@@ -108,9 +108,11 @@ class Routing:
     runner_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """The row of one job. The `*_seq` columns name the newest event of their sort; 0 means none yet."""
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """The row of one job. The `*_seq` columns name the newest event of their sort; 0 means none yet.
+
+    A struct, like an event: every fold makes several, at a tenth of a frozen dataclass's price.
+    """
 
     room_id: str
     number: int

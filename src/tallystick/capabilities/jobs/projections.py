@@ -34,6 +34,7 @@ def changed(tx: Tx, event: Event) -> None:
     if (job.status is Status.DONE) != (now.status is Status.DONE):
         tx.run(SQL["recount"], room_id=job.room_id, number=job.number)
         tx.run(SQL["release"], room_id=job.room_id, number=job.number)
+        queries.forget(tx, now)
 
 
 def _weigh(tx: Tx, before: Job | None, now: Job) -> None:

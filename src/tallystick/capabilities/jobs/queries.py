@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import msgspec
 
@@ -16,10 +17,12 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
-RUNNERS_AT_ONCE = 50
+RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
 READY_AT_ONCE = 8
 LATEST = 2**62
+REMEMBERED = 1000
+"""A rebuild folds a whole store in one transaction."""
 
 
 def job(tx: Tx, room_id: str, job_id: str) -> Job:
@@ -31,7 +34,19 @@ def job(tx: Tx, room_id: str, job_id: str) -> Job:
 
 
 def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
-    return tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+    key = ("job", room_id, number)
+    if key in tx.memo:
+        return cast("Job", tx.memo[key])
+    found = tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+    if found and tx.writable:
+        tx.memo[key] = found
+    return found
+
+
+def forget(tx: Tx, job: Job) -> None:
+    """Rows of other jobs have changed behind the fold: those that come after this one."""
+    for key in [key for key in tx.memo if key[0] == "job" and key != ("job", job.room_id, job.number)]:
+        del tx.memo[key]
 
 
 def next_number(tx: Tx, room_id: str) -> int:
@@ -44,13 +59,16 @@ def _number(*, number: int | None) -> int:
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     """Write the row, with the columns that follow from it."""
-    values: dict[str, str | int | None] = {name: getattr(job, name) for name in Job.__slots__}
+    values: dict[str, str | int | None] = msgspec.structs.asdict(job)
     values["status"], values["priority"] = job.status.value, int(job.priority)
     values["place"] = fold.place(job)
     values["active"] = int(job.status.active)
     values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
     values["shown_seq"] = fold.shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
+    if len(tx.memo) > REMEMBERED:
+        tx.memo.clear()
+    tx.memo["job", job.room_id, job.number] = job
 
 
 def events_after(tx: Tx, job: Job, seq: int, limit: int) -> list[Event]:

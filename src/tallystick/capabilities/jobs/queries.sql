@@ -176,9 +176,12 @@ VALUES (:room_id, :number, :artifact_key, :seq, :size, :sha256)
 ON CONFLICT (room_id, number, artifact_key) DO UPDATE SET
     seq = excluded.seq, size = excluded.size, sha256 = excluded.sha256
 
--- counts --
-SELECT status, COUNT(*) AS jobs FROM jobs
-WHERE room_id = :room_id AND status IN ('QUEUED', 'RUNNING') GROUP BY status
+-- counts -- how many are running and queued, up to a bound: a glance needs no more
+SELECT 'RUNNING' AS status, COUNT(*) AS jobs
+FROM (SELECT number FROM jobs WHERE room_id = :room_id AND status = 'RUNNING' LIMIT :most) AS running
+UNION ALL
+SELECT 'QUEUED' AS status, COUNT(*) AS jobs
+FROM (SELECT number FROM jobs WHERE room_id = :room_id AND status = 'QUEUED' LIMIT :most) AS queued
 
 -- first_of_task --
 SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,

@@ -100,8 +100,9 @@ def check_suits(job: Job, runner: Runner) -> None:
 
 
 def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
-    """Where the job should go now that the runner it was meant for is gone; None while that one is there."""
-    if job.routed_runner is None or any(runner.runner_id == job.routed_runner for runner in online):
+    """Where the job should go once the runner it was meant for is gone or can no longer do it; None until then."""
+    meant = next((runner for runner in online if runner.runner_id == job.routed_runner), None)
+    if job.routed_runner is None or (meant and routing.suited(job.needs, meant)):
         return None
     return routing.route(job.needs, online)
 

@@ -20,6 +20,8 @@ from tallystick.ledger.tx import Tx
 from tallystick.proof.verdict import State
 
 SKILL_CHARS = 1200
+MOST = 100
+"""What a snapshot counts up to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,7 @@ class Work:
     """Answers the protocol of the same name that `tasks` declares."""
 
     def inbox(self, tx: Tx, room_id: str) -> Counts:
-        found = dict(tx.all(SQL["counts"], _count, room_id=room_id))
+        found = dict(tx.all(SQL["counts"], _count, room_id=room_id, most=MOST))
         states = {runner.state(tx.now) for runner in queries.runners_online(tx, room_id)}
         runner = "live" if "live" in states else "idle" if states else "offline"
         return Counts(running=found.get("RUNNING", 0), queued=found.get("QUEUED", 0), runner=runner)

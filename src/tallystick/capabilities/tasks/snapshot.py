@@ -27,6 +27,7 @@ class ShowSnapshot(Ask):
 class InboxView(Answer):
     running: int
     queued: int
+    """Both are counted up to 100."""
     runner: str
     """offline, idle or live."""
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tallystick.hub import registry
 from tallystick.surfaces.web.asked import Asked
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
 TABS = (
-    ("", "Room", "rooms.show"),
-    ("sessions", "Sessions", "messages.send"),
-    ("reservations", "Reservations", "reservations.status"),
-    ("jobs", "Jobs", "jobs.radar"),
-    ("history", "History", "events.list"),
+    ("", "Room"),
+    ("sessions", "Sessions"),
+    ("reservations", "Reservations"),
+    ("jobs", "Jobs"),
+    ("history", "History"),
 )
-"""Each view of a room, its name, and the operation it cannot do without."""
+"""Each view of a room and its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +25,11 @@ class Frame:
 
 def of(snapshot: Snapshot, asked: Asked) -> Frame:
     room = snapshot.ask("rooms.show", room_id=asked.room_id)
-    tabs = [(name, label) for name, label, operation in TABS if operation in registry.OPERATIONS]
     context: dict[str, object] = {
         "now": snapshot.now,
         "room": room,
         "room_id": asked.room_id,
         "head": room["head"],
-        "tabs": tabs,
+        "tabs": TABS,
     }
     return Frame(room=room, context=context)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.hub import registry
 from tallystick.surfaces.web import frame
 from tallystick.surfaces.web.asked import Asked, View
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
@@ -65,8 +64,5 @@ def _thread(snapshot: Snapshot, asked: Asked) -> View:
 
 def _report(snapshot: Snapshot, room_id: str) -> Facts | None:
     """The newest merge report, which is a pinned card."""
-    if "cards.list" not in registry.OPERATIONS:
-        return None
-    cards = snapshot.rows("cards.list", "cards", room_id=room_id, limit=50)
-    reports = [card for card in cards if card.get("type") == "report" or "merge" in card["title"].lower()]
-    return reports[0] if reports else None
+    cards = snapshot.rows("cards.list", "cards", room_id=room_id, type="report", limit=1)
+    return cards[0] if cards else None

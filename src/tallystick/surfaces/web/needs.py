@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tallystick.hub import registry
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.surfaces.web import words
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
@@ -70,8 +69,6 @@ def _owed(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
 
 def _jobs(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
     """What the manager's radar marks: a missing proof or an error, a question, a claim that ran out."""
-    if "jobs.radar" not in registry.OPERATIONS:
-        return
     for each in snapshot.rows("jobs.radar", "jobs", room_id=room["room_id"], limit=OWED):
         if each["marker"]:
             job, last = each["job"], each["last"]

@@ -56,6 +56,15 @@ class Row:
         return sum(1 for receipt in self.receipts if receipt["acked_at"])
 
     @property
+    def target(self) -> str:
+        """The message to read, accept or relay: a protocol event comes with one of its own."""
+        return str(self.data.get("message_id") or self.id)
+
+    @property
+    def notice(self) -> bool:
+        return self.kind == "system.notify"
+
+    @property
     def task(self) -> str:
         return task_of(self.data)
 
@@ -83,12 +92,15 @@ def dressed(snapshot: Snapshot, room_id: str, found: Sequence[Row]) -> list[Row]
     if not found:
         return []
     first, last = min(row.seq for row in found), max(row.seq for row in found)
-    receipts: dict[int, list[Facts]] = {}
-    for start in range(first, last + 1, 1000):
+    receipts: dict[str, list[Facts]] = {}
+    # The message of a protocol event stands right before it.
+    for start in range(max(first - 1, 0), last + 1, 1000):
         stretch = {"first_seq": start, "last_seq": min(last, start + 999)}
         for each in snapshot.rows("messages.receipts", "receipts", room_id=room_id, **stretch):
-            receipts.setdefault(each["seq"], []).append(each)
-    return [_dress(snapshot, row, receipts.get(row.seq, [])) for row in sorted(found, key=lambda row: -row.seq)]
+            receipts.setdefault(each["event_id"], []).append(each)
+    letters = {row.target for row in found if row.target != row.id}
+    shown = sorted((row for row in found if row.id not in letters), key=lambda row: -row.seq)
+    return [_dress(snapshot, row, receipts.get(row.target, [])) for row in shown]
 
 
 def _dress(snapshot: Snapshot, row: Row, receipts: Sequence[Facts]) -> Row:

@@ -11,9 +11,10 @@ from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import assets, history, jobs, overview, replay, reservations, room, sessions
+from tallystick.surfaces.web import assets, history, jobs, replay, reservations, room, sessions
 from tallystick.surfaces.web.asked import Asked, View
 from tallystick.surfaces.web.errors import PageNotFound
+from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.snapshot import look
 
 POLICY = (
@@ -42,10 +43,11 @@ class Reply:
 class Site:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
+        self._overview = Overview()
 
     async def get(self, visitor: Visitor, path: str, query: str, *, part: bool) -> Reply:
         """A page, or only its changing part."""
-        view, asked = _find(path, query)
+        view, asked = self._find(path, query)
         return await self._serving.read(lambda: self._render(visitor, view, asked, part=part))
 
     async def act(self, visitor: Visitor, operation: str, given: Mapping[str, object], key: str | None) -> Answer:
@@ -69,25 +71,24 @@ class Site:
         """A refusal as a page, for a browser that asked for one."""
         return _page("refused.html", part=False, error=error.payload(), path="")
 
+    def _find(self, path: str, query: str) -> tuple[Callable[..., View], Asked]:
+        fields = {name: values[-1] for name, values in parse_qs(query, max_num_fields=50).items()}
+        match [unquote(step) for step in path.strip("/").split("/")]:
+            case [""]:
+                return self._overview.view, Asked(path=path, query=fields)
+            case ["rooms", room_id]:
+                return room.view, Asked(path=path, query=fields, room_id=room_id)
+            case ["rooms", room_id, name] if name in ROOM_VIEWS:
+                return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id)
+            case ["rooms", room_id, name, item] if name in ROOM_VIEWS:
+                return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id, item=item)
+            case _:
+                raise PageNotFound(f"There is nothing at {path[:100]}.")
+
     def _render(self, visitor: Visitor, view: Callable[..., View], asked: Asked, *, part: bool) -> Reply:
         found = look(self._serving.hub, visitor, lambda snapshot: view(snapshot, asked))
         shared = {"path": asked.path, "query": asked.query, "me": visitor.caller.agent_id}
         return _page(found.template, part=part, **shared, **found.context)
-
-
-def _find(path: str, query: str) -> tuple[Callable[..., View], Asked]:
-    fields = {name: values[-1] for name, values in parse_qs(query, max_num_fields=50).items()}
-    match [unquote(step) for step in path.strip("/").split("/")]:
-        case [""]:
-            return overview.view, Asked(path=path, query=fields)
-        case ["rooms", room_id]:
-            return room.view, Asked(path=path, query=fields, room_id=room_id)
-        case ["rooms", room_id, name] if name in ROOM_VIEWS:
-            return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id)
-        case ["rooms", room_id, name, item] if name in ROOM_VIEWS:
-            return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id, item=item)
-        case _:
-            raise PageNotFound(f"There is nothing at {path[:100]}.")
 
 
 def _page(template: str, *, part: bool, **context: object) -> Reply:

@@ -46,13 +46,21 @@ def _payload(data: Facts) -> Facts:
 def _passed_on(data: Facts) -> Words:
     said = _payload(data)
     handoff = {"status": said.get("summary", ""), "next_action": said.get("next_action", "")}
-    return {"tag": "Passed to", "tone": "h", "to": _to(data), "text": said.get("subject", ""), "handoff": handoff}
+    return {
+        "tag": "Passed to",
+        "tone": "h",
+        "to": _to(data),
+        "text": said.get("subject", ""),
+        "handoff": handoff,
+        "speech": True,
+    }
 
 
 def _blocked(data: Facts) -> Words:
     said = _payload(data)
     lines = [said.get("subject", ""), f"blocked by: {said.get('blocker', '')}", said.get("requested_action", "")]
-    return {"tag": "Needs input", "tone": "b", "to": _to(data), "text": "\n".join(line for line in lines if line)}
+    text = "\n".join(line for line in lines if line)
+    return {"tag": "Needs input", "tone": "b", "to": _to(data), "text": text, "speech": True}
 
 
 def _incursion(data: Facts) -> Words:
@@ -69,8 +77,8 @@ def _hint(said: Facts) -> str:
 
 def _resumed(data: Facts) -> Words:
     said = _payload(data)
-    before = words.person(str(said.get("prior_session_agent", "")))
-    text = f"adopted {words.person(str(said.get('adopted_agent', '')))}, before {before}: {said.get('evidence', '')}"
+    session = words.person(str(data.get("from_agent") or data.get("session_id") or ""))
+    text = f"{session} adopted {words.person(str(said.get('adopted_agent', '')))}: {said.get('evidence', '')}"
     return {"tag": "Resumed", "tone": "r", "text": text}
 
 

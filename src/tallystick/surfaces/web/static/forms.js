@@ -79,7 +79,8 @@ function done(operation, answer) {
 
 async function press(button, refresh) {
   button.disabled = true;
-  const { error } = await call(button.dataset.op, { room_id: button.dataset.room, event_id: button.dataset.event });
+  const about = button.dataset.op === "notifications.ack" ? "notify_event_id" : "event_id";
+  const { error } = await call(button.dataset.op, { room_id: button.dataset.room, [about]: button.dataset.event });
   button.disabled = false;
   if (error) toast(`${error.message} ${error.hint}`, "bad");
   refresh();
