@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.actions.errands import message, pending, submit
 from tests.scene import Row, Scene, refused
 
 
@@ -55,3 +56,35 @@ def test_a_stranger_says_nothing_of_a_task(scene: Scene) -> None:
 
     with refused("unknown_member"):
         scene.stranger(boss.room_id).here("actions.task", task_id="t1", status="done")
+
+
+def test_a_task_of_the_room_changes_with_what_is_said_of_it(scene: Scene) -> None:
+    (boss,) = scene.joined("boss")
+    task_id = boss.here("tasks.create", title="Rewrite the parser")["task_id"]
+
+    boss.here("actions.task", task_id=task_id, status="running")
+    boss.here("actions.task", task_id=task_id, status="running")
+    running = boss.here("tasks.show", task=task_id)
+    boss.here("actions.task", task_id=task_id, status="done", summary="shipped")
+    done = boss.here("tasks.show", task=task_id)
+
+    assert (running["status"], done["status"], done["summary"]) == ("running", "done", "shipped")
+    assert len(boss.events(kinds=["x.tally.task.update"])) == 2
+
+
+def test_a_task_that_is_not_there_cannot_go_on(scene: Scene) -> None:
+    (boss,) = scene.joined("boss")
+
+    with refused("unknown_task"):
+        boss.here("actions.task", task_id="TASK-404", status="running")
+
+    assert boss.events(kinds=["x.tally.action.task_updated"]) == []
+
+
+def test_an_action_is_opened_by_its_id(scene: Scene) -> None:
+    boss, worker = scene.joined("boss", "worker")
+    submit(boss, message("a1", "worker"))
+
+    opened = boss.here("open.ref", id="a1")
+
+    assert (opened["kind"], opened["ref"], opened["value"]) == ("action", "a1", pending(worker)["next"])

@@ -35,6 +35,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("size", 19),
         ("sends", 6),
         ("followers", 2),
+        ("bus", 4),
         ("reservations", 2),
         ("page", 3),
         ("startup", 3),

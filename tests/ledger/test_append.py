@@ -181,3 +181,16 @@ def _is_json(data: object) -> bool:
     except ValueError:
         return False
     return True
+
+
+def test_the_time_of_a_write_is_when_it_got_the_room_not_when_it_queued(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+
+    with scene.hub.writing() as tx:
+        scene.clock.forward(ms=5000)
+        tx.lock(ada.room_id)
+        got = scene.clock.now
+        scene.clock.forward(ms=5000)
+        tx.lock(ada.room_id)
+
+        assert tx.now == got

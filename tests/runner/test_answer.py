@@ -72,7 +72,8 @@ def test_the_schema_requires_every_property_and_allows_no_other() -> None:
     check(SCHEMA)
 
 
-texts = st.text(max_size=600)
+# Half characters and control characters too: programs write them.
+texts = st.text(st.characters(codec=None), max_size=600)
 notes = st.fixed_dictionaries({"message": texts}, optional={"kind": texts, "refs": st.lists(texts, max_size=50)})
 
 
@@ -85,4 +86,7 @@ def test_whatever_is_read_fits_the_limits_of_the_hub(
     assert len(found.every_ref) <= limits.REFS
     assert all(0 < len(ref) <= limits.REF for ref in found.every_ref)
     assert len(found.events) <= answer.MOST_NOTES
+    whole = "".join([found.summary, *found.every_ref, *(note.message for note in found.events)])
+    assert "\0" not in whole
+    assert whole.encode().decode() == whole
     assert all(0 < len(note.message) <= limits.MESSAGE and note.kind in answer.KINDS for note in found.events)

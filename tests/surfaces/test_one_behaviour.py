@@ -23,6 +23,7 @@ WAYS: list[Callable[[Stage], AbstractContextManager[Way]]] = [
     ways.mcp_over_http,
     ways.plain_http,
     ways.python,
+    ways.bus,
 ]
 OWN = re.compile(
     r".*_at|ts|id|(room|group|lease|event)_id|scope_key|pid|session_kind|(canonical|requested)_path|workspace_root|example"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -117,8 +118,8 @@ def plain_http(stage: Stage) -> Generator[Way]:
 def http(stage: Stage) -> Generator[Callable[[str, str, Mapping[str, object]], httpx2.Response]]:
     """Posting to a running hub's socket."""
     accept = {"accept": "application/json, text/event-stream"}
-    socket = str(Path(stage.env["TALLYSTICK_DATA_DIR"]) / "hub.sock")
-    with hub(stage.env), httpx2.Client(transport=httpx2.HTTPTransport(uds=socket), timeout=60) as client:
+    path = str(Path(stage.env["TALLYSTICK_DATA_DIR"]) / "hub.sock")
+    with hub(stage.env), httpx2.Client(transport=httpx2.HTTPTransport(uds=path), timeout=60) as client:
         yield lambda agent, path, body: client.post(
             f"http://localhost{path}", json=dict(body), headers={**accept, "tally-agent": agent}
         )
@@ -137,6 +138,26 @@ def python(stage: Stage) -> Generator[Way]:
                 return clients[agent].call(operation, **given)
             except TallyError as refusal:
                 return flat(refusal.payload())
+
+        yield call
+
+
+@contextmanager
+def bus(stage: Stage) -> Generator[Way]:
+    """One connection of the bus for each agent, with operations by their own names."""
+    with hub(stage.env), ExitStack() as stack:
+        lines: dict[str, Any] = {}
+
+        def call(agent: str, operation: str, given: Mapping[str, object]) -> Row:
+            if agent not in lines:
+                line = stack.enter_context(socket.socket(socket.AF_UNIX))
+                line.connect(str(Path(stage.env["TALLYSTICK_DATA_DIR"]) / "bus.sock"))
+                lines[agent] = stack.enter_context(line.makefile("rwb"))
+            asked = {"v": 1, "type": operation, "id": "1", "ts": "", "src": agent, "payload": dict(given)}
+            lines[agent].write(json.dumps(asked).encode() + b"\n")
+            lines[agent].flush()
+            reply = cast("Row", json.loads(lines[agent].readline()))
+            return reply["payload"] if reply["status"] == "ok" else flat(reply["error"])
 
         yield call
 

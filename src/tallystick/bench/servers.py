@@ -84,6 +84,20 @@ def hub(settings: Settings) -> Generator[Served]:
         )
 
 
+@contextmanager
+def process(command: Sequence[str], ready: Callable[[], bool]) -> Generator[None]:
+    """Any other program to measure against, for as long as this lasts."""
+    with _process(command, {}) as server:
+        _until(server, ready)
+        yield
+
+
+def memory_mib(served: Served) -> float:
+    """What a server holds in memory now."""
+    status = Path(f"/proc/{served.pid}/status").read_text("utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
 def peak_memory_mib(served: Served) -> float:
     status = Path(f"/proc/{served.pid}/status").read_text("utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024

@@ -29,6 +29,12 @@ class SrcMismatch(NotAllowed):
     hint = "Send everything on one connection under one src, over the network under the name of your token."
 
 
+class ForeignUser(NotAllowed):
+    """The bus answers only to the user that runs the hub."""
+
+    hint = "Connect as that user, or use POST /v1/bus with a token."
+
+
 class SeqOutOfOrder(Conflict):
     """seq must rise with every envelope of a connection."""
 

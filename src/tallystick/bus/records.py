@@ -13,6 +13,7 @@ import msgspec
 from tallystick.bus.envelope import HUB, VERSION
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.errors import InvalidField
 
 Data = Mapping[str, object]
 Payload = dict[str, object]
@@ -87,6 +88,8 @@ TYPES: Mapping[str, tuple[str, Callable[[Data], Payload]]] = {
 
 def kinds_of(types: Sequence[str]) -> list[str]:
     """The ledger kinds behind some types; a name that is none of ours is taken for a kind itself."""
+    if OTHER in types:
+        raise InvalidField(f"{OTHER} stands for many kinds: name those you want.", field="types")
     found = [kind for kind, (type, _) in TYPES.items() if type in types]
     known = {type for type, _ in TYPES.values()}
     return found + [each for each in types if each not in known]

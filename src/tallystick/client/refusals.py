@@ -18,7 +18,12 @@ from tallystick.kernel.errors import (
     every_error,
 )
 
-DECLARATIONS = ("tallystick.hub.registry", "tallystick.hub.tokens_reach", "tallystick.surfaces.http.errors")
+DECLARATIONS = (
+    "tallystick.hub.registry",
+    "tallystick.hub.tokens_reach",
+    "tallystick.surfaces.http.errors",
+    "tallystick.bus.errors",
+)
 """Who imports these knows every error that a hub can answer with."""
 
 _FAMILIES: Mapping[int, type[TallyError]] = {

@@ -198,6 +198,8 @@ class Hub:
 
     def touch(self, call: Call) -> None:
         """Refresh a member's presence after a call that did not write; most often there is nothing to do."""
+        if call.room_id is None:
+            return
         with self.reading() as tx:
             due = presence.due(tx, call.room_id, call.acting(tx)) is not None
         if due:

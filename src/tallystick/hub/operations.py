@@ -76,7 +76,8 @@ class OpenRef(Ask):
 def open_ref(tx: Tx, me: Caller, ask: OpenRef) -> Opened:
     """Open anything by its id or ref.
 
-    `JOB-001`, `JOB-001@17`, `runner:<id>`, `TASK-…`, `CARD-…`, `a:…`, `notes@17`, `artifact://jobs/…`, or an event id.
+    `JOB-001`, `JOB-001@17`, `runner:<id>`, `TASK-…`, `CARD-…`, `a:…`, `notes@17`, `artifact://jobs/…`, an
+    action's id, or an event id.
     """
     from tallystick.hub.registry import CAPABILITIES
 

@@ -26,7 +26,7 @@ class Opened(Answer):
 
     ref: str
     kind: str
-    """What it is: job, job_event, runner, task, card, anchor, note, artifact, event."""
+    """What it is: job, job_event, runner, task, card, anchor, note, artifact, action, event."""
     value: dict[str, object]
 
     @classmethod

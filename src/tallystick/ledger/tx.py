@@ -87,7 +87,11 @@ class Tx:
     def lock(self, room_id: str) -> Head:
         """Become the room's only writer until this transaction ends."""
         if room_id not in self._heads:
+            first = not self._heads
             self._heads[room_id] = self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id))
+            if first:
+                # Others may have had the room for seconds: a lease that begins now must not begin when we queued.
+                self.now = self.world.clock()
         return self._heads[room_id]
 
     def try_lock(self, room_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ Status: TypeAlias = Literal["DONE", "FAILED", "CONTINUE"]
 KINDS = ("progress", "checkpoint", "question", "error")
 """What an executor may say about its job; the other kinds belong to the hub and to the runner."""
 MOST_NOTES = 20
+_UNKEPT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 Whole = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
 SCHEMA: Mapping[str, object] = {
@@ -83,7 +85,7 @@ def read(data: Mapping[str, object] | None, text: str = "") -> Answer:
         raise BadAnswer(f"an answer of another shape: {wrong}") from None
     return Answer(
         status=found.status,
-        summary=found.summary.strip()[: limits.SUMMARY],
+        summary=clipped(found.summary.strip(), limits.SUMMARY),
         refs=_refs(found.refs),
         events=tuple(_note(note) for note in found.events[:MOST_NOTES]),
     )
@@ -112,4 +114,6 @@ def _refs(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def clipped(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    """The text as a store can keep it: no control characters but breaks and tabs, no half characters, not too long."""
+    plain = _UNKEPT.sub("\ufffd", text)
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"

@@ -114,6 +114,9 @@ class Leases:
         try:
             self._office.renew(hold.job, f"runner: {hold.doing}")
         except TallyError as refusal:
+            if hold not in self.holds:
+                # The job ended while the renewal was on its way.
+                return
             if lost(refusal):
                 self._tell(f"{hold.job.job_id}: {refusal.message}")
                 hold.stop(Stop.LOST)

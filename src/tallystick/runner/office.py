@@ -117,7 +117,13 @@ class Office:
         self._line.call("jobs.report", **self._holder(job), **beat)
 
     def complete(self, job: Job, status: str, summary: str, refs: Sequence[str]) -> None:
-        self._line.call("jobs.complete", **self._holder(job), status=status, summary=summary, refs=list(refs))
+        self._line.call(
+            "jobs.complete",
+            **self._holder(job),
+            status=status,
+            summary=clipped(summary, limits.SUMMARY),
+            refs=list(refs),
+        )
 
     def surroundings(self, job: Job) -> Surroundings:
         """The thread of a job, and its task and anchor as they are now."""

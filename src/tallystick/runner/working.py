@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tallystick.harnesses.headless import Answer, Failed
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import Refused, TallyError
 from tallystick.proof import files, limits, skills, verdict
 from tallystick.proof.salvage import salvage
 from tallystick.runner import answer, executors, folders, packs, rules, slicing
@@ -48,10 +48,11 @@ class Work:
             self._tell(f"stopped ({self._hold.stopped})")
             if self._hold.stopped is Stop.LEAVING:
                 self._office.give_back(self._job, "runner: stopped; another one may go on")
-        except TallyError as refusal:
-            if not lost(refusal):
-                raise
+        except Refused as refusal:
             self._tell(refusal.message)
+            if not lost(refusal):
+                # Trying again would be refused again; the job ends with the reason instead of going round for ever.
+                self._complete(End(status="FAILED", summary=f"the hub refused the runner: {refusal.message}"))
 
     def _run(self) -> None:
         if self._job.reclaimed and (end := rules.worn_out(self._office.claims(self._job), self._setup.bounds)):

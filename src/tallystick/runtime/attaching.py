@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,17 +79,14 @@ def attached(
     engine = Engine.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
-    with (
-        on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal),
-        scratch_folder() as scratch,
-    ):
+    with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
         agent = Agent(
             line=line,
             engine=engine,
             journal=journal,
             mail=mail,
             cwd=folder,
-            scratch=scratch,
+            scratch=journal.scratch,
             environ=environ,
             tell=say,
         )
@@ -137,12 +133,6 @@ def on_the_bus(
             journal.close()
     finally:
         line.close()
-
-
-@contextmanager
-def scratch_folder() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tally-attach-") as folder:
-        yield Path(folder)
 
 
 def attach(command: Sequence[str], *, name: str, room: str | None = None, cwd: Path | str = ".") -> str:

@@ -34,6 +34,9 @@ class Journal:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = digest(room_id, agent, length=32)
         self._file, self._part = folder / f"{name}.json", folder / f"{name}.part"
+        self.scratch = folder / f"{name}.files"
+        """For the files that a call needs. One place, so that a kill leaves no new one behind."""
+        self.scratch.mkdir(mode=0o700, exist_ok=True)
         self._lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

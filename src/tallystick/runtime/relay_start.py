@@ -11,7 +11,7 @@ from pathlib import Path
 from tallystick.harnesses.headless import Sandbox
 from tallystick.kernel.errors import TallyError
 from tallystick.runtime.agent import Gone, MailBox
-from tallystick.runtime.attaching import Elsewhere, folder_at, on_the_bus, scratch_folder
+from tallystick.runtime.attaching import Elsewhere, folder_at, on_the_bus
 from tallystick.runtime.engine import Engine
 from tallystick.runtime.model import Errand, Replaced
 from tallystick.runtime.relaying import Ended, Relay
@@ -44,12 +44,15 @@ def relaying(
     engine = Engine.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
-    with (
-        on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, _),
-        scratch_folder() as scratch,
-    ):
+    with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
         relay = Relay(
-            line=line, engine=engine, cwd=folder, scratch=scratch, environ=environ, tell=say, max_turns=max_turns
+            line=line,
+            engine=engine,
+            cwd=folder,
+            scratch=journal.scratch,
+            environ=environ,
+            tell=say,
+            max_turns=max_turns,
         )
         if prepared:
             prepared(lambda: relay.stop("its user"))

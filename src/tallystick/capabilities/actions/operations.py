@@ -18,15 +18,15 @@ from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.actions.relaying import outcomes, relay
 from tallystick.capabilities.actions.submitting import earlier_action, submit
 from tallystick.capabilities.actions.talking import OFFERS
-from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import TaskBoard
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
 
 SHOWN = 50
@@ -43,7 +43,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
     The last three are final. Until you have sent one result the action counts as not received and is shown again.
     """
     room = rooms.open_room(tx, ask.room_id)
-    _, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    _, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
     action = earlier_action(tx, room.room_id, ask.action_id)
     rules.check_result(action, queries.heads(tx, room.room_id, action.dst), agent_rules.principal(me.agent_id), ask)
     opened = rules.new_context(ask.data)
@@ -96,15 +96,25 @@ def pending(tx: Tx, me: Caller, ask: PendingActions) -> Queue | Pending[Queue]:
     examples=({"room_id": "ROOM", "task_id": "TASK-7", "status": "done", "summary": "shipped"},),
 )
 def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
-    """Say how a task goes: running, blocked, ready, or done with a summary. Everyone who follows the room sees it."""
+    """Say how a task goes: running, blocked, ready, or done with a summary. Everyone who follows the room sees it.
+
+    A task of this room (`TASK-…`) changes accordingly; any other id is a task of your own.
+    """
     room = rooms.open_room(tx, ask.room_id)
-    src, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
     if ask.summary is not None and ask.status is not TaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
+    tx.use(TaskBoard).progress(tx, room.room_id, src, task_id=ask.task_id, status=ask.status.value, summary=ask.summary)
     data = ask.model_dump(mode="json", exclude={"room_id"}, exclude_none=True)
     kind = Kind.TASK_DONE if ask.status is TaskStatus.DONE else Kind.TASK_UPDATED
     (event,) = tx.append(room.room_id, src, [Draft(kind=kind, data=data, scope_key=scope_key)])
     return Progressed(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)
+
+
+def open_action(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
+    """An action by its id; ids are their senders' own, so what is none of ours is left to others."""
+    found = queries.action(tx, room_id, text)
+    return Opened.of("action", text, ActionView.of(queries.written(tx, room_id, found))) if found else None
 
 
 CAPABILITY = Capability(
@@ -114,4 +124,5 @@ CAPABILITY = Capability(
     projections=PROJECTIONS,
     tables=TABLES,
     offers=OFFERS,
+    opens=open_action,
 )

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Outcome, Written
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents.model import Member
+from tallystick.kernel.caller import Caller
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.actions")
+
+
+def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
+    """The caller as a member, if it is one."""
+    found = agents.member(tx, room_id, me.agent_id)
+    return [found] if found else []
 
 
 def action(tx: Tx, room_id: str, action_id: str) -> Action | None:

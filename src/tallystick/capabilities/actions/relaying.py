@@ -17,7 +17,6 @@ from tallystick.capabilities.actions.relay_contract import (
     RelayMessage,
 )
 from tallystick.capabilities.actions.submitting import place
-from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -75,7 +74,7 @@ def _finish(tx: Tx, me: Caller, ask: Relay, done: Done) -> Relayed:
     if ask.context_id is None:
         raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
-    src, scope_key = rules.speaker(agents.members(tx, room.room_id), me)
+    src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
     known = queries.conversation(tx, room.room_id, ask.context_id)
     rules.check_ending(known, src, ask.context_id)
     task_id = ask.task_id or ask.context_id

@@ -18,6 +18,7 @@ from tallystick.capabilities.actions.contract import (
 from tallystick.capabilities.actions.errors import ActionNotFound, DuplicateActionId, DuplicateGroup
 from tallystick.capabilities.actions.model import Action, Conversation, Kind
 from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Speech, Talk
 from tallystick.kernel.caller import Caller
@@ -48,7 +49,7 @@ def submit(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
 def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
     """Put a group into its targets' queues, whichever operation it came by."""
     room = rooms.open_room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = _involved(tx, room.room_id, me, ask)
     src, scope_key = rules.speaker(members, me)
     rules.check_group(ask.actions)
     _check_new(tx, src, ask)
@@ -71,6 +72,13 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
         owner_id=talk.owner_id,
         actions=placed,
     )
+
+
+def _involved(tx: Tx, room_id: str, me: Caller, ask: SubmitActions) -> list[Member]:
+    """The sender and its targets; everybody only where a target is called by its name."""
+    named = {each.dst for each in ask.actions}
+    found = [member for name in (named | {me.agent_id}) if (member := agents.member(tx, room_id, name))]
+    return found if named <= {member.agent_id for member in found} else agents.members(tx, room_id)
 
 
 def _check_new(tx: Tx, src: str, ask: SubmitActions) -> None:

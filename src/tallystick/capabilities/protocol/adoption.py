@@ -9,8 +9,9 @@ from tallystick.capabilities.agents import names
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Holdings, Liveness, Member, Ownership
-from tallystick.capabilities.protocol import evidence, rules
+from tallystick.capabilities.agents.model import Holdings, Liveness, Member, OwnedTask, Ownership
+from tallystick.capabilities.protocol import beads, evidence, rules
+from tallystick.capabilities.protocol.beads import Bead
 from tallystick.capabilities.protocol.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
 from tallystick.capabilities.protocol.evidence import Changes
 from tallystick.capabilities.rooms import placing
@@ -32,6 +33,7 @@ class Seen:
 
     changes: Changes
     scope: Spot | None = None
+    beads: Sequence[Bead] = ()
 
 
 def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
@@ -43,13 +45,20 @@ def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
 def _look(ask: AdoptAgent | FindCandidates, at: Place) -> Seen:
     folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
     named = placing.reserved(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
-    return Seen(changes=evidence.changes(folder, at), scope=named)
+    return Seen(changes=evidence.changes(folder, at), scope=named, beads=beads.in_progress(folder))
 
 
 def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[Spot]:
     """Where an agent works: what it has reserved, or anywhere in the room."""
     held = [each.path for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == agent_id and each.path]
     return [scopes.lexical(path) for path in held] or [scopes.spot("")]
+
+
+def _tasks(tx: Tx, room_id: str, of: Member, seen: Seen) -> Sequence[OwnedTask]:
+    """What an agent works on: its tasks here, and its beads where the workspace keeps them."""
+    own = tx.use(Ownership).in_progress(tx, room_id, of.agent_id)
+    theirs = [OwnedTask(task_id=each.id) for each in seen.beads if each.assignee in (of.agent_id, of.name)]
+    return [*own, *theirs]
 
 
 @operation(
@@ -71,7 +80,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
         raise AgentNotFound(f"There is no agent '{ask.agent_id[:200]}' in this room.", agent_id=ask.agent_id)
     scope = [seen.scope] if seen.scope else _scope(tx, room.room_id, target.agent_id)
     traces = evidence.traces(seen.changes, scope)
-    found = rules.ground(traces, tx.use(Ownership).in_progress(tx, room.room_id, target.agent_id))
+    found = rules.ground(traces, _tasks(tx, room.room_id, target, seen))
     alive = agent_rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
     ground = rules.check_adoption(target, me, alive, found, traces, confirm=ask.confirm)
     if mine := agents.member(tx, room.room_id, me.agent_id):
@@ -118,7 +127,7 @@ def _candidate(tx: Tx, room_id: str, member: Member, seen: Seen) -> Candidate | 
     held = [each for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == member.agent_id and each.path]
     scope = _scope(tx, room_id, member.agent_id)
     traces = evidence.traces(seen.changes if held else Changes(spots=None), scope)
-    ground = rules.ground(traces, tx.use(Ownership).in_progress(tx, room_id, member.agent_id))
+    ground = rules.ground(traces, _tasks(tx, room_id, member, seen))
     if ground is None:
         return None
     return Candidate(

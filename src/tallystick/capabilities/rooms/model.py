@@ -201,6 +201,14 @@ class Letters(Protocol):
         ...
 
 
+class TaskBoard(Protocol):
+    """What actions need of tasks; answered by `tasks`."""
+
+    def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
+        """Change a task of ours accordingly; an id that is none of ours is somebody else's task."""
+        ...
+
+
 class Questions(Protocol):
     """What waits need to know of jobs; answered by `jobs`."""
 

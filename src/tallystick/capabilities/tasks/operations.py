@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import TaskBoard
 from tallystick.capabilities.tasks import anchors, cards, macros, merging, queries, rules, snapshot
 from tallystick.capabilities.tasks.contract import (
     CreateTask,
@@ -19,7 +20,7 @@ from tallystick.capabilities.tasks.creating import create_task
 from tallystick.capabilities.tasks.model import Kind
 from tallystick.capabilities.tasks.owning import OFFERS
 from tallystick.capabilities.tasks.projections import PROJECTIONS, TABLES
-from tallystick.capabilities.tasks.things import THINGS, open_ref
+from tallystick.capabilities.tasks.things import THINGS, Board, open_ref
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -118,6 +119,6 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
-    offers=OFFERS,
+    offers={**OFFERS, TaskBoard: Board()},
     opens=open_ref,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.rooms.notes import NOTE
 from tallystick.capabilities.tasks import queries
 from tallystick.capabilities.tasks.contract import AnchorView, CardView, TaskView
-from tallystick.capabilities.tasks.model import Kind
+from tallystick.capabilities.tasks.model import Kind, number_of
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import reading
@@ -37,6 +37,18 @@ class Things:
                 return _note(tx, room_id, ref.seq or 0) is not None
             case _:
                 return False
+
+
+class Board:
+    """Answers the protocol `TaskBoard` of `rooms`: what is said of a task on the bus is true of the task."""
+
+    def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
+        if number_of("TASK", task_id) is None:
+            return
+        task = queries.task(tx, room_id, task_id)
+        said: dict[str, object] = {"status": status} if summary is None else {"status": status, "summary": summary}
+        if task.status != status or summary is not None:
+            tx.append(room_id, by, [Draft(kind=Kind.TASK_UPDATE, data={"task_id": task.task_id, **said})])
 
 
 THINGS = Things()

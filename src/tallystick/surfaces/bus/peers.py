@@ -6,18 +6,12 @@ import os
 import socket
 import struct
 
+from tallystick.bus.errors import ForeignUser
 from tallystick.harnesses import processes
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.kernel.errors import NotAllowed
 
 _CREDENTIALS = struct.Struct("3i")
-
-
-class ForeignUser(NotAllowed):
-    """The bus answers only to the user that runs the hub."""
-
-    hint = "Connect as that user, or use POST /v1/bus with a token."
 
 
 def visitor(sock: socket.socket) -> Visitor:

@@ -24,6 +24,9 @@ from tallystick.bus.party import Party, Reply
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.bus import peers
 
+BACKLOG = 2048
+"""Connections that may wait to be taken: on a Unix socket one more is turned away at once, not held up."""
+
 log = logging.getLogger("tallystick.bus")
 
 
@@ -41,7 +44,7 @@ class Bounds:
 async def opened(bus: Bus, path: Path, bounds: Bounds | None = None) -> AsyncGenerator[None]:
     """Take connections for as long as this lasts; those that are open at its end are let go with a word."""
     lines = Lines(bus, bounds or Bounds())
-    server = await asyncio.start_unix_server(lines.serve, sock=_bound(path), limit=LINE_LIMIT + 1)
+    server = await asyncio.start_unix_server(lines.serve, sock=_bound(path), limit=LINE_LIMIT + 1, backlog=BACKLOG)
     try:
         yield
     finally:

@@ -1,0 +1,86 @@
+"""What of a slice reaches the hub: notes at once, steps every so often, and a refusal that means stop."""
+
+from __future__ import annotations
+
+from tallystick.harnesses.headless import Began, Step, Told
+from tallystick.kernel.errors import Conflict, Unavailable
+from tallystick.runner.leases import Hold, Stop
+from tallystick.runner.office import Abilities, Data, Office
+from tallystick.runner.progress import Progress
+from tests.runner.samples import JOB
+
+ABLE = Abilities(executors=("codex",), profiles=("fast",), max_parallel=1, sandbox_policy="read-only")
+
+
+class ClaimMismatch(Conflict):
+    """That claim is not the job's current one."""
+
+
+class Wire:
+    """A line to nowhere that keeps what was said, or refuses it."""
+
+    def __init__(self, refusal: Exception | None = None) -> None:
+        self.said: list[tuple[str, object]] = []
+        self._refusal = refusal
+
+    def call(self, operation: str, /, **given: object) -> Data:
+        assert operation == "jobs.report"
+        self.said.append((str(given["kind"]), given["message"]))
+        if self._refusal:
+            raise self._refusal
+        return {}
+
+
+def told(wire: Wire, every_s: float = 0) -> tuple[Hold, Progress]:
+    hold = Hold(JOB)
+    return hold, Progress(Office(wire, "room-1", "r1", ABLE, 1000), hold, every_s, lambda _: None)
+
+
+def test_steps_are_reported_with_how_many_there_were() -> None:
+    wire = Wire()
+    _, progress = told(wire)
+
+    for sign in (Began(session_id="s"), Step(text="ran make"), Step(text="ran pytest", ok=False)):
+        progress(sign)
+
+    assert wire.said == [("progress", "ran make"), ("progress", "ran pytest (failed)")]
+
+
+def test_steps_in_between_are_only_counted_and_shown_as_what_it_is_doing() -> None:
+    wire = Wire()
+    hold, progress = told(wire, every_s=3600)
+
+    progress(Step(text="ran make"))
+
+    assert (wire.said, hold.doing) == ([], "ran make")
+
+
+def test_notes_of_a_plain_program_are_reported_at_once_and_its_answer_is_not() -> None:
+    wire = Wire()
+    _, progress = told(wire, every_s=3600)
+
+    progress(Told(data={"kind": "checkpoint", "message": "half"}))
+    progress(Told(data={"status": "DONE", "summary": "all"}))
+
+    assert wire.said == [("checkpoint", "half")]
+
+
+def test_a_report_that_is_refused_because_the_job_is_lost_stops_the_slice() -> None:
+    wire = Wire(ClaimMismatch())
+    hold, progress = told(wire)
+    stops = list[Stop]()
+    hold.listen(stops.append)
+
+    progress(Step(text="ran make"))
+    progress(Step(text="ran more"))
+
+    assert stops == [Stop.LOST]
+    assert len(wire.said) == 1
+
+
+def test_a_hub_that_cannot_answer_stops_nothing() -> None:
+    hold, progress = told(Wire(Unavailable()))
+
+    progress(Step(text="ran make"))
+
+    assert hold.stopped is None
