@@ -134,6 +134,8 @@ def test_anything_can_be_opened_by_its_id_or_ref(shop: Shop, held: Held) -> None
         ("a:nowhere", "unknown_anchor"),
         ("notes@1", "event_not_found"),
         ("artifact://jobs/JOB-001/none", "unknown_artifact"),
+        ("artifact://jobs/JOB-001/../odd key?", "unknown_ref"),
+        ("artifact://jobs/JOB-001/%00/x", "unknown_artifact"),
         ("01890000-0000-7000-8000-000000000000", "unknown_ref"),
         ("anything else", "unknown_ref"),
     ],

@@ -289,10 +289,10 @@ def test_a_stranger_who_waits_leaves_no_trace(busy: tuple[Actor, Actor]) -> None
     assert ada.scene.dump() == before
 
 
-@pytest.mark.parametrize("include", [[], ["mail"], ["jobs"], "turn", ["turn"] * 5])
+@pytest.mark.parametrize("include", [[], ["mail"], ["job"], "turn", ["turn"] * 6])
 def test_only_what_there_is_can_be_waited_for(busy: tuple[Actor, Actor], include: object) -> None:
     _ada, bob = busy
-    with refused("too_large" if include == ["turn"] * 5 else "invalid_input"):
+    with refused("too_large" if include == ["turn"] * 6 else "invalid_input"):
         bob.here("turns.wait", include=include)
 
 

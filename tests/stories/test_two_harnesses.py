@@ -21,6 +21,15 @@ from tests.surfaces.cli.place import TALLY
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
 HANDOFF = {"status": "parser written, notes still open", "next_action": "add a test for the parser"}
+PATCH = """\
+apply_patch <<'EOF'
+*** Begin Patch
+*** Update File: notes.txt
+@@
+-edited by claude
++patched by codex
+*** End Patch
+EOF"""
 LONG_MS = 30_000
 CONNECTED = "WaitForMcpServers"
 """Claude Code asks its model at once, and offers this tool while its servers are still starting."""
@@ -84,6 +93,8 @@ class Story:
         self.seen["codex's turn"] = turn
         yield Use(tool="exec_command", given={"cmd": "echo 'edited by codex' >> notes.txt"})
         self.texts["codex's edit"] = hand.result
+        yield Use(tool="exec_command", given={"cmd": PATCH})
+        self.texts["codex's patch"] = hand.result
         yield Use(tool="exec_command", given={"cmd": "echo 'def test(): pass' > test_parser.py"})
         to = [turn["from_agent_id"]]
         yield Use(
@@ -187,6 +198,7 @@ def test_two_harnesses_work_on_one_repository_without_getting_in_each_others_way
         assert "tallystick: Take turns, reserve paths" in texts[f"{name} begins"], "the skill is known"
     assert (seen["codex's turn"]["handoff"], seen["codex's turn"]["reason"]) == (HANDOFF, "sequence")
     assert f"notes.txt is reserved by {claude} until" in texts["codex's edit"]
+    assert f"notes.txt is reserved by {claude} until" in texts["codex's patch"]
     assert "you still hold the stick" in texts["codex reminded"]
     assert (story.root / "notes.txt").read_text("utf-8") == "edited by claude\n"
     assert (story.root / "test_parser.py").read_text("utf-8") == "def test(): pass\n"

@@ -176,3 +176,21 @@ def test_a_merge_report_about_a_job_that_is_not_there_is_refused_as_a_whole(shop
     with refused("unknown_job"):
         shop.ask("tasks.macro.merge_report", jobs=["JOB-001", "JOB-404"])
     assert shop.scene.dump() == before
+
+
+def test_a_delegation_as_long_as_allowed_is_kept_within_the_bounds(shop: Shop) -> None:
+    made = shop.ask(
+        "tasks.macro.delegate",
+        task_title="long",
+        description="d" * 16_384,
+        definition_of_done=[str(number) + "x" * 990 for number in range(50)],
+        job=False,
+    )
+    assert len(made["card"]["body"]) == 64 * 1024
+
+
+def test_a_report_over_many_areas_is_still_found_again(shop: Shop) -> None:
+    jobs = [shop.create(anchor=f"a:area-{number:02d}")["job_id"] for number in range(25)]
+    first = shop.ask("tasks.macro.merge_report", jobs=jobs)
+    assert len(first["card"]["tags"]) == 20
+    assert shop.ask("tasks.macro.merge_report", jobs=jobs) == {**first, "changed": False}

@@ -45,20 +45,21 @@ def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, ro
 
 def test_history_is_filtered_by_kind_agent_task_and_time(hub: RunningHub, look: Look, room: str) -> None:
     ada, bob = join(hub, room, "ada", "bob")
-    ada.say("about the task", refs=[{"kind": "task_ref", "task_id": "TASK-007"}])
+    task = ada.call("tasks.create", title="seven")["task_id"]
+    ada.say("about the task", refs=[{"kind": "task_ref", "task_id": task}])
     bob.call("notes.add", body="a note of bob")
     viewer = look()
     viewer.go(f"/rooms/{room}/history?kind=x.tally.note.add")
     expect(viewer.find(".events tbody tr")).to_have_count(1)
     viewer.go(f"/rooms/{room}/history?by=bob")
     expect(viewer.find(".events tbody tr")).to_have_count(2)
-    viewer.go(f"/rooms/{room}/history?task=TASK-007")
+    viewer.go(f"/rooms/{room}/history?task={task}&kind=chat.message")
     viewer.shows(".events tbody", "about the task")
     expect(viewer.find(".events tbody tr")).to_have_count(1)
     viewer.go(f"/rooms/{room}/history?until=2020-01-01T00:00Z")
     viewer.shows("#events", "No event fits")
     viewer.go(f"/rooms/{room}/history?since=2020-01-01T00:00Z")
-    expect(viewer.find(".events tbody tr")).to_have_count(5)
+    expect(viewer.find(".events tbody tr")).to_have_count(6)
 
 
 def test_a_search_marks_its_hits(hub: RunningHub, look: Look, room: str) -> None:

@@ -37,6 +37,7 @@ BENCHES: Mapping[str, Bench] = {
         module="tallystick.bench.reservations", about="paths in a room of ten thousand reservations", engines=_BOTH
     ),
     "page": Bench(module="tallystick.bench.page", about="first paint, event to pixel and weight of the page"),
+    "hook": Bench(module="tallystick.bench.hook", about="what an edit waits for"),
     "jobs": Bench(module="tallystick.bench.jobs", about="jobs from creation to completion", engines=_BOTH),
     "startup": Bench(module="tallystick.bench.startup", about="commands and `tally mcp` from nothing"),
 }

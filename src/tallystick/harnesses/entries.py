@@ -14,8 +14,8 @@ from typing import cast
 SERVER = "tally"
 """The name that our server has in every harness."""
 
-SECONDS = 10
-"""After which a harness gives a hook up; it has allowed the edit then."""
+SECONDS = 30
+"""After which a harness gives a hook up and lets the edit pass: far more than a hook takes on a busy machine."""
 
 HOOK_COMMAND = re.compile(r"""(?:^|[/\\\s'"])tally(?:\.exe)?['"]?(?:\s+--data-dir[= ]\S+)?\s+hook\s+\w+\s+\w+""")
 

@@ -23,10 +23,15 @@ def added(harness: str, draft: Draft, program: Program) -> Draft:
 
 
 def removed(draft: Draft) -> Draft:
-    draft = draft.taken_back(lambda piece: bool(entries.HOOK_COMMAND.search(piece))).gone_if_empty()
+    draft = draft.taken_back(is_hook).gone_if_empty()
     while draft.text and (found := _first(draft.text)):
         draft = replace(draft, text=config_json.cut(draft.text, *found))
     return draft
+
+
+def is_hook(piece: str) -> bool:
+    """Of our pieces, those that are hooks."""
+    return bool(entries.HOOK_COMMAND.search(piece))
 
 
 def ours(text: str) -> dict[str, list[object]]:

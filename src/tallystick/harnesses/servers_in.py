@@ -35,7 +35,7 @@ def added(harness: str, draft: Draft, program: Program) -> Draft:
             raise ConfigTaken(f"{draft.path} has a server called '{SERVER}' that is not ours.", path=str(draft.path))
         if draft.receipt is None and shutil.which(entries.command_of(present)):
             return replace(draft, note=f"the server '{SERVER}' was there already and works")
-        draft = _without(harness, draft.taken_back(_is_server))
+        draft = _without(harness, draft.taken_back(is_server))
     path, text = (TABLES[harness], SERVER), draft.text or ""
     if harness == "codex":
         return draft.inserted(*config_toml.added(text, path, cast("dict[str, str | list[str]]", wanted)))
@@ -45,7 +45,7 @@ def added(harness: str, draft: Draft, program: Program) -> Draft:
 def removed(harness: str, draft: Draft) -> Draft:
     """Without what `tally install` has written; an entry that somebody else made is left, and said to be."""
     known = draft.receipt is not None
-    draft = draft.taken_back(_is_server).gone_if_empty()
+    draft = draft.taken_back(is_server).gone_if_empty()
     present = servers(harness, draft.text or "").get(SERVER)
     if not entries.serves_tally(present):
         return draft
@@ -61,7 +61,7 @@ def _without(harness: str, draft: Draft) -> Draft:
     return replace(draft, text=remove(draft.text, (TABLES[harness], SERVER)))
 
 
-def _is_server(piece: str) -> bool:
+def is_server(piece: str) -> bool:
     """Of our pieces, the one that is a server and not a hook."""
     return f'"{SERVER}"' in piece or f".{SERVER}]" in piece
 

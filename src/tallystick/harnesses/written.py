@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from tallystick.harnesses import patches, shell, writers
+from tallystick.harnesses import shell, writers
 from tallystick.harnesses.shell_words import ASSIGNMENT, Word
 
 TYPE_CHECKING = False
@@ -81,6 +81,8 @@ class _Line:
         elif name in _SHELLS or name == "eval":
             yield from self._nested(name, operands)
         elif name in {"apply_patch", "applypatch"} or (name == "git" and operands and operands[0].text == "apply"):
+            from tallystick.harnesses import patches
+
             for patch in [*command.bodies, *(each.text for each in operands if "\n" in each.text)]:
                 yield from _absolute(patches.files(patch), self._folders[-1])
         elif name == "git":

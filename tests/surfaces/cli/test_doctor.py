@@ -30,7 +30,13 @@ def test_a_fresh_machine_has_no_store_and_gets_none(place: Place) -> None:
     done = place.as_("ann", "doctor")
 
     assert (done.code, done.data["healthy"]) == (0, True)
-    assert _verdicts(done) == {"data directory": "ok", "store": "ok", "hub": "ok", "identity": "ok"}
+    assert _verdicts(done) == {
+        "data directory": "ok",
+        "store": "ok",
+        "hub": "ok",
+        "identity": "ok",
+        "harnesses": "ok",
+    }
     assert _check(done, "store")["found"] == "no store yet: the first `tally join` creates it"
     assert place.files() == []
 
@@ -43,7 +49,7 @@ def test_a_store_in_use_is_well(place: Place, deep: list[str]) -> None:
 
     assert done.code == 0
     store = ["engine", "file system", "schema", "write lock", "ledger", "wake"]
-    assert _verdicts(done) == dict.fromkeys(["data directory", *store, "hub", "identity"], "ok")
+    assert _verdicts(done) == dict.fromkeys(["data directory", *store, "hub", "identity", "harnesses"], "ok")
 
 
 def test_people_get_a_table_and_the_remedies(place: Place) -> None:

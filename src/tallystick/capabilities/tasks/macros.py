@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.tasks import cards, queries, rules
-from tallystick.capabilities.tasks.contract import CreateCard, CreateTask, StepAsk
+from tallystick.capabilities.tasks.contract import BODY_LIMIT, CreateCard, CreateTask, StepAsk
 from tallystick.capabilities.tasks.creating import create_task
 from tallystick.capabilities.tasks.macro_contract import Delegate, Delegated, FannedOut, FanOut, JobKnobs, JobRef
 from tallystick.capabilities.tasks.model import Order, Work
@@ -47,7 +47,7 @@ def delegate(tx: Tx, me: Caller, ask: Delegate) -> Delegated:
     frame = CreateCard(
         room_id=ask.room_id,
         title=f"COCKPIT — {ask.task_title}"[:200],
-        body=ask.cockpit or rules.cockpit(task.task_id, ask.description, done),
+        body=ask.cockpit or rules.cockpit(task.task_id, ask.description, done)[:BODY_LIMIT],
         type="frame",
         tags=[anchor, "v:canon"],
         refs=[task.task_id],

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.tasks import cards, queries, report
-from tallystick.capabilities.tasks.contract import CardView, CreateCard, TaskId, Title
+from tallystick.capabilities.tasks.contract import BODY_LIMIT, CardView, CreateCard, TaskId, Title
 from tallystick.capabilities.tasks.model import Card, Kind, Outcome, Work
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
@@ -52,14 +52,15 @@ def merge_report(tx: Tx, me: Caller, ask: MergeReport) -> Merged:
     )
     outcomes = tx.use(Work).outcomes(tx, ask.room_id, ask.jobs)
     title = ask.title or (f"Merge report — {task.task_id} {task.title}"[:200] if task else "Merge report")
-    body = report.text(title, task.task_id if task else None, outcomes)
+    body = report.text(title, task.task_id if task else None, outcomes)[:BODY_LIMIT]
+    anchors = sorted({outcome.anchor_id for outcome in outcomes if outcome.anchor_id})
     tag = f"merge:{digest(*(outcome.job_id for outcome in outcomes))}"
     card = CreateCard(
         room_id=ask.room_id,
         title=title,
         body=body,
         type="report",
-        tags=sorted({tag, *(outcome.anchor_id for outcome in outcomes if outcome.anchor_id)})[:20],
+        tags=[*anchors[:19], tag],
         refs=[*([task.task_id] if task else []), *(outcome.job_id for outcome in outcomes)][:32],
         pinned=ask.pin,
     )

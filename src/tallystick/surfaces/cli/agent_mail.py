@@ -7,7 +7,7 @@ from functools import partial
 import click
 import msgspec
 
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import telling
 from tallystick.surfaces.cli.agent_session import Acting, acting
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import Command
@@ -89,7 +89,7 @@ def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
     messages = msgspec.convert(reply.data["messages"], list[dict[str, object]])
     data: dict[str, object] = {**reply.data, "messages": [messages[at] for at in wanted]}
     if not me.session.finish(data):
-        screen.answer(data)
+        telling.tell("messages.inbox", data)
 
 
 def _state(letter: _Letter) -> str:

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec
 import click
 import msgspec
 
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import telling
 from tallystick.surfaces.cli.options import room_option
 from tallystick.surfaces.cli.session import Reply, Session, absolute
 
@@ -50,7 +50,7 @@ def call(session: Session, operation: str, room_id: str, **given: object) -> Non
     """The same, and show the answer."""
     reply = ask(session, operation, room_id, **given)
     if not session.finish(reply.data):
-        screen.answer(reply.data)
+        telling.tell(operation, reply.data)
 
 
 def acting(command: Callable[Concatenate[Acting, P], None], flag: str = "--agent") -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from tallystick.surfaces.cli import catalogue, screen
+from tallystick.surfaces.cli import catalogue, telling
 from tallystick.surfaces.cli.failures import INTERRUPTED
 from tallystick.surfaces.cli.options import Command, json_text
 from tallystick.surfaces.cli.session import Session, absolute
@@ -45,7 +45,7 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
     with Stop() as stop:
         reply = session.call(name, ready, stop)
     if not session.finish(reply.data):
-        screen.answer(reply.data)
+        telling.tell(name, reply.data)
     return INTERRUPTED if stop.stopped() else 0
 
 

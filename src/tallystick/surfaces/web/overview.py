@@ -9,9 +9,9 @@ from tallystick.surfaces.web.asked import Asked, View
 from tallystick.surfaces.web.glances import Glances
 from tallystick.surfaces.web.snapshot import Snapshot
 
-SHOWN = 25
+SHOWN = 15
 """Open rooms on one page; those in trouble come first."""
-PEOPLE = 40
+PEOPLE = 15
 
 
 class Overview:
@@ -21,6 +21,7 @@ class Overview:
     def view(self, snapshot: Snapshot, asked: Asked) -> View:
         every = self._glances.cards(snapshot)
         cards = sorted((card for card in every if not card.room["closed_at"]), key=lambda card: card.order)
+        present = people.merged(cards)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
             "now": snapshot.now,
@@ -30,7 +31,8 @@ class Overview:
             "open": len(cards),
             "closed": [card.room for card in every if card.room["closed_at"]][:SHOWN],
             "needs": [need for card in cards for need in card.needs],
-            "people": people.merged(cards)[:PEOPLE],
+            "people": present[:PEOPLE],
+            "others": max(0, len(present) - PEOPLE),
             "holding": sum(1 for card in cards if card.stick.facts["owner"]),
         }
         return View(template="overview.html", context=context)
