@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tallystick.capabilities.jobs import errors as job_errors
+from tallystick.capabilities.tasks import errors as task_errors
 from tallystick.hub import asking
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel.errors import InvalidInput, UnknownOperation
+from tallystick.kernel.errors import InvalidInput, TallyError, UnknownOperation, every_error
 from tallystick.surfaces.mcp import routing
 from tallystick.surfaces.mcp.portals import PORTALS
 from tallystick.surfaces.mcp.tools import ToolSet
@@ -80,3 +82,14 @@ def test_no_module_of_jobs_tasks_or_proof_can_start_a_program(folder: str) -> No
 def test_jobs_and_tasks_do_not_import_each_other() -> None:
     assert not any("capabilities.tasks" in name for name in _imports("capabilities/jobs"))
     assert not any("capabilities.jobs" in name for name in _imports("capabilities/tasks"))
+
+
+def test_every_refusal_that_is_raised_has_a_code_of_its_own_in_the_reference() -> None:
+    leaves = set(every_error())
+    raised = [
+        kind
+        for module in (job_errors, task_errors)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, TallyError) and kind.hint
+    ]
+    assert [kind.__name__ for kind in raised if kind not in leaves] == []

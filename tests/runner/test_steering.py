@@ -161,11 +161,11 @@ def test_a_job_that_loses_every_runner_is_given_up(shift: Shift) -> None:
 def test_a_runner_lives_through_the_death_and_return_of_its_hub(shift: Shift) -> None:
     env = {"TALLYSTICK_DATA_DIR": str(shift.settings.data_dir)}
     code = """
-        for step in range(1000):
+        step = 0
+        while not os.path.exists("stop"):
             say(message=f"step {step}")
-            if os.path.exists("stop"):
-                break
-            time.sleep(0.05)
+            step += 1
+            time.sleep(0.2)
         end("DONE", "three sheep", "CMD: count (exit 0)")
     """
     with hub(env) as running, shift.runner(code):

@@ -78,4 +78,4 @@ def test_an_everyday_command_that_is_also_a_noun_points_at_its_operations(place:
     shown = place.run("events", "--help").out
 
     assert "--follow" in shown
-    assert "tally events append|follow|list|verify" in " ".join(shown.split())
+    assert "tally events append|follow|heads|list|verify" in " ".join(shown.split())

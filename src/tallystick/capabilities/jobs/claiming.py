@@ -9,7 +9,7 @@ from typing import cast
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, routing, rules
 from tallystick.capabilities.jobs.contract import ClaimJob
-from tallystick.capabilities.jobs.errors import JobNotClaimable
+from tallystick.capabilities.jobs.errors import ClaimRefused
 from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Routing, Runner, Status
 from tallystick.capabilities.jobs.views import JobClaimed, JobEvent, JobView
 from tallystick.kernel.caller import Caller
@@ -42,7 +42,7 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     for job in _candidates(tx, ask):
         try:
             anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
-        except JobNotClaimable:
+        except ClaimRefused:
             continue
         return _take(tx, me, ask, job, runner=runner, anew=anew)
     return JobClaimed(

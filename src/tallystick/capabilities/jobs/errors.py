@@ -23,31 +23,35 @@ class UnknownArtifact(NotFound):
     hint = "jobs.open with include_artifacts lists the keys that are there."
 
 
-class JobNotClaimable(Conflict):
+class ClaimRefused(Conflict):
+    """This runner does not get that job; why says the refusal below."""
+
+
+class JobNotClaimable(ClaimRefused):
     """That job cannot be claimed now."""
 
     hint = "Leave `job` out to get the next one that you may take."
 
 
-class JobBlocked(JobNotClaimable):
+class JobBlocked(ClaimRefused):
     """That job comes after others that are not done yet."""
 
     hint = "Finish the jobs named in `after` first; one that failed can be queued again with jobs.requeue."
 
 
-class ClaimHeld(JobNotClaimable):
+class ClaimHeld(ClaimRefused):
     """Another claim on that job is still valid."""
 
     hint = "Wait until claim_expires_at and claim it with allow_stale, or take another job."
 
 
-class RoutedElsewhere(JobNotClaimable):
+class RoutedElsewhere(ClaimRefused):
     """That job is meant for another runner, which is there."""
 
     hint = "Leave `job` out to get the next one that is yours; the routing is redone when that runner is gone."
 
 
-class CapabilityMissing(JobNotClaimable):
+class CapabilityMissing(ClaimRefused):
     """This runner cannot do what the job asks for."""
 
     hint = "Advertise what you can do with runners.heartbeat, or leave `job` out to get one that suits you."
@@ -77,7 +81,7 @@ class JobNotRunning(Conflict):
     hint = "Stop working on it; jobs.open says what happened."
 
 
-class JobCanceled(JobNotRunning):
+class JobCanceled(Conflict):
     """That job was canceled."""
 
     hint = "Stop working on it at once and clean up; there is nothing to report."

@@ -19,7 +19,7 @@ AnchorId = Annotated[
     str, Field(pattern=r"^a:[a-z0-9][a-z0-9-]{0,63}$", description="Such as a:parser: an area of the work, not a path.")
 ]
 Title = Annotated[Text, Field(min_length=1, max_length=200, description="What it is, in one line.")]
-Line = Annotated[str, Field(min_length=1, max_length=1000)]
+Line = Annotated[Text, Field(min_length=1, max_length=1000)]
 Lines = Annotated[list[Line], Field(max_length=50)]
 Refs = Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=32, description="What it points at.")]
 Tag = Annotated[Text, Field(min_length=1, max_length=80)]

@@ -37,7 +37,7 @@ class JobKnobs(Ask):
 
 class Delegate(JobKnobs):
     task_title: Title
-    description: Annotated[str, Field(max_length=16_384, description="What to do and why.")] = ""
+    description: Annotated[Text, Field(max_length=16_384, description="What to do and why.")] = ""
     definition_of_done: Annotated[Lines, Field(description="What has to be true in the end.")] = []
     steps: Annotated[list[StepAsk], Field(max_length=50, description="What to verify, one by one.")] = []
     anchor: Annotated[AnchorId | None, Field(description="The area; made from the title when left out.")] = None
