@@ -10,7 +10,7 @@ from tests.scene import Actor, Row, Scene, refused
 
 
 def then(actor: Actor, seq: int) -> Row:
-    return actor.here("turns.replay", seq=seq)
+    return actor.here("rooms.replay", seq=seq)
 
 
 def seen(actor: Actor) -> dict[str, Any]:
@@ -102,4 +102,4 @@ def test_an_event_that_never_was_is_refused(scene: Scene, seq: int) -> None:
 def test_a_seq_that_cannot_be_is_refused(scene: Scene, seq: object) -> None:
     (ada,) = scene.joined("ada")
     with refused("invalid_input"):
-        ada.here("turns.replay", seq=seq)
+        ada.here("rooms.replay", seq=seq)

@@ -1,4 +1,4 @@
-"""`turns.replay`: the room as it was after any of its events, folded from the ledger and from nothing else.
+"""`rooms.replay`: the room as it was after any of its events, folded from the ledger and from nothing else.
 
 Only what the ledger says can be replayed: leases and presence were never written there.
 """
@@ -69,7 +69,7 @@ def stick(last: Event | None, left_since: Sequence[str]) -> dict[str, object]:
     }
 
 
-@operation("turns.replay", examples=({"room_id": "ROOM", "seq": 17},))
+@operation("rooms.replay", examples=({"room_id": "ROOM", "seq": 17},))
 def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
     """Show the room as it was right after one of its events: who was in it, whose turn it was, with which handoff."""
     room = rooms.room(tx, ask.room_id)

@@ -11,7 +11,7 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
     around = frame.of(snapshot, asked)
     head: int = around.room["head"]
     seq = max(1, min(asked.number("seq") or head, head))
-    then = snapshot.ask("turns.replay", room_id=asked.room_id, seq=seq)
+    then = snapshot.ask("rooms.replay", room_id=asked.room_id, seq=seq)
     handoff = _event(snapshot, asked.room_id, then["handoff_event_seq"])
     found = rows.newest(snapshot, asked.room_id, limit=8, before=seq + 1)
     context: dict[str, object] = {
