@@ -10,6 +10,8 @@ RUNTIME := .venv/runtime-ready
 DEV := .venv/dev-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# Real processes, servers and browsers can starve each other on a small machine; a test that fails alone has failed.
+ALONE := $(BIN)/pytest --last-failed --last-failed-no-failures none
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock"
 
@@ -28,8 +30,8 @@ check: $(DEV) ## Lint, format, types, import direction
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
 
-test-all: $(DEV) ## Every test, the soaks only in their short form
-	$(PYTEST) -m "not soak"
+test-all: $(DEV) ## Every test, the soaks only in their short form; what fails is run once more, alone
+	$(PYTEST) -m "not soak" || { echo "These failed among others; they are run again, alone:"; $(ALONE) -m "not soak"; }
 
 soak: $(DEV) ## The long variants: many thousand kills, jumps and fuzzed requests
 	$(PYTEST) -m soak
