@@ -91,7 +91,17 @@ def test_every_field_that_names_a_room_is_within_a_tokens_reach() -> None:
         if re.search(r"room|group|workspace|root|path$", name)
     }
 
-    assert named - {"room_id", "src_group_id", "dst_group_id", "context_path"} == set()
+    # `path` is one inside the room that stands beside it; alone it names no room, which a token for one room must do.
+    # `group_id` is a group of actions.
+    assert named - {"room_id", "src_group_id", "dst_group_id", "context_path", "path", "group_id"} == set()
+
+
+def test_a_token_for_one_room_cannot_ask_about_paths_of_others(hub: RunningHub) -> None:
+    room = hub.user.room()
+
+    asked = hub.agent("ann", room).post("reservations.check", {"path": "/", "paths": ["a"]})
+
+    assert asked.refused == (403, "other_room")
 
 
 def test_an_event_is_by_whoever_the_token_says(hub: RunningHub) -> None:

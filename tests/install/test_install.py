@@ -129,7 +129,9 @@ def test_print_shows_a_diff_and_writes_nothing(machine: Machine, harness: str) -
 def test_without_hooks_no_hook_is_written(machine: Machine, harness: str) -> None:
     machine.install(harness)
 
-    assert b"hook " not in b"".join(path.read_bytes() for path in machine.files(harness, "user") if path.exists())
+    assert f"hook {harness}".encode() not in b"".join(
+        path.read_bytes() for path in machine.files(harness, "user") if path.exists()
+    )
 
 
 def test_what_others_changed_since_then_stays(machine: Machine) -> None:

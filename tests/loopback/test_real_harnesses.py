@@ -12,7 +12,7 @@ from tallystick.harnesses.headless import Answer, Began, Failed, Outcome, Reques
 from tallystick.harnesses.headless_programs import PROGRAMS
 from tests.loopback.model import scripted
 from tests.loopback.programs import Home, installed
-from tests.loopback.saying import Ask, Give, Refuse, Say, Script, Use, lines
+from tests.loopback.saying import Ask, Give, Refuse, Say, Saying, Script, Use, lines
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -23,6 +23,11 @@ SCHEMA: dict[str, object] = {
     "properties": {"status": {"type": "string", "enum": ["DONE", "FAILED"]}, "summary": {"type": "string"}},
 }
 SHELL = {"codex": ("exec_command", "cmd"), "claude-code": ("Bash", "command")}
+WAIT = {
+    "codex": Use(tool="exec_command", given={"cmd": "sleep 0.5"}),
+    "claude-code": Use(tool="WaitForMcpServers", given={}),
+}
+"""What each does to let its servers come up."""
 SERVER = [sys.executable, "-m", "tallystick.surfaces.mcp"]
 every_harness = pytest.mark.parametrize("slug", sorted(SHELL))
 
@@ -114,7 +119,17 @@ def test_a_model_that_refuses_is_a_failure_with_its_reason(tmp_path: Path, slug:
 def test_a_harness_calls_a_tool_of_our_server(tmp_path: Path, slug: str) -> None:
     binary = installed(PROGRAMS[slug].command)
     tool = {"codex": "mcp__tally.list_rooms", "claude-code": "mcp__tally__list_rooms"}[slug]
-    with scripted(lines(Use(tool=tool, given={}), Say(text="No rooms."))) as model:
+    used = list[str]()
+
+    def script(ask: Ask) -> Saying:
+        if used or not ask.tools:
+            return Say(text="No rooms.")
+        # The first question may come before the server is there.
+        use = Use(tool=tool, given={}) if tool in ask.tools else WAIT[slug]
+        used.extend([tool] * (use.tool == tool))
+        return use
+
+    with scripted(script) as model:
         home = Home(tmp_path / "home", model)
         add = ["mcp", "add", *(["-s", "user"] if slug == "claude-code" else []), "tally", "--", *SERVER]
         subprocess.run([binary, *add], env=home.env, cwd=home.path, check=True, capture_output=True)
@@ -122,4 +137,4 @@ def test_a_harness_calls_a_tool_of_our_server(tmp_path: Path, slug: str) -> None
 
     assert isinstance(outcome, Answer)
     assert outcome.text == "No rooms."
-    assert '"rooms":[]' in model.asked[-1].results[0].replace(" ", "")
+    assert '"rooms":[]' in model.asked[-1].results[-1].replace(" ", "")

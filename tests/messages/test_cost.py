@@ -47,7 +47,8 @@ def test_no_question_about_messages_reads_a_whole_table(scene: Scene, name: str)
     used = {key: value for key, value in VALUES.items() if f":{key}" in explained}
     with scene.hub.reading() as tx:
         steps = tx.all(Query(name, explained, explained), Step, **used)
-    assert [step.detail for step in steps if not step.detail.startswith("SEARCH")] == []
+    # What was found by a search may be sorted: it is as much as was asked for, however large the table is.
+    assert [step.detail for step in steps if not step.detail.startswith(("SEARCH", "USE TEMP B-TREE"))] == []
 
 
 def test_the_questions_are_all_there() -> None:

@@ -29,9 +29,10 @@ def test_a_turn_goes_round_on_a_server(place: Place, postgres_url: str) -> None:
         "schema",
         "hub",
         "identity",
+        "harnesses",
     ]
     assert {str(check["name"]): check["verdict"] for check in doctor.rows("checks")} == dict.fromkeys(
-        ["data directory", "engine", "schema", "write lock", "ledger", "wake", "hub", "identity"], "ok"
+        ["data directory", "engine", "schema", "write lock", "ledger", "wake", "hub", "identity", "harnesses"], "ok"
     )
     assert place.files() == []
 

@@ -50,7 +50,7 @@ class CreateTask(Ask):
     steps: Annotated[list[StepAsk], Field(max_length=50, description="What to verify, one by one.")] = []
     status: Status = "ready"
     assignee: Assignee = None
-    anchor: AnchorId | None = None
+    anchor: Annotated[AnchorId | None, Field(description="The area it is about.")] = None
     paths: Paths = []
     refs: Refs = []
     focus: Annotated[bool, Field(description="Also make it the task that you are at.")] = False
@@ -61,15 +61,15 @@ class UpdateTask(Ask):
 
     room_id: RoomId
     task: TaskId
-    title: Title | None = None
-    description: Annotated[str | None, Field(max_length=TEXT_LIMIT)] = None
-    definition_of_done: Lines | None = None
+    title: Annotated[Title | None, Field(description="Its new title.")] = None
+    description: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="What it is about.")] = None
+    definition_of_done: Annotated[Lines | None, Field(description="When it is done, all lines of it.")] = None
     steps: Annotated[list[StepAsk] | None, Field(max_length=50, description="All of them, as they are now.")] = None
-    status: Status | None = None
+    status: Annotated[Status | None, Field(description="Where it stands now.")] = None
     assignee: Assignee = None
-    anchor: AnchorId | None = None
-    paths: Paths | None = None
-    refs: Refs | None = None
+    anchor: Annotated[AnchorId | None, Field(description="The area it is about.")] = None
+    paths: Annotated[Paths | None, Field(description="The files it touches, all of them.")] = None
+    refs: Annotated[Refs | None, Field(description="What it points at, all of it.")] = None
     summary: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="What came of it.")] = None
     expected_revision: Revision = None
 
@@ -114,9 +114,9 @@ class TaskView(Answer):
 
 class ListTasks(Ask):
     room_id: RoomId
-    status: Status | None = None
+    status: Annotated[Status | None, Field(description="Only those.")] = None
     assignee: Assignee = None
-    anchor: AnchorId | None = None
+    anchor: Annotated[AnchorId | None, Field(description="Only those about this area.")] = None
     before_seq: Annotated[int | None, Field(ge=1, le=SEQ_LIMIT, description="As the last page's cursor says.")] = None
     limit: Limit = 25
 
@@ -158,12 +158,12 @@ class UpdateCard(Ask):
 
     room_id: RoomId
     card: CardId
-    title: Title | None = None
-    body: Annotated[Text | None, Field(max_length=BODY_LIMIT)] = None
-    type: CardType | None = None
-    tags: Tags | None = None
-    refs: Refs | None = None
-    pinned: bool | None = None
+    title: Annotated[Title | None, Field(description="Its new title.")] = None
+    body: Annotated[Text | None, Field(max_length=BODY_LIMIT, description="Its new text.")] = None
+    type: Annotated[CardType | None, Field(description="What sort of card it is.")] = None
+    tags: Annotated[Tags | None, Field(description="All its tags.")] = None
+    refs: Annotated[Refs | None, Field(description="What it points at, all of it.")] = None
+    pinned: Annotated[bool | None, Field(description="Whether it stands first.")] = None
     expected_revision: Revision = None
 
 
@@ -188,7 +188,7 @@ class CardView(Answer):
 class ListCards(Ask):
     room_id: RoomId
     tag: Annotated[Tag | None, Field(description="Only those with this tag or anchor.")] = None
-    type: CardType | None = None
+    type: Annotated[CardType | None, Field(description="Only those.")] = None
     pinned: Annotated[bool, Field(description="Only pinned ones.")] = False
     limit: Limit = 25
 
@@ -216,8 +216,8 @@ class UpdateAnchor(Ask):
 
     room_id: RoomId
     anchor: AnchorId
-    title: Annotated[Text | None, Field(max_length=200)] = None
-    paths: Paths | None = None
+    title: Annotated[Text | None, Field(max_length=200, description="Its new title.")] = None
+    paths: Annotated[Paths | None, Field(description="The places it covers, all of them.")] = None
 
 
 class AnchorView(Answer):
