@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from msgspec.structs import replace
+
 from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
@@ -17,6 +19,7 @@ def created(tx: Tx, event: Event) -> None:
     for job_id in cast("list[str]", event.data["after"]):
         earlier = queries.job(tx, room_id, job_id)
         tx.run(SQL["add_edge"], room_id=room_id, number=number, after_number=earlier.number)
+        queries.put(tx, replace(earlier, followers=earlier.followers + 1))
         blocked += earlier.status is not Status.DONE
     job = fold.created(event, blocked=blocked)
     queries.put(tx, job, new=True)
@@ -31,9 +34,8 @@ def changed(tx: Tx, event: Event) -> None:
     tx.run(SQL["add_event"], room_id=job.room_id, number=job.number, seq=event.seq)
     _weigh(tx, job, now)
     _lease(tx, job, event)
-    if (job.status is Status.DONE) != (now.status is Status.DONE):
-        tx.run(SQL["recount"], room_id=job.room_id, number=job.number)
-        tx.run(SQL["release"], room_id=job.room_id, number=job.number)
+    if job.followers and (job.status is Status.DONE) != (now.status is Status.DONE):
+        tx.run(SQL["unblock"], room_id=job.room_id, number=job.number)
         queries.forget(tx, now)
 
 

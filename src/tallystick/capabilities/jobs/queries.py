@@ -19,7 +19,8 @@ from tallystick.storage.queries import Queries
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
-READY_AT_ONCE = 8
+READY_AT_FIRST, READY_AT_MOST = 2, 64
+"""The head of the queue suits most runners; only who cannot take it reads on, in growing steps."""
 LATEST = 2**62
 REMEMBERED = 1000
 """A rebuild folds a whole store in one transaction."""
@@ -49,12 +50,23 @@ def forget(tx: Tx, job: Job) -> None:
         del tx.memo[key]
 
 
-def next_number(tx: Tx, room_id: str) -> int:
-    return 1 + (tx.one(SQL["newest_number"], _number, room_id=room_id) or 0)
+def remember(tx: Tx, job: Job) -> None:
+    """A row that was just read or written under the room's lock need not be read again."""
+    if len(tx.memo) > REMEMBERED:
+        tx.memo.clear()
+    tx.memo["job", job.room_id, job.number] = job
 
 
-def _number(*, number: int | None) -> int:
-    return number or 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a new job finds: the newest number, and until when some runner is there."""
+
+    number: int | None
+    attended_until: Instant | None
+
+
+def outlook(tx: Tx, room_id: str) -> Outlook:
+    return cast("Outlook", tx.one(SQL["outlook"], Outlook, room_id=room_id))
 
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
@@ -66,9 +78,7 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
     values["shown_seq"] = fold.shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
-    if len(tx.memo) > REMEMBERED:
-        tx.memo.clear()
-    tx.memo["job", job.room_id, job.number] = job
+    remember(tx, job)
 
 
 def events_after(tx: Tx, job: Job, seq: int, limit: int) -> list[Event]:
@@ -110,13 +120,13 @@ def listed(
 
 def ready(tx: Tx, room_id: str) -> Iterator[Job]:
     """Queued jobs that nothing holds back, in the order in which they are claimed; read in pages."""
-    priority, number = -1, 0
+    priority, number, limit = -1, 0, READY_AT_FIRST
     while True:
-        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=READY_AT_ONCE)
+        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=limit)
         yield from page
-        if len(page) < READY_AT_ONCE:
+        if len(page) < limit:
             return
-        priority, number = int(page[-1].priority), page[-1].number
+        priority, number, limit = int(page[-1].priority), page[-1].number, min(limit * 4, READY_AT_MOST)
 
 
 def stale(tx: Tx, room_id: str) -> list[Job]:
@@ -219,6 +229,10 @@ def _state_count(*, state: str, runners: int) -> tuple[str, int]:
 
 def any_queued(tx: Tx, room_id: str) -> bool:
     return tx.one(SQL["any_queued"], _number, room_id=room_id) is not None
+
+
+def _number(*, number: int) -> int:
+    return number
 
 
 def artifact(tx: Tx, job: Job, key: str) -> Artifact | None:

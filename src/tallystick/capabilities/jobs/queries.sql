@@ -1,25 +1,26 @@
--- newest_number --
-SELECT MAX(number) AS number FROM jobs WHERE room_id = :room_id
+-- outlook -- the newest job's number, and how long a runner will be there
+SELECT (SELECT MAX(number) FROM jobs WHERE room_id = :room_id) AS number,
+    (SELECT MAX(lease_expires_at) FROM runners WHERE room_id = :room_id) AS attended_until
 
 -- job --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND number = :number
 
 -- insert --
-INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary, place, active, ready, shown_seq)
-VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :title, :kind, :task_id, :anchor_id,
+VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :followers, :title, :kind, :task_id, :anchor_id,
     :executor, :profile, :routed_executor, :routed_runner, :runner_id, :created_by, :created_seq, :created_at,
     :updated_at, :completed_at, :completed_seq, :last_seq, :said_seq, :said_at, :question_seq, :manager_seq,
     :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :meta, :refs, :summary, :place, :active, :ready, :shown_seq)
 
 -- update --
-UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, routed_executor = :routed_executor, routed_runner =
+UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, followers = :followers, routed_executor = :routed_executor, routed_runner =
     :routed_runner, runner_id = :runner_id, updated_at = :updated_at, completed_at = :completed_at, completed_seq =
     :completed_seq, last_seq = :last_seq, said_seq = :said_seq, said_at = :said_at, question_seq = :question_seq,
     manager_seq = :manager_seq, error_seq = :error_seq, checkpoint_seq = :checkpoint_seq, gate_seq = :gate_seq,
@@ -41,7 +42,7 @@ FROM job_events j JOIN events e ON e.room_id = j.room_id AND e.seq = j.seq
 WHERE j.room_id = :room_id AND j.number = :number AND j.seq < :seq ORDER BY j.seq DESC LIMIT :limit
 
 -- listed -- the most recently changed first, after a place
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
@@ -51,7 +52,7 @@ FROM jobs WHERE room_id = :room_id
 ORDER BY updated_at DESC, number LIMIT :limit
 
 -- listed_of_status --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
@@ -61,7 +62,7 @@ FROM jobs WHERE room_id = :room_id AND status = :status
 ORDER BY updated_at DESC, number LIMIT :limit
 
 -- ready -- in the order in which they are claimed
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
@@ -69,7 +70,7 @@ FROM jobs WHERE room_id = :room_id AND ready = 1 AND (priority > :priority OR (p
 ORDER BY priority, number LIMIT :limit
 
 -- stale -- running, and the claim has run out; in the order in which they are claimed
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind, j.task_id,
     j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary
@@ -83,17 +84,15 @@ INSERT INTO job_edges (room_id, number, after_number) VALUES (:room_id, :number,
 SELECT j.job_id, j.status FROM job_edges e JOIN jobs j ON j.room_id = e.room_id AND j.number = e.after_number
 WHERE e.room_id = :room_id AND e.number = :number ORDER BY e.after_number
 
--- recount -- the jobs that come after one that has just ended or begun anew
+-- unblock -- the jobs that come after one that has just ended or begun anew: what still holds them back
 UPDATE jobs SET blocked = (
         SELECT COUNT(*) FROM job_edges e JOIN jobs d ON d.room_id = e.room_id AND d.number = e.after_number
         WHERE e.room_id = jobs.room_id AND e.number = jobs.number AND d.status <> 'DONE'
-    )
-WHERE room_id = :room_id AND number IN (
-        SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
-    )
-
--- release -- those of them that nothing holds back any more, and those that something does
-UPDATE jobs SET ready = CASE WHEN status = 'QUEUED' AND blocked = 0 THEN 1 ELSE 0 END
+    ),
+    ready = CASE WHEN status = 'QUEUED' AND NOT EXISTS (
+        SELECT 1 FROM job_edges e JOIN jobs d ON d.room_id = e.room_id AND d.number = e.after_number
+        WHERE e.room_id = jobs.room_id AND e.number = jobs.number AND d.status <> 'DONE'
+    ) THEN 1 ELSE 0 END
 WHERE room_id = :room_id AND number IN (
         SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
     )
@@ -184,14 +183,14 @@ SELECT 'QUEUED' AS status, COUNT(*) AS jobs
 FROM (SELECT number FROM jobs WHERE room_id = :room_id AND status = 'QUEUED' LIMIT :most) AS queued
 
 -- first_of_task --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id, executor,
     profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND task_id = :task_id AND active = 1 ORDER BY place, updated_at DESC, number LIMIT 1
 
 -- radar_urgent -- what somebody waits for, most urgent first
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind, j.task_id,
     j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
@@ -203,7 +202,7 @@ WHERE j.room_id = :room_id AND j.active = 1 AND j.place < 6 AND (:status = '' OR
 ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_stale -- running, and the claim has run out
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind, j.task_id,
     j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
@@ -215,7 +214,7 @@ WHERE c.room_id = :room_id AND c.expires_at <= :now AND j.place = 6 AND (:status
 ORDER BY j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_rest -- running, then queued
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind, j.task_id,
     j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
@@ -227,7 +226,7 @@ WHERE j.room_id = :room_id AND j.active = 1 AND j.place >= 6 AND (:status = '' O
 ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_ended --
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind, j.task_id,
     j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
