@@ -15,7 +15,6 @@ from tallystick.capabilities.jobs.views import JobClaimed, JobEvent, JobView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
-from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 
@@ -96,14 +95,13 @@ def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: 
     drafts.append(_claiming(job, runner.runner_id, until))
     event = tx.append(ask.room_id, by, drafts)[-1]
     now = queries.job(tx, ask.room_id, job.job_id)
-    created = reading.event_at(tx, ask.room_id, job.created_seq)
     return JobClaimed(
         job=JobView.of(now, until),
         event=JobEvent.of(event),
         claim_revision=now.revision,
         claim_expires_at=until,
         executor=_executor(now, runner),
-        prompt=cast("str", created.data["prompt"]),
+        prompt=queries.prompt(tx, job),
         meta=now.meta_data,
         artifacts=[each.artifact_key for each in queries.artifacts(tx, job)] if job.revision else [],
     )

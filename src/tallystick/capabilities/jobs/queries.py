@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -13,14 +14,14 @@ from tallystick.capabilities.jobs.errors import UnknownJob
 from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
-READY_AT_FIRST, READY_AT_MOST = 2, 64
-"""The head of the queue suits most runners; only who cannot take it reads on, in growing steps."""
+READY_AT_ONCE = 32
 LATEST = 2**62
 REMEMBERED = 1000
 """A rebuild folds a whole store in one transaction."""
@@ -119,14 +120,41 @@ def listed(
 
 
 def ready(tx: Tx, room_id: str) -> Iterator[Job]:
-    """Queued jobs that nothing holds back, in the order in which they are claimed; read in pages."""
-    priority, number, limit = -1, 0, READY_AT_FIRST
-    while True:
-        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=limit)
+    """Queued jobs that nothing holds back, in the order in which they are claimed.
+
+    The first suits most runners and comes with its prompt; only who cannot take it reads on, in pages.
+    """
+    first = tx.one(SQL["ready_first"], partial(_with_creation, tx), room_id=room_id)
+    page = [first] if first else []
+    while page:
         yield from page
-        if len(page) < limit:
-            return
-        priority, number, limit = int(page[-1].priority), page[-1].number, min(limit * 4, READY_AT_MOST)
+        last = page[-1]
+        page = tx.all(
+            SQL["ready"],
+            Job.of_row,
+            room_id=room_id,
+            priority=int(last.priority),
+            number=last.number,
+            limit=READY_AT_ONCE,
+        )
+
+
+def _with_creation(tx: Tx, *, creation: str, **row: object) -> Job:
+    job = Job.of_row(**row)  # pyright: ignore[reportArgumentType]
+    tx.memo["creation", job.room_id, job.number] = creation
+    return job
+
+
+def prompt(tx: Tx, job: Job) -> str:
+    known = cast("str | None", tx.memo.get(("creation", job.room_id, job.number)))
+    creation = known or reading.event_at(tx, job.room_id, job.created_seq).body
+    return msgspec.json.decode(creation, type=Creation).prompt
+
+
+class Creation(msgspec.Struct):
+    """What is wanted of the event that created a job."""
+
+    prompt: str
 
 
 def stale(tx: Tx, room_id: str) -> list[Job]:
@@ -173,45 +201,6 @@ def runners_online(tx: Tx, room_id: str, limit: int = RUNNERS_AT_ONCE) -> Sequen
 
 def runners_offline(tx: Tx, room_id: str, limit: int) -> Sequence[Runner]:
     return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """A job as the radar sees it, with the event to show first."""
-
-    job: Job
-    expires_at: Instant | None
-    kind: str
-    message: str
-
-    @classmethod
-    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> Sighting:
-        # Without a body it is the event that created the job, whose long prompt nobody needs here.
-        said = msgspec.json.decode(body, type=Said) if body else Said(event="created", message="created")
-        return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
-
-
-class Said(msgspec.Struct):
-    event: str
-    message: str = ""
-
-
-def sightings(
-    tx: Tx, room_id: str, *, status: str | None, task: str | None, anchor: str | None, limit: int
-) -> list[Sighting]:
-    """Up to one more than `limit` jobs, the most urgent first."""
-    given = {"room_id": room_id, "status": status or "", "task": task or "", "anchor": anchor or ""}
-    if status and not Status(status).active:
-        return tx.all(SQL["radar_ended"], Sighting.of_row, limit=limit + 1, **given)
-    found = tx.all(SQL["radar_urgent"], Sighting.of_row, limit=limit + 1, **given)
-    if len(found) <= limit:
-        lost = tx.all(SQL["radar_stale"], Sighting.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
-        found += lost
-        if len(found) <= limit:
-            known = {each.job.number for each in lost}
-            rest = tx.all(SQL["radar_rest"], Sighting.of_row, limit=limit + 1 + len(lost), **given)
-            found += [each for each in rest if each.job.number not in known]
-    return found[: limit + 1]
 
 
 def unanswered(tx: Tx, room_id: str, limit: int) -> list[Event]:
