@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.subjects import TASK_LIMIT
 
 LIST_LIMIT = 1000
 WAIT_LIMIT_MS = 110_000
@@ -62,6 +63,10 @@ class ListEvents(Cursor):
     newest: Annotated[bool, Field(description="The last `limit` events instead of the first.")] = False
     before_seq: Annotated[
         int | None, Field(ge=0, le=SEQ_LIMIT, description="Only events before this seq; with `newest` to page back.")
+    ] = None
+    by: Annotated[Text | None, Field(description="Only what this principal did.", max_length=200)] = None
+    task_id: Annotated[
+        Text | None, Field(description="Only what is about this task, its jobs included.", max_length=TASK_LIMIT)
     ] = None
 
 

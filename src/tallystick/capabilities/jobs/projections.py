@@ -8,6 +8,7 @@ from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import subjects
 from tallystick.ledger.tx import Projection, Tx
 
 
@@ -29,6 +30,8 @@ def changed(tx: Tx, event: Event) -> None:
     now = fold.after(job, event)
     queries.put(tx, now)
     tx.run(SQL["add_event"], room_id=job.room_id, number=job.number, seq=event.seq)
+    if job.task_id:
+        subjects.mention(tx, event, job.task_id)
     _weigh(tx, job, now)
     _lease(tx, job, event)
     if (job.status is Status.DONE) != (now.status is Status.DONE):
