@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -26,6 +27,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module that share a hub or a browser in one worker, or every worker starts its own."""
+    for item in items:
+        shared = cast("Any", item)._fixtureinfo.name2fixturedefs
+        if any(found[-1].scope == "module" for found in shared.values()):
+            engine = next((word for word in ("sqlite", "postgres") if word in item.name), "")
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}.{item.path.stem} {engine}".strip()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
