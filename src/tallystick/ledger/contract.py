@@ -74,6 +74,13 @@ class FollowEvents(Cursor):
     max_wait_ms: WaitMs = 30_000
 
 
+class Replay(Ask):
+    """A past moment of a room."""
+
+    room_id: RoomId
+    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
+
+
 class Events(Answer):
     events: list[Envelope]
     cursor: int

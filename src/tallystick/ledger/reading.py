@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from tallystick.ledger.tx import SQL, Tx
 
 if TYPE_CHECKING:
     from tallystick.storage.port import Value
+
+PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,17 @@ def _runs(tx: Tx, way: str, wanted: _Wanted, **place: Value) -> list[list[Event]
     if wanted.kinds:
         return [tx.all(SQL[f"{way}_of_kind"], Event, **place, kind=kind) for kind in kinds]
     return [tx.all(SQL[way], Event, **place)]
+
+
+def until(tx: Tx, room_id: str, seq: int, *, kinds: Sequence[str]) -> Iterator[Event]:
+    """Every event of these kinds up to `seq`, oldest first, for folding a past moment."""
+    cursor = 0
+    while page := since(tx, room_id, cursor, kinds=kinds, limit=PAGE):
+        for event in page:
+            if event.seq > seq:
+                return
+            yield event
+        cursor = page[-1].seq
 
 
 def event_at(tx: Tx, room_id: str, seq: int) -> Event:
