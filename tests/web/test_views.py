@@ -107,6 +107,31 @@ def test_the_slider_shows_the_room_as_it_was(hub: RunningHub, look: Look, room: 
     expect(viewer.find("#sequence li")).to_have_count(1)
 
 
+def test_the_slider_shows_what_was_reserved_and_which_jobs_there_were(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("reservations.reserve", path="src/a.py")
+    reserved = ada.call("rooms.show")["head"]
+    ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
+    ada.call("reservations.release", path="src/a.py")
+    ada.call("jobs.cancel", job="JOB-001", reason="no need")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/replay", live=False)
+    viewer.shows("#held", "nothing")
+    viewer.shows("#work", "JOB-001 Migrate retries")
+    viewer.shows("#work", "canceled")
+    slider = viewer.find("input[type=range]")
+    slider.focus()
+    for _ in range(2):
+        viewer.page.keyboard.press("ArrowLeft")
+    viewer.shows("#held", "src/a.py")
+    viewer.shows("#work", "queued")
+    viewer.page.keyboard.press("ArrowLeft")
+    viewer.page.wait_for_url(f"**/replay?seq={reserved}")
+    viewer.shows("#work", "none yet")
+    viewer.shows("#held", "ada exclusive")
+    expect(slider).to_be_focused()
+
+
 def test_reservations_are_a_tree_with_conflicts_and_incursions(hub: RunningHub, look: Look, room: str) -> None:
     ada, bob = join(hub, room, "ada", "bob")
     ada.call("reservations.reserve", path="src/api/webhooks.py", task_id="TASK-7")

@@ -10,6 +10,7 @@ from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import subjects
 from tallystick.ledger.tx import Projection, Tx
 
 
@@ -31,6 +32,8 @@ def changed(tx: Tx, event: Event) -> None:
     job = queries.job(tx, event.room_id, cast("str", event.data["job_id"]))
     now = fold.after(job, event)
     queries.put(tx, now)
+    if job.task_id:
+        subjects.mention(tx, event, job.task_id)
     match event.kind:
         case Kind.CLAIM:
             _claimed(tx, job, event)

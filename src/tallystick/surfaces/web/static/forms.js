@@ -34,10 +34,16 @@ export function attend(refresh) {
   });
   document.addEventListener("input", (event) => {
     const slider = event.target.closest("[data-replay] input");
-    if (slider) document.getElementById("slider-at").textContent = `${Number(slider.value).toLocaleString()} of ${Number(slider.max).toLocaleString()}`;
+    if (slider) slide(slider, refresh);
   });
-  document.addEventListener("change", (event) => event.target.closest("[data-replay]")?.requestSubmit());
   compose();
+}
+
+/** The room at another seq, in place: the slider keeps its focus, so that an arrow key can be held down. */
+function slide(slider, refresh) {
+  document.getElementById("slider-at").textContent = `${Number(slider.value).toLocaleString()} of ${Number(slider.max).toLocaleString()}`;
+  history.replaceState(null, "", `?seq=${slider.value}`);
+  refresh();
 }
 
 async function submit(form, refresh) {
