@@ -27,6 +27,8 @@ T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
 EVERY_ROOM = "every-room"
 """Woken beside each room that is, for those who watch over all of them."""
+ANY_KIND = "*"
+"""Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,7 +173,8 @@ class Tx:
         rows.wake(EVERY_ROOM)
 
     def project(self, event: Event) -> None:
-        for fold in self.world.projections.get(event.kind, ()):
+        folds = self.world.projections
+        for fold in folds.get(event.kind) or folds.get(ANY_KIND, ()):
             fold(self, event)
 
     @property
