@@ -12,6 +12,7 @@ from tests.loopback.model import Model, scripted
 from tests.loopback.programs import Home, installed
 from tests.loopback.saying import Ask, Give, Saying, Script, Use, lines
 from tests.runner.shift import Runner, Shift
+from tests.waiting import until
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -92,13 +93,13 @@ def test_a_job_is_canceled_in_the_middle(shift: Shift, executor: str) -> None:
     # Without Codex's sandbox, inside which a pid would mean something else.
     free = ("--sandbox", "full-access") if executor == "codex" else ()
     with at_work(shift, executor, lines(shell(executor, f"echo $$ > {mark}; sleep 600")), *free) as (runner, _):
-        shift.until(lambda: mark.exists() and mark.read_text().strip() != "")
+        until(lambda: mark.exists() and mark.read_text().strip() != "")
         sleeper = int(mark.read_text())
 
         shift.here("jobs.cancel", job=job_id, force_running=True, reason="enough sheep")
 
-        shift.until(lambda: f"{job_id}: stopped" in runner.said)
-        shift.until(lambda: not _working(sleeper))
+        until(lambda: f"{job_id}: stopped" in runner.said)
+        until(lambda: not _working(sleeper))
     assert shift.job(job_id)["status"] == "CANCELED"
     assert shift.events(job_id)[-1]["kind"] == "canceled"
 

@@ -11,7 +11,7 @@ from tallystick.kernel.subjects import tasks_of
 from tallystick.surfaces.web import telling, words
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
-QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync"})
+QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync", "x.tally.task.focus"})
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
 STEPS = 5
@@ -64,6 +64,11 @@ class Row:
     @property
     def notice(self) -> bool:
         return self.kind == "system.notify"
+
+    @property
+    def job(self) -> str:
+        """The job whose thread this is part of."""
+        return str(self.data.get("job_id") or "") if self.kind.startswith("x.tally.job.") else ""
 
     @property
     def task(self) -> str:

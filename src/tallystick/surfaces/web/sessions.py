@@ -10,7 +10,6 @@ from tallystick.surfaces.web.rows import Row
 from tallystick.surfaces.web.snapshot import Snapshot
 
 LIMIT = 80
-SELECTORS = ("@all", "@peers", "@foreman", "@user")
 
 SHOWN: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
     "": ("all", lambda _: True),
@@ -37,7 +36,6 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         **around.context,
         "rows": found.rows,
         "agents": agents,
-        "selectors": SELECTORS,
         "agent": agent,
         "task": task,
         "show": show,

@@ -78,7 +78,7 @@ function settle(form, { answer, error }) {
 }
 
 function done(operation, answer) {
-  const words = { "turns.pass": "Passed", "turns.release": "Released", "turns.wait": "You have the stick", "turns.takeover": "You have the stick", "messages.send": "Sent", "messages.relay": "Relayed", "notes.add": "Noted", "rooms.close": "Closed", "rooms.leave": "Left" };
+  const words = { "turns.pass": "Passed", "turns.release": "Released", "turns.wait": "You have the stick", "turns.takeover": "You have the stick", "messages.send": "Sent", "messages.relay": "Relayed", "notes.add": "Noted", "rooms.close": "Closed", "rooms.leave": "Left", "tasks.macro.merge_report": "The report is made" };
   const to = answer.reserved_for ? ` to ${answer.reserved_for}` : answer.turn_id ? `, turn ${answer.turn_id}` : "";
   return `${words[operation] ?? "Done"}${to}.`;
 }
