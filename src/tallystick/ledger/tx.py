@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
-EVERY_ROOM = "every-room"
-"""Woken beside each room that is, for those who watch over all of them."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +166,6 @@ class Tx:
         )
         self.project(event)
         rows.wake(room_id)
-        rows.wake(EVERY_ROOM)
 
     def project(self, event: Event) -> None:
         for fold in self.world.projections.get(event.kind, ()):

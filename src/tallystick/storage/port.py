@@ -15,6 +15,8 @@ from tallystick.storage.migrations import Migration
 from tallystick.storage.queries import Query
 
 Value: TypeAlias = "str | int | float | bytes | None"
+EVERY_ROOM = "every-room"
+"""What to watch in place of a room's id to be woken by any of them."""
 T = TypeVar("T")
 
 
