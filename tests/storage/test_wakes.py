@@ -96,7 +96,7 @@ def test_everybody_who_watches_a_room_is_woken(waking: Store) -> None:
 def test_who_watches_every_room_is_woken_by_each_of_them_and_by_a_new_one(waking: Store) -> None:
     every = waking.watch(EVERY_ROOM)
 
-    woken = []
+    woken: list[bool] = []
     for room_id in (ROOM, ROOM, "another-room"):
         wake(waking, room_id)
         woken.append(every.wait(LONG))

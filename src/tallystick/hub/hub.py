@@ -147,7 +147,9 @@ class Hub:
     @contextmanager
     def writing(self) -> Generator[Tx]:
         with self.store.write() as rows:
-            yield Tx(rows, self.world, writable=True)
+            tx = Tx(rows, self.world, writable=True)
+            yield tx
+            tx.settle()
 
     def prepare(self, name: str, given: Mapping[str, object], caller: Caller, key: str | None = None) -> Call:
         """Check a call before any transaction opens."""

@@ -41,10 +41,6 @@ class Write(Read, Protocol):
         """Run a statement and return how many rows it changed."""
         ...
 
-    def savepoint(self) -> AbstractContextManager[None]:
-        """A part of the transaction that rolls back alone when its `with` block raises."""
-        ...
-
     def wake(self, room_id: str) -> None:
         """Wake those who watch this room, once this transaction has committed."""
         ...

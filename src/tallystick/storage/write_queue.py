@@ -1,9 +1,9 @@
 """The queue of writers in front of SQLite's own lock: first come, first served, among threads and among processes.
 
 Two files are locked. Who holds the *line* is next; who holds the *writer* file writes. Because only the first in line
-looks at the writer file, nobody is overtaken. A process may go on for a short slice without queueing again, so writers do
-not hand over after every transaction: the first in line leaves a writer alone that has only just let go, which it sees in
-the writer file. SQLite's lock remains the one that protects the data.
+looks at the writer file, nobody is overtaken. A process may go on for a short slice without queueing again, so writers
+do not hand over after every transaction: the first in line leaves a writer alone that has only just let go, which it
+sees in the writer file. SQLite's lock remains the one that protects the data.
 """
 
 from __future__ import annotations
