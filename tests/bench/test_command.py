@@ -88,4 +88,4 @@ def test_the_jobs_bench_names_the_peer_that_is_missing_or_measures_beside_it(tmp
         assert "huey is not installed" in done.stderr
         assert figures(done.stdout) == []
     else:
-        assert [figure["bench"] for figure in figures(done.stdout)] == ["jobs"]
+        assert [figure["bench"] for figure in figures(done.stdout)] == ["jobs", "jobs"]

@@ -31,7 +31,7 @@ def test_a_room_shows_holder_lease_and_who_is_next(hub: RunningHub, look: Look, 
     cells = viewer.find(f"#room-{room} td")
     expect(cells.nth(1)).to_contain_text("ada")
     expect(cells.nth(1)).to_contain_text("min left")
-    expect(cells.nth(2)).to_have_text("bob")
+    expect(cells.nth(2).locator("b")).to_have_text("bob")
 
 
 def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, room: str, hub: RunningHub) -> None:
@@ -105,6 +105,31 @@ def test_the_slider_shows_the_room_as_it_was(hub: RunningHub, look: Look, room: 
     viewer.go(f"/rooms/{room}/replay?seq=2", live=False)
     viewer.shows("#then", "free")
     expect(viewer.find("#sequence li")).to_have_count(1)
+
+
+def test_the_slider_shows_what_was_reserved_and_which_jobs_there_were(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("reservations.reserve", path="src/a.py")
+    reserved = ada.call("rooms.show")["head"]
+    ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
+    ada.call("reservations.release", path="src/a.py")
+    ada.call("jobs.cancel", job="JOB-001", reason="no need")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/replay", live=False)
+    viewer.shows("#held", "nothing")
+    viewer.shows("#work", "JOB-001 Migrate retries")
+    viewer.shows("#work", "canceled")
+    slider = viewer.find("input[type=range]")
+    slider.focus()
+    for _ in range(2):
+        viewer.page.keyboard.press("ArrowLeft")
+    viewer.shows("#held", "src/a.py")
+    viewer.shows("#work", "queued")
+    viewer.page.keyboard.press("ArrowLeft")
+    viewer.page.wait_for_url(f"**/replay?seq={reserved}")
+    viewer.shows("#work", "none yet")
+    viewer.shows("#held", "ada exclusive")
+    expect(slider).to_be_focused()
 
 
 def test_reservations_are_a_tree_with_conflicts_and_incursions(hub: RunningHub, look: Look, room: str) -> None:

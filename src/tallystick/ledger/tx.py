@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
+ANY_KIND = "*"
+"""Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +202,8 @@ class Tx:
         self._held.moved.clear()
 
     def project(self, event: Event) -> None:
-        for fold in self.world.projections.get(event.kind, ()):
+        folds = self.world.projections
+        for fold in folds.get(event.kind) or folds.get(ANY_KIND, ()):
             fold(self, event)
 
     @property
