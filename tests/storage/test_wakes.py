@@ -11,6 +11,7 @@ import pytest
 
 from tallystick.kernel.errors import InvalidField
 from tallystick.storage.port import EVERY_ROOM, Store, Watch
+from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.wakes import PollingWatch, WakeFiles
 from tests.conftest import Place
@@ -130,10 +131,14 @@ def test_an_id_that_could_not_be_a_file_name_is_refused(waking: Store, room_id: 
 
 
 def test_a_watch_may_be_closed_twice(waking: Store) -> None:
-    watch = waking.watch(ROOM)
+    watch, other = waking.watch(ROOM), waking.watch(ROOM)
 
     watch.close()
     watch.close()
+
+    wake(waking, ROOM)
+    assert other.wait(LONG)
+    other.close()
 
 
 @pytest.fixture(params=WATCHERS)
@@ -163,8 +168,12 @@ def test_a_wake_that_fails_does_not_fail_the_change(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "tally.sqlite")
     (tmp_path / "wake").write_text("a file where the folder should be")
 
-    wake(store, ROOM)
+    with store.write() as rows:
+        rows.run(Query("t", "CREATE TABLE notes (text TEXT)", ""))
+        rows.wake(ROOM)
 
+    with store.read() as rows:
+        assert rows.all(Query("t", "SELECT count(*) AS notes FROM notes", ""), dict) == [{"notes": 0}]
     store.close()
 
 
