@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from tests.bus.talking import Row, SocketWay, envelope
-from tests.http.running import RunningHub, eventually
+from tests.http.running import RunningHub
+from tests.waiting import until
 
 BATCH = 250
 TYPES = (
@@ -78,7 +79,7 @@ def fuzz(hub: RunningHub, *, cases: int) -> None:
     for _ in range(cases // BATCH):
         one_batch(hub, rand)
         assert bystander.exchange(json.dumps(envelope("hub.health", "calm")).encode())["payload"]["ok"] is True
-    eventually(lambda: True if open_files(hub) <= files else None)
+    until(lambda: open_files(hub) <= files)
     bystander.close()
 
     assert resident(hub) - memory < 64 * 1024 * 1024
