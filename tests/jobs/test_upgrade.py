@@ -16,8 +16,8 @@ NUMBERS = (
     *("last_seq", "shown_seq", "said_seq", "said_at", "question_seq", "manager_seq", "error_seq", "checkpoint_seq"),
     *("gate_seq", "proof_seq"),
 )
-OLD = {"room_id": "'R'", "status": "'DONE'", "meta": "'{}'", "refs": "'[]'"}
-OLD |= dict.fromkeys(WORDS, "'x'") | dict.fromkeys(NUMBERS, "0")
+_FIXED = {"room_id": "'R'", "status": "'DONE'", "meta": "'{}'", "refs": "'[]'"}
+OLD = _FIXED | dict.fromkeys(WORDS, "'x'") | dict.fromkeys(NUMBERS, "0")
 
 
 def followers(*, number: int, followers: int) -> tuple[int, int]:
