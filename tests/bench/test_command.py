@@ -34,7 +34,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("handover", 2),
         ("append", 1),
         ("contend", 2),
-        ("size", 19),
+        ("size", 22),
         ("sends", 6),
         ("followers", 2),
         ("bus", 4),

@@ -1,4 +1,4 @@
-"""The real Codex and Claude Code carry out jobs from claim to end, their models scripted on loopback."""
+"""The real Codex, Claude Code and Gemini CLI carry out jobs from claim to end, their models scripted on loopback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
-PROGRAMS = {"codex": ("codex", "--codex-bin"), "claude_code": ("claude", "--claude-bin")}
-SHELL = {"codex": ("exec_command", "cmd"), "claude_code": ("Bash", "command")}
+PROGRAMS = {
+    "codex": ("codex", "--codex-bin"),
+    "claude_code": ("claude", "--claude-bin"),
+    "gemini": ("gemini", "--gemini-bin"),
+}
+SHELL = {
+    "codex": ("exec_command", "cmd"),
+    "claude_code": ("Bash", "command"),
+    "gemini": ("run_shell_command", "command"),
+}
 every_executor = pytest.mark.parametrize("executor", sorted(PROGRAMS))
 
 
@@ -55,7 +63,8 @@ def test_a_job_is_done_with_proof(shift: Shift, executor: str) -> None:
     assert (shift.workspace / "count.txt").read_text() == "3\n"
     assert "Count the sheep behind the hill." in model.asked[0].prompt
     assert "=== SKILL PACK ===" in model.asked[0].prompt
-    assert [event["kind"] for event in shift.events(job_id)] == [
+    # Steps are told now and then, not each: whether this one was, depends on how long it took.
+    assert [event["kind"] for event in shift.events(job_id) if event["kind"] != "progress"] == [
         *("created", "claimed", "slice", "checkpoint", "completed"),
     ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import InvalidField
-from tallystick.storage.port import Store, Watch
+from tallystick.storage.port import EVERY_ROOM, Store, Watch
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.wakes import PollingWatch, WakeFiles
@@ -92,6 +92,18 @@ def test_everybody_who_watches_a_room_is_woken(waking: Store) -> None:
     assert [watch.wait(LONG) for watch in watches] == [True] * 3
     for watch in watches:
         watch.close()
+
+
+def test_who_watches_every_room_is_woken_by_each_of_them_and_by_a_new_one(waking: Store) -> None:
+    every = waking.watch(EVERY_ROOM)
+
+    woken: list[bool] = []
+    for room_id in (ROOM, ROOM, "another-room"):
+        wake(waking, room_id)
+        woken.append(every.wait(LONG))
+
+    assert woken == [True, True, True]
+    every.close()
 
 
 def test_a_transaction_that_rolls_back_wakes_nobody(waking: Store, watch: Watch) -> None:

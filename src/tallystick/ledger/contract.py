@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SkipValidation
 
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, Ask, Moment
@@ -39,7 +39,8 @@ class Envelope(Answer):
     group_id: str
     scope_key: str
     by: str
-    data: dict[str, object]
+    data: Annotated[dict[str, object], SkipValidation]
+    """As it was stored: what was checked when it was written is not walked through at each reading."""
 
     @classmethod
     def of(cls, event: Event) -> Envelope:

@@ -96,7 +96,7 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     tx.check_open(ask.room_id)
     draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key, body=body)
     (event,) = tx.append(ask.room_id, me.agent_id, [draft])
-    return Appended(event=Envelope.of(event))
+    return Appended.model_validate({"event": event.wire()})
 
 
 def _head(*, room_id: str, seq: int, ts: Instant, closed: int) -> HeadView:
