@@ -232,7 +232,8 @@ def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
     )
     held = queries.with_holders(tx, ask.room_id, found)
     views = [ReservationView.of(ask.room_id, each, now=tx.now) for each in held]
-    return Status(room_id=ask.room_id, reservations=views)
+    contested = [] if ask.ended else rules.contested(held)
+    return Status(room_id=ask.room_id, reservations=views, contested=contested)
 
 
 CAPABILITY = Capability(
