@@ -165,7 +165,7 @@ class Hub:
         if operation.survey is None:
             return look(ask)
         with self.reading() as tx:
-            seen = operation.survey(tx, agents.acting(tx, getattr(ask, "room_id", None), caller), ask)
+            seen = operation.survey(tx, caller, ask)
         return look(ask, seen)
 
     def call(
