@@ -96,3 +96,21 @@ def test_a_runner_that_cannot_take_the_head_of_a_long_queue_gets_the_first_that_
     held = shop.runner("r1", executors=["gemini"]).claim()
 
     assert (held.job_id, held.answer["prompt"]) == (wanted["job_id"], "do for the other")
+
+
+def test_only_a_completion_that_names_a_file_looks_for_the_rooms_folders_beforehand(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = shop.runner()
+    opened: list[bool] = []
+    reading = shop.scene.hub.reading
+    monkeypatch.setattr(shop.scene.hub, "reading", lambda: (opened.append(True), reading())[1])
+
+    shop.create("without", executor="codex")
+    runner.claim().complete(refs=["CMD: pytest -q (exit 0)"])
+    before = len(opened)
+    (shop.scene.workspace / "result.txt").write_text("three")
+    shop.create("with", executor="codex")
+    runner.claim().complete(refs=["FILE: result.txt"])
+
+    assert (before, len(opened)) == (0, 1)

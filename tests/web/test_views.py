@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.http.running import RunningHub
-from tests.web.browsing import HANDOFF, call, join
+from tests.web.browsing import HANDOFF, call, grow, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -170,13 +170,26 @@ def test_a_refused_reservation_says_whose_it_is(hub: RunningHub, look: Look, roo
 
 
 def test_a_room_of_ten_thousand_events_is_shown_a_page_at_a_time(hub: RunningHub, look: Look, room: str) -> None:
-    (ada,) = join(hub, room, "ada")
-    for _ in range(1500):
-        ada.client.append(room, text="tick")
+    ada, bob = join(hub, room, "ada", "bob")
+    old = bob.say("long ago")["seq"]
+    grow(hub, room, 10_000)
     viewer = look()
+    elements = "document.getElementsByTagName('*').length"
     viewer.go(f"/rooms/{room}/sessions")
     assert viewer.find("#rows .ev").count() == 80
+    before = viewer.page.evaluate(elements)
+    for number in range(30):
+        ada.say(f"news {number}")
+    viewer.shows("#rows", "news 29")
+    expect(viewer.find("#rows .ev")).to_have_count(80)
+    assert before <= viewer.page.evaluate(elements) + 100 < 4_000
+    for view in ("", "/history", "/replay", "/reservations", "/jobs"):
+        viewer.go(f"/rooms/{room}{view}", live="replay" not in view)
+        assert viewer.page.evaluate(elements) < 4_000, view
     viewer.go(f"/rooms/{room}/history")
     assert viewer.find(".events tbody tr").count() == 100
+    newest = viewer.page.evaluate("Number(document.querySelector('.events tbody tr').id.slice(1))")
     viewer.find("#older").click()
-    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", "e1402")
+    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{newest - 100}")
+    viewer.go(f"/rooms/{room}/history?by=bob")
+    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{old}")

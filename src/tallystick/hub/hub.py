@@ -164,6 +164,8 @@ class Hub:
         look = cast("Callable[..., object]", operation.prepare)
         if operation.survey is None:
             return look(ask)
+        if operation.surveys and not operation.surveys(ask):
+            return look(ask, None)
         with self.reading() as tx:
             seen = operation.survey(tx, caller, ask)
         return look(ask, seen)

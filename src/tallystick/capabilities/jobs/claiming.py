@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, routing, rules
@@ -33,13 +33,15 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     """
     tx.check_open(ask.room_id)
     runner = _runner(tx, ask)
+    # Looked up once, and only for a job that is meant for somebody else.
+    online = cache(partial(queries.runners_online, tx, ask.room_id))
     if ask.job is not None:
         job = queries.job(tx, ask.room_id, ask.job)
-        anew = _check(tx, job, runner, allow_stale=ask.allow_stale)
+        anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
         return _take(tx, me, ask, job, runner=runner, anew=anew)
     for job in _candidates(tx, ask):
         try:
-            anew = _check(tx, job, runner, allow_stale=ask.allow_stale)
+            anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
         except ClaimRefused:
             continue
         return _take(tx, me, ask, job, runner=runner, anew=anew)
@@ -68,7 +70,9 @@ def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
     return heapq.merge(queries.ready(tx, ask.room_id), lost, key=lambda job: (job.priority, job.number))
 
 
-def _check(tx: Tx, job: Job, runner: Runner, *, allow_stale: bool) -> Routing | None:
+def _check(
+    tx: Tx, job: Job, runner: Runner, online: Callable[[], Sequence[Runner]], *, allow_stale: bool
+) -> Routing | None:
     """Refuse unless this runner may have this job now; gives the routing where it had to be redone."""
     present = queries.claim(tx, job) if job.status is Status.RUNNING else None
     after = queries.comes_after(tx, job) if job.blocked else ()
@@ -77,15 +81,7 @@ def _check(tx: Tx, job: Job, runner: Runner, *, allow_stale: bool) -> Routing | 
     # A claim that ran out is anybody's who can do the work: its routing has had its chance.
     if job.status is not Status.QUEUED or job.routed_runner in {None, runner.runner_id}:
         return None
-    return rules.check_routed(job, runner, _online(tx, job.room_id))
-
-
-def _online(tx: Tx, room_id: str) -> Sequence[Runner]:
-    """Who is there, looked up once, and only for a job that is meant for somebody else."""
-    key = ("online", room_id)
-    if key not in tx.memo:
-        tx.memo[key] = queries.runners_online(tx, room_id)
-    return cast("Sequence[Runner]", tx.memo[key])
+    return rules.check_routed(job, runner, online())
 
 
 def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: Routing | None) -> JobClaimed:

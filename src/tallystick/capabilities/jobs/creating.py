@@ -28,6 +28,7 @@ def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
     online = queries.runners_online(tx, ask.room_id) if attended and ask.executor == AUTO else ()
     data = _created(ask, needs, after, routing.route(needs, online), number=1 + (outlook.number or 0))
     (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.CREATE, data=data)])
+    queries.number_taken(tx, ask.room_id, outlook)
     job = queries.job(tx, ask.room_id, cast("str", data["job_id"]))
     start = None if attended else Bootstrap(cmd=runners.start_command(ask.room_id))
     return JobCreated(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -67,7 +67,17 @@ class Outlook:
 
 
 def outlook(tx: Tx, room_id: str) -> Outlook:
-    return cast("Outlook", tx.one(SQL["outlook"], Outlook, room_id=room_id))
+    known = tx.memo.get(("outlook", room_id)) or tx.one(SQL["outlook"], Outlook, room_id=room_id)
+    return cast("Outlook", known)
+
+
+def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
+    """Several jobs made in one transaction look only once."""
+    tx.memo["outlook", room_id] = replace(seen, number=(seen.number or 0) + 1)
+
+
+def runner_heard(tx: Tx, room_id: str) -> None:
+    tx.memo.pop(("outlook", room_id), None)
 
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
