@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-from functools import partial
 from typing import cast
 
 import pytest
 
-from tallystick.runtime.line import Line
-from tallystick.runtime.wires import SocketWire
+from tallystick.client import BusClient
 from tests.http.running import Json, eventually
 from tests.runtime.world import World, alive, control, message
 
@@ -315,12 +313,10 @@ def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
 
 def test_an_attached_agent_is_online_for_as_long_as_it_lives(world: World) -> None:
     worker = world.attach("worker", "claude")
-    connect = partial(SocketWire, world.hub.data_dir)
-    looker = Line(connect, "looker", brought=lambda _: None, ended=lambda _: None, tell=lambda _: None)
-    looker.enter(world.room_id, world.repo)
+    looker = BusClient(agent="looker", data_dir=world.hub.data_dir)
 
     def status() -> object:
-        agents = cast("list[Json]", looker.ask("agent.list", {})["agents"])
+        agents = cast("list[Json]", looker.ask("agent.list", session=world.room_id)["agents"])
         return next(each["status"] for each in agents if each["id"] == "worker")
 
     assert status() == "online"

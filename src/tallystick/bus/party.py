@@ -14,7 +14,7 @@ from tallystick.bus.envelope import Request
 from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.hub import errands
 from tallystick.hub.feed import Follow, Follower
-from tallystick.hub.hub import Hub
+from tallystick.hub.hub import Reading
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import InternalFault, TallyError
@@ -135,8 +135,8 @@ class Party:
         answer = await self._bus.serving.call(self.visitor, operation, given, key=scoped)
         return answer.model_dump(mode="json")
 
-    async def look_up(self, work: Callable[[Hub], T]) -> T:
-        return await self._bus.serving.read(lambda: work(self._bus.serving.hub))
+    async def look_up(self, work: Callable[[Reading], T]) -> T:
+        return await self._bus.serving.look_up(work)
 
     def visible(self, room_id: str) -> str:
         self.visitor.may_see(room_id)
@@ -168,7 +168,7 @@ class Party:
         """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
         if since_seq is not None:
             return since_seq
-        return await self.look_up(lambda hub: errands.head(hub, room_id)) if follow else 0
+        return await self.look_up(lambda reading: errands.head(reading, room_id)) if follow else 0
 
     async def streaming(
         self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool

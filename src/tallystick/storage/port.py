@@ -18,6 +18,10 @@ Value: TypeAlias = "str | int | float | bytes | None"
 T = TypeVar("T")
 
 
+class NotBrief(Exception):
+    """A read that was to be brief is not: read again without haste."""
+
+
 class Read(Protocol):
     """A consistent view of the store."""
 
@@ -63,6 +67,10 @@ class Store(Protocol):
     """`sqlite` or `postgres`."""
 
     def read(self) -> AbstractContextManager[Read]: ...
+
+    def brief(self, seconds: float, /) -> AbstractContextManager[Read]:
+        """A read that raises `NotBrief` rather than take longer or wait for anybody; always does so over a network."""
+        ...
 
     def write(self) -> AbstractContextManager[Write]: ...
 
