@@ -260,3 +260,22 @@ def test_a_follower_that_never_reads_is_cut_off_and_the_others_go_on(tmp_path: P
     seen = asyncio.run(play())
 
     assert seen == list(range(2, len(seen) + 2))
+
+
+def test_whoever_asks_for_a_stream_and_hangs_up_at_once_leaves_none_behind(tmp_path: Path) -> None:
+    async def play() -> int:
+        async with served(tmp_path, Bounds()) as street:
+            boss = await street.connect()
+            session = (await ask(boss, line("session.create")))["session"]
+            for _ in range(5):
+                hasty = await street.connect()
+                hasty[1].write(line("events.stream", "hasty", session=session) * 2)
+                hasty[1].write_eof()
+                await hasty[0].read()
+            while street.bus.connections > 1:
+                await ask(boss, line())
+            for _ in range(5):
+                await ask(boss, line())
+            return street.bus.feeds.followers
+
+    assert asyncio.run(play()) == 0

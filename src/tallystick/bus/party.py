@@ -61,6 +61,7 @@ class Party:
         self._seq = 0
         self._rooms: set[tuple[str, str]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def read(self, line: bytes) -> Request | Reply:
         """The request in a line, admitted and counted; or the refusal to send back."""
@@ -106,7 +107,7 @@ class Party:
             self.push((await self.answer(request)).line)
 
         try:
-            self._begin(later())
+            self._begin(later)
         except TallyError as refused:
             return _refusal(request, refused)
         return None
@@ -179,7 +180,7 @@ class Party:
         self._check_room()
         ask = Follow.of({"room_id": room_id, "since_seq": after, "kinds": list(kinds)})
         follower = await self._bus.feeds.follow(ask)
-        return lambda: self._begin(self._send(corr, follower, follow=follow))
+        return lambda: self._begin(lambda: self._send(corr, follower, follow=follow))
 
     async def _send(self, corr: str, follower: Follower, *, follow: bool) -> None:
         outbox = cast("Outbox", self._outbox)
@@ -205,13 +206,10 @@ class Party:
         if len(self._tasks) >= AT_ONCE:
             raise TooManyAtOnce(f"At most {AT_ONCE} streams and waits may be open.", limit=AT_ONCE)
 
-    def _begin(self, work: Awaitable[None]) -> None:
-        try:
-            self._check_room()
-        except TallyError:
-            if asyncio.iscoroutine(work):
-                work.close()
-            raise
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self._closed:
+            return  # It hung up between its request and now.
+        self._check_room()
         task = asyncio.ensure_future(_logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -223,6 +221,7 @@ class Party:
 
     def close(self) -> None:
         """The other end is gone, or has to go."""
+        self._closed = True
         for room_id, agent in tuple(self._rooms):
             self.detach(room_id, agent)
         for task in tuple(self._tasks):
@@ -230,9 +229,10 @@ class Party:
         self._bus.forget(self)
 
 
-async def _logged(work: Awaitable[None]) -> None:
+async def _logged(work: Callable[[], Awaitable[None]]) -> None:
+    """Called only when it is its turn: who hangs up before that leaves nothing half begun."""
     try:
-        await work
+        await work()
     except (asyncio.CancelledError, ConnectionError):
         raise
     except Exception:
