@@ -8,6 +8,7 @@ WORKERS ?= 4
 LOCKED := .venv/locked
 RUNTIME := .venv/runtime-ready
 DEV := .venv/dev-ready
+BENCH := .venv/bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # Real processes, servers and browsers can starve each other on a small machine; a test that fails alone has failed.
@@ -54,8 +55,8 @@ test-npm: $(DEV) ## The tests that start programs from npm
 wheel-test: $(DEV) ## Build the wheel and use it from an empty environment outside the checkout
 	.ci/wheel-test $(BIN)/python
 
-bench: $(RUNTIME) ## Measure the budgets on this machine
-	$(BIN)/tally bench
+bench: $(BENCH) ## Measure the budgets on this machine, on SQLite and on PostgreSQL, beside the peers
+	$(BIN)/tally bench --postgres
 
 docs: $(DEV) ## Write the reference from the registry and check the documents
 	$(BIN)/python -m tallystick.surfaces.cli.reference
@@ -65,6 +66,7 @@ lock: $(DEV) ## Compile the locks again from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml -o requirements.lock
 	$(COMPILE) --upgrade --group build -o requirements-build.lock
 	$(COMPILE) --upgrade pyproject.toml --group dev -c requirements.lock -c requirements-build.lock -o requirements-dev.lock
+	$(COMPILE) --upgrade pyproject.toml --group bench -c requirements.lock -c requirements-dev.lock -o requirements-bench.lock
 
 clean: ## Remove everything that was built or installed here
 	rm -rf .venv dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-results
@@ -82,4 +84,8 @@ $(RUNTIME): $(LOCKED) pyproject.toml
 
 $(DEV): $(LOCKED) requirements-dev.lock | $(RUNTIME)
 	$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(BENCH): $(LOCKED) requirements-bench.lock | $(RUNTIME)
+	$(PIP) install --require-hashes -r requirements-bench.lock
 	@touch $@

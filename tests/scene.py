@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -100,6 +102,15 @@ class Scene:
         """Every row of every table."""
         return {table: self.rows(table) for table in TABLES}
 
+    @contextmanager
+    def refused(self, code: str) -> Generator[None]:
+        """Expect a refusal with this code, after which every row is as it was, but for who was last seen when."""
+        before = self.dump()
+        with refused(code):
+            yield
+        changed = [table for table, rows in self.dump().items() if rows != before[table] and table != "presence"]
+        assert changed == [], f"refused with {code}, yet these changed: {', '.join(changed)}"
+
     def joined(self, *names: str) -> tuple[Actor, ...]:
         actors = tuple(self.agent(name) for name in names)
         for actor in actors:
@@ -119,6 +130,9 @@ class Actor:
     scene: Scene
     caller: Caller
     room_id: str = ""
+
+    def refused(self, code: str) -> AbstractContextManager[None]:
+        return self.scene.refused(code)
 
     def call(self, operation: str, **given: object) -> dict[str, object]:
         answer = self.scene.hub.call(operation, given, self.caller)

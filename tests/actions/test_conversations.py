@@ -42,7 +42,7 @@ def test_whoever_opens_a_conversation_owns_it_and_only_the_owner_follows_up(
 def test_nobody_opens_a_conversation_for_somebody_else(pair: tuple[Actor, Actor]) -> None:
     boss, _ = pair
 
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         submit(boss, message("a1", "worker"), context={"context_id": "c1", "owner_id": "worker"})
 
 
@@ -74,9 +74,9 @@ def test_nobody_replies_to_a_reply(pair: tuple[Actor, Actor]) -> None:
     submit(boss, message("a1", "worker"))
     submit(worker, reply("b1", "boss", "a1"))
 
-    with refused("reply_chain"):
+    with boss.refused("reply_chain"):
         submit(boss, reply("a2", "worker", "b1"))
-    with refused("reply_chain"):
+    with boss.refused("reply_chain"):
         say(boss, "thanks", to=["worker"], conversation={"kind": "reply", "reply_to_action_id": "b1"})
 
 
@@ -105,7 +105,7 @@ def test_a_reply_names_the_message_that_it_answers(pair: tuple[Actor, Actor], wr
     boss, worker = pair
     submit(boss, message("a1", "worker"), control("a2", "worker", "new"))
 
-    with refused(code):
+    with boss.refused(code):
         submit(worker, wrong)
 
 
@@ -131,7 +131,7 @@ def test_an_owner_may_follow_up_on_an_action_of_its_conversation_only(pair: tupl
     submit(boss, message("a1", "worker"), context={"context_id": "c1"})
 
     submit(boss, message("a2", "worker", reply_to_action_id="a1"), context={"context_id": "c1"})
-    with refused("invalid_input"):
+    with boss.refused("invalid_input"):
         submit(boss, message("a3", "worker", reply_to_action_id="a1"), context={"context_id": "c2"})
 
 
@@ -153,13 +153,13 @@ def test_a_message_of_a_conversation_obeys_its_owner_too(pair: tuple[Actor, Acto
     boss, worker = pair
     say(boss, "we begin", conversation={"context_id": "c1", "kind": "user"})
 
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         say(worker, "no, I do", conversation={"context_id": "c1", "kind": "user"})
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         submit(worker, message("b1", "boss"), context={"context_id": "c1"})
-    with refused("invalid_input"):
+    with boss.refused("invalid_input"):
         say(worker, "a reply to what?", conversation={"kind": "reply"})
-    with refused("event_not_found"):
+    with boss.refused("event_not_found"):
         say(boss, "hm", conversation={"context_id": "c1", "parent_message_id": "nothing"})
 
 

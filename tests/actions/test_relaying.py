@@ -178,11 +178,11 @@ def test_only_the_owner_goes_on_with_a_relay_or_ends_it(pair: tuple[Actor, Actor
     boss, worker = pair
     context_id = boss.here("actions.relay", actions=[NEW])["context_id"]
 
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         worker.here("actions.relay", context_id=context_id, actions=[ask("you", "boss")])
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         worker.here("actions.relay", context_id=context_id, done={})
-    with refused("not_owner"):
+    with boss.refused("not_owner"):
         boss.here("actions.relay", context_id="unknown", done={})
 
 

@@ -175,5 +175,5 @@ def test_a_new_context_cannot_be_somebody_elses(scene: Scene, pair: tuple[Actor,
     submit(other, message("o1", "boss"), context={"context_id": "others"})
     submit(boss, control("a1", "worker", "new"))
 
-    with refused("not_owner"):
+    with scene.refused("not_owner"):
         answer(worker, "a1", "completed", data={"new_context_id": "others"})

@@ -117,7 +117,7 @@ def test_a_target_that_is_no_agent_of_the_room_is_refused(scene: Scene, pair: tu
     boss, _ = pair
     human(scene, boss.room_id).here("rooms.join")
 
-    with refused("unknown_agent"):
+    with scene.refused("unknown_agent"):
         submit(boss, message("a1", dst))
 
 
@@ -146,11 +146,11 @@ def test_an_action_id_is_used_once_in_a_room(pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
     submit(boss, message("a1", "worker"))
 
-    with refused("duplicate_action_id"):
+    with boss.refused("duplicate_action_id"):
         submit(boss, message("a1", "worker"), group="another")
-    with refused("duplicate_action_id"):
+    with boss.refused("duplicate_action_id"):
         submit(boss, message("a2", "worker"), message("a2", "worker"))
-    with refused("duplicate_action_id"):
+    with boss.refused("duplicate_action_id"):
         submit(worker, message("a1", "boss"), group="mine")
 
 
@@ -259,9 +259,9 @@ def test_a_closed_room_takes_no_actions(pair: tuple[Actor, Actor]) -> None:
     submit(boss, message("a1", "worker"))
     boss.here("rooms.close")
 
-    with refused("room_closed"):
+    with boss.refused("room_closed"):
         submit(boss, message("a2", "worker"))
-    with refused("room_closed"):
+    with boss.refused("room_closed"):
         worker.here("actions.result", action_id="a1", status="completed")
 
 

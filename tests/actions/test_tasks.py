@@ -47,14 +47,14 @@ def test_a_task_is_done_with_or_without_a_summary(scene: Scene) -> None:
 def test_what_says_nothing_of_a_task_is_refused(scene: Scene, wrong: Row) -> None:
     (boss,) = scene.joined("boss")
 
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         boss.here("actions.task", **{"task_id": "t1", "status": "done", **wrong})
 
 
 def test_a_stranger_says_nothing_of_a_task(scene: Scene) -> None:
     (boss,) = scene.joined("boss")
 
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(boss.room_id).here("actions.task", task_id="t1", status="done")
 
 

@@ -6,7 +6,7 @@ import threading
 from typing import cast
 
 from tests.actions.errands import answer, control, message, submit
-from tests.scene import Row, Scene, refused
+from tests.scene import Row, Scene
 
 
 def test_an_empty_queue_says_so_and_reading_it_creates_nothing(scene: Scene) -> None:
@@ -43,7 +43,7 @@ def test_a_wait_ends_when_an_action_comes(scene: Scene) -> None:
 
 
 def test_an_unknown_room_has_no_queue(scene: Scene) -> None:
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         scene.agent("ada").call("actions.pending", room_id="nowhere")
 
 

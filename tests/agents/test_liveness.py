@@ -64,9 +64,9 @@ def test_a_heartbeat_says_when_it_was_seen_and_leaves_no_event(scene: Scene) -> 
 
 def test_only_a_member_has_a_heartbeat(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("agents.heartbeat")
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         ada.call("agents.heartbeat", room_id="nowhere")
 
 

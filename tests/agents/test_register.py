@@ -70,7 +70,7 @@ def test_a_name_that_another_has_or_had_is_refused_even_with_force(scene: Scene)
 
 def test_nobody_takes_a_name_that_is_somebodys_id(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("duplicate_agent"):
+    with scene.refused("duplicate_agent"):
         register(ada, name="bob")
 
 
@@ -87,17 +87,17 @@ def test_without_a_name_everyone_gets_one_of_its_own_however_many_ask_at_once(sc
 @pytest.mark.parametrize("name", ["ab", "Amber-Otter", "a" * 49, "amber otter", ""])
 def test_what_is_no_name_is_refused(scene: Scene, name: str) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_agent_name"):
+    with scene.refused("invalid_agent_name"):
         register(ada, name=name)
 
 
 def test_a_closed_or_unknown_room_registers_nobody(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     ada.here("rooms.close")
-    with refused("room_closed"):
+    with scene.refused("room_closed"):
         register(ada, name="amber-otter")
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         ada.call("agents.register", room_id="nowhere")
     for wrong in ({"role": "boss"}, {"nickname": "x"}, {"force_update": "yes"}):
-        with refused("unknown_field" if "nickname" in wrong else "invalid_input"):
+        with scene.refused("unknown_field" if "nickname" in wrong else "invalid_input"):
             register(ada, **wrong)

@@ -71,13 +71,13 @@ def test_nobody_else_changes_a_member(scene: Scene, name: str) -> None:
 
 def test_only_a_member_can_be_changed_and_only_in_an_open_room(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("agent_not_found"):
+    with scene.refused("agent_not_found"):
         ada.here("agents.update", agent_id="nobody", role="foreman")
-    with refused("agent_not_found"):
+    with scene.refused("agent_not_found"):
         scene.stranger(ada.room_id).here("agents.update", role="foreman")
     for wrong in ({"role": "boss"}, {"name": ""}, {"name": "a\x00b"}):
-        with refused("invalid_input"):
+        with scene.refused("invalid_input"):
             ada.here("agents.update", **wrong)
     ada.here("rooms.close")
-    with refused("room_closed"):
+    with scene.refused("room_closed"):
         ada.here("agents.update", role="foreman")

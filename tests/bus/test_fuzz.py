@@ -12,7 +12,8 @@ from typing import cast
 import pytest
 
 from tests.bus.talking import Row, SocketWay, envelope
-from tests.http.running import RunningHub, eventually
+from tests.http.running import RunningHub
+from tests.waiting import until
 
 log = logging.getLogger("tests.bus.fuzz")
 
@@ -99,7 +100,7 @@ def fuzz(hub: RunningHub, *, cases: int) -> None:
     for _ in range(-(-cases // BATCH)):
         one_batch(hub, rand)
         assert bystander.exchange(json.dumps(envelope("hub.health", "calm")).encode())["payload"]["ok"] is True
-    eventually(lambda: True if open_files(hub) <= files + KEPT else None)
+    until(lambda: open_files(hub) <= files + KEPT)
     bystander.close()
 
     grown = resident(hub) - memory

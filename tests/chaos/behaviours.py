@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
-from tests.chaos.worker import Agent, Plan
+from tests.chaos.worker import Agent, Plan, catch_breath
 
 
 def append_events(plan: Plan) -> None:
@@ -37,7 +36,7 @@ def append_until_stopped(plan: Plan) -> None:
     agent = Agent(plan)
     while not plan.stop.exists():
         if not agent.append().ok:
-            time.sleep(0.02)
+            catch_breath()
     agent.hub.close()
 
 

@@ -34,7 +34,7 @@ def disturb(fleet: Fleet, room_id: str, crew: list[Worker]) -> None:
         crew[crew.index(victim)] = fleet.respawn(victim, take_turns)
 
 
-@pytest.mark.parametrize("events", [120, pytest.param(3000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("events", [88, pytest.param(3000, marks=pytest.mark.soak)])
 def test_sixteen_agents_that_are_killed_paused_and_started_again_keep_one_history(fleet: Fleet, events: int) -> None:
     room_id = fleet.room()
     crew = [fleet.start(take_turns, f"agent-{number:02}", room_id) for number in range(16)]
@@ -50,7 +50,7 @@ def test_sixteen_agents_that_are_killed_paused_and_started_again_keep_one_histor
     assert checker.problems(fleet.hub, attempts) == []
 
 
-@pytest.mark.parametrize("rounds", [40, pytest.param(1000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [20, pytest.param(1000, marks=pytest.mark.soak)])
 def test_a_process_that_ends_at_any_microsecond_leaves_a_whole_store(fleet: Fleet, rounds: int) -> None:
     room_id = fleet.room()
 
@@ -65,12 +65,13 @@ def test_a_process_that_ends_at_any_microsecond_leaves_a_whole_store(fleet: Flee
     assert checker.problems(fleet.hub, attempts) == []
 
 
-def test_a_write_with_a_key_is_made_once_however_often_its_caller_dies_and_asks_again(fleet: Fleet) -> None:
+@pytest.mark.parametrize("lives", [6, pytest.param(100, marks=pytest.mark.soak)])
+def test_a_write_with_a_key_is_made_once_however_often_its_caller_dies_and_asks_again(fleet: Fleet, lives: int) -> None:
     room_id = fleet.room()
     before = fleet.head(room_id)
-    for life in range(12):
-        lives = [fleet.start(append_with_keys, f"agent-{n}", room_id, times=30, seed=life) for n in range(3)]
-        for worker in lives:
+    for life in range(lives):
+        crew = [fleet.start(append_with_keys, f"agent-{n}", room_id, times=30, seed=life) for n in range(3)]
+        for worker in crew:
             worker.ended()
             worker.killed = True
     fleet.stop.touch()

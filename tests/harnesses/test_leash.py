@@ -8,21 +8,19 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tallystick.harnesses.leash import Leashed
+from tests.waiting import gone, until
 
 DEADLINE = 20.0
 
 # A program with a child in its group, one in a session of its own, and an orphan of an orphan; all wait for ever.
 FAMILY = """
-    import os, subprocess, sys, time
-    wait = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+    import os, signal, subprocess, sys
+    wait = [sys.executable, "-S", "-c", "import signal; signal.pause()"]
     fork = "import os, subprocess, sys; print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=-3).pid)"
     pids = [os.getpid(), subprocess.Popen(wait).pid, subprocess.Popen(wait, start_new_session=True).pid]
     pids.append(int(subprocess.run([sys.executable, "-S", "-c", fork, *wait], stdout=subprocess.PIPE).stdout))
@@ -48,21 +46,6 @@ class Watched:
 
     def pids(self) -> list[int]:
         return [int(each) for each in self.line().split()]
-
-
-def gone(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return True
-    return state in "ZX"
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + DEADLINE
-    while not condition() and time.monotonic() < until:
-        threading.Event().wait(0.02)
-    return condition()
 
 
 def test_a_program_reads_its_stdin_and_its_lines_and_exit_code_come_back(tmp_path: Path) -> None:
@@ -109,7 +92,7 @@ def test_what_a_program_leaves_behind_does_not_outlive_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("polite_s", [0.0, 5.0])
 def test_stopping_a_program_ends_all_it_started(tmp_path: Path, polite_s: float) -> None:
-    watched = Watched(tmp_path, textwrap.dedent(FAMILY) + "time.sleep(600)")
+    watched = Watched(tmp_path, textwrap.dedent(FAMILY) + "signal.pause()")
     pids = watched.pids()
 
     code = watched.program.end(polite_s)
@@ -119,7 +102,7 @@ def test_stopping_a_program_ends_all_it_started(tmp_path: Path, polite_s: float)
 
 
 def test_a_program_that_ignores_the_polite_signal_is_killed(tmp_path: Path) -> None:
-    code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+    code = "import signal; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); signal.pause()"
     watched = Watched(tmp_path, code)
     watched.line()
 
@@ -128,7 +111,7 @@ def test_a_program_that_ignores_the_polite_signal_is_killed(tmp_path: Path) -> N
 
 def test_a_program_that_keeps_forking_is_killed(tmp_path: Path) -> None:
     code = """
-        import os, time
+        import os, signal, time
         print(os.getpid(), flush=True)
         while True:
             if os.fork() == 0:
@@ -137,8 +120,8 @@ def test_a_program_that_keeps_forking_is_killed(tmp_path: Path) -> None:
                 os.setsid()
             else:
                 os.wait()
-                time.sleep(600)
-            time.sleep(0.01)
+                signal.pause()
+            time.sleep(0.01)  # slow enough for the rest of the machine
     """
     watched = Watched(tmp_path, code)
     pids = watched.pids()
@@ -161,7 +144,7 @@ RUNNER = """
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_outlives_a_runner_that_was_killed(tmp_path: Path, sign: signal.Signals) -> None:
-    family = [sys.executable, "-S", "-c", textwrap.dedent(FAMILY) + "time.sleep(600)"]
+    family = [sys.executable, "-S", "-c", textwrap.dedent(FAMILY) + "signal.pause()"]
     runner = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(RUNNER), *family], stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )
@@ -173,14 +156,14 @@ def test_nothing_outlives_a_runner_that_was_killed(tmp_path: Path, sign: signal.
         runner.wait(DEADLINE)
 
     assert len(pids) == 5
-    assert eventually(lambda: all(gone(pid) for pid in pids))
+    until(lambda: all(gone(pid) for pid in pids))
 
 
 def test_the_program_goes_down_with_its_nanny(tmp_path: Path) -> None:
-    watched = Watched(tmp_path, "import os, time; print(os.getpid(), flush=True); time.sleep(600)")
+    watched = Watched(tmp_path, "import os, signal; print(os.getpid(), flush=True); signal.pause()")
     (pid,) = watched.pids()
 
     os.kill(watched.program.pid, signal.SIGKILL)
 
     assert watched.program.wait(DEADLINE) == -signal.SIGKILL
-    assert eventually(lambda: gone(pid))
+    until(lambda: gone(pid))

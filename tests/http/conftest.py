@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
-from tests.conftest import ENGINES
+from tests.databases import EVERY_ENGINE, own_database
 from tests.http.running import OPEN, Client, RunningHub
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(scope="module", params=EVERY_ENGINE)
 def hub(request: pytest.FixtureRequest) -> Generator[RunningHub]:
     """A running hub, on each engine in turn."""
-    if request.param not in ENGINES:
-        pytest.skip(f"{request.param} is left out by TALLYSTICK_TEST_ENGINES")
-    url: str | None = None
-    if request.param == "postgres":
-        server: str = request.getfixturevalue("postgres_server")
-        name = f"test_{uuid.uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as admin:
-            admin.execute(sql.SQL("CREATE DATABASE {} STRATEGY file_copy").format(sql.Identifier(name)))
-        url = make_conninfo(server, dbname=name)
-    with running(url) as hub:
+    with own_database(request) as url, running(url) as hub:
         yield hub
 
 

@@ -8,13 +8,14 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
+
+from tests.waiting import eventually
 
 Json: TypeAlias = dict[str, object]
-T = TypeVar("T")
 
 UP = "import sys; from tallystick.surfaces.http.serve import main; sys.exit(main(sys.argv[1:]))"
 CONTROL = (
@@ -262,10 +263,3 @@ class RunningHub:
         if self.process.stdout:
             self.process.stdout.close()
         return code
-
-
-def eventually(look: Callable[[], T | None]) -> T:
-    """Look, with a request each time, until there is something; the test's own time-out is the bound."""
-    while True:
-        if (found := look()) is not None:
-            return found

@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.http.running import Client, Json, RunningHub, eventually
+from tests.http.running import Client, Json, RunningHub
+from tests.waiting import until
 
 MIB = 1024 * 1024
 
@@ -201,11 +202,11 @@ def test_an_upload_that_breaks_off_leaves_nothing(hub: RunningHub, user: Client,
     before = sorted(folder.iterdir())
     wire = socket.create_connection(("127.0.0.1", hub.port))
     wire.sendall(_head(hub, room, f"Content-Length: {4 * MIB}") + b"x" * (2 * MIB))
-    eventually(lambda: True if len(list(folder.iterdir())) > len(before) else None)
+    until(lambda: len(list(folder.iterdir())) > len(before))
 
     wire.close()
 
-    eventually(lambda: True if sorted(folder.iterdir()) == before else None)
+    until(lambda: sorted(folder.iterdir()) == before)
 
 
 def test_a_browser_that_has_it_already_gets_no_second_copy(user: Client, room: str) -> None:

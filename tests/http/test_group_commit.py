@@ -14,6 +14,7 @@ from tallystick.hub.writing import Grouped
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Answer
+from tallystick.ledger.errors import RoomClosed
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
 
@@ -120,6 +121,39 @@ def test_a_write_that_was_half_done_when_it_was_refused_leaves_nothing(group: Gr
     assert outcome(good) == 2
     members = group.hub.call("rooms.show", {"room_id": room}, ME).model_dump()["members"]
     assert (members, group.seqs(room)) == ([], [1, 2])
+
+
+def test_what_stands_around_a_write_that_failed_late_is_committed_together_and_in_order(group: Group) -> None:
+    room = group.room()
+
+    def append_and_fail(tx: Tx) -> None:
+        group.hub.prepare("events.append", {"room_id": room, "kind": "x.test.lost", "data": {}}, ME).write(tx)
+        raise RoomClosed(room_id=room)
+
+    group.hold()
+    before = [group.append(room), group.append(room)]
+    failed = group.writer.submit(append_and_fail, room)
+    after = [group.append(room), group.append(room)]
+
+    group.let_go()
+
+    assert isinstance(failed.exception(30), RoomClosed)
+    assert [outcome(each) for each in [*before, *after]] == [2, 3, 4, 5]
+    assert group.sizes[-2:] == [2, 2]
+
+
+def test_a_room_that_is_closed_in_a_group_is_closed_for_the_rest_of_it(group: Group) -> None:
+    room = group.room()
+    group.hub.call("rooms.join", {"room_id": room}, ME)
+    group.hold()
+    close = group.hub.prepare("rooms.close", {"room_id": room}, ME)
+    closed = group.writer.submit(close.write, room)
+    late = group.append(room)
+
+    group.let_go()
+
+    assert closed.exception(30) is None
+    assert outcome(late) == "room_closed"
 
 
 def test_a_bug_in_one_write_reaches_its_caller_and_nobody_else(group: Group) -> None:

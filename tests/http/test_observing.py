@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tests.http.running import Client, RunningHub, eventually
+from tests.http.running import Client, RunningHub
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_followers_and_waits_are_counted_while_they_last(hub: RunningHub) -> Non
     stream.close()
 
     assert with_one == 1
-    eventually(lambda: True if figures(hub)["tally_followers"] == 0 else None)
+    until(lambda: figures(hub)["tally_followers"] == 0)
 
 
 def test_strange_addresses_do_not_become_names_of_figures(hub: RunningHub) -> None:
@@ -83,11 +84,7 @@ def test_a_stream_is_logged_when_it_ends(hub: RunningHub) -> None:
 
     stream.close()
 
-    eventually(
-        lambda: (
-            True if len([line for line in hub.log() if line["operation"] == "events.stream"]) == before + 1 else None
-        )
-    )
+    until(lambda: len([line for line in hub.log() if line["operation"] == "events.stream"]) == before + 1)
 
 
 def test_request_ids_do_not_repeat(hub: RunningHub) -> None:

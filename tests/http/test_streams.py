@@ -12,7 +12,8 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
-from tests.http.running import Client, Frame, Json, RunningHub, eventually
+from tests.http.running import Client, Frame, Json, RunningHub
+from tests.waiting import until
 
 
 def seqs(frames: list[Frame]) -> list[int | None]:
@@ -21,7 +22,7 @@ def seqs(frames: list[Frame]) -> list[int | None]:
 
 def waiting_follower(hub: RunningHub, count: int) -> None:
     """Return once so many streams are open."""
-    eventually(lambda: True if hub.local.get("/v1/status").json["followers"] == count else None)
+    until(lambda: hub.local.get("/v1/status").json["followers"] == count)
 
 
 def test_a_frame_carries_the_seq_the_kind_and_the_envelope(user: Client, room: str) -> None:

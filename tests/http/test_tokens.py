@@ -11,7 +11,7 @@ import pytest
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tests.http.running import Json, RunningHub
-from tests.scene import Scene, refused
+from tests.scene import Scene
 
 
 def issued(hub: RunningHub, *args: str) -> Json:
@@ -131,7 +131,7 @@ def test_secrets_do_not_show_when_a_token_is_printed(scene: Scene) -> None:
 
 
 def test_a_token_needs_a_room_that_exists(scene: Scene) -> None:
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         tokens.issue(scene.hub, principal="ann", room_id="nowhere")
 
 

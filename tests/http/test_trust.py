@@ -16,7 +16,8 @@ from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.registry import OPERATIONS
 from tallystick.hub.settings import Settings
-from tests.http.running import Client, Json, Reply, RunningHub, eventually
+from tests.http.running import Client, Json, Reply, RunningHub
+from tests.waiting import eventually
 
 
 @pytest.fixture

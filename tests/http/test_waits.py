@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import cast
 
 from tallystick.hub.serving import READERS
-from tests.http.running import Client, Json, RunningHub, eventually
+from tests.http.running import Client, Json, RunningHub
 from tests.scene import HANDOFF
+from tests.waiting import until
 
 
 def started(client: Client, operation: str, **given: object) -> http.client.HTTPConnection:
@@ -28,7 +29,7 @@ def answered(connection: http.client.HTTPConnection) -> Json:
 
 
 def waiting(hub: RunningHub, count: int) -> None:
-    eventually(lambda: True if hub.local.get("/v1/status").json["waits"] == count else None)
+    until(lambda: hub.local.get("/v1/status").json["waits"] == count)
 
 
 def company(hub: RunningHub, *names: str) -> tuple[str, list[Client]]:

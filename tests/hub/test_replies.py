@@ -92,5 +92,5 @@ def test_a_body_that_is_no_json_is_refused_with_a_key_as_without(scene: Scene) -
 )
 def test_a_key_is_bounded_and_storable(scene: Scene, key: str, code: str) -> None:
     (ada,) = scene.joined("ada")
-    with refused(code):
+    with scene.refused(code):
         keyed(ada, key, "notes.add", room_id=ada.room_id, body="once")

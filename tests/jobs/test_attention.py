@@ -158,11 +158,11 @@ def test_meta_is_merged_and_never_replaced(shop: Shop) -> None:
 
 @pytest.mark.parametrize("key", ["executor", "executor_profile", "policy", "expected_artifacts", "routing", "after"])
 def test_what_the_hub_wrote_into_meta_cannot_be_changed_by_a_report(shop: Shop, held: Held, key: str) -> None:
-    with refused("reserved_meta"):
+    with shop.scene.refused("reserved_meta"):
         held.report(meta={key: "x"})
-    with refused("reserved_meta"):
+    with shop.scene.refused("reserved_meta"):
         held.complete(meta={key: "x"})
-    with refused("reserved_meta"):
+    with shop.scene.refused("reserved_meta"):
         shop.create(meta={key: "x"})
 
 

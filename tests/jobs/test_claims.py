@@ -64,8 +64,9 @@ def test_the_lease_of_a_claim_is_what_was_asked_for_within_bounds(shop: Shop, as
 @pytest.mark.parametrize("ttl", [0, -1, "60000", 1.5, True])
 def test_a_lease_that_makes_no_sense_is_refused(shop: Shop, ttl: object) -> None:
     shop.create()
-    with refused("invalid_input"):
-        shop.runner().claim(lease_ttl_ms=ttl)
+    runner = shop.runner()
+    with shop.scene.refused("invalid_input"):
+        runner.claim(lease_ttl_ms=ttl)
 
 
 def test_every_report_renews_the_lease(shop: Shop) -> None:
@@ -180,9 +181,9 @@ def test_a_runner_without_a_lease_cannot_claim(shop: Shop) -> None:
     runner = shop.runner(lease_ttl_ms=1000)
     shop.scene.clock.forward(ms=1000)
 
-    with refused("runner_offline"):
+    with shop.scene.refused("runner_offline"):
         runner.claim()
-    with refused("runner_offline"):
+    with shop.scene.refused("runner_offline"):
         shop.ask("jobs.claim", runner_id="never-seen")
 
 
@@ -239,7 +240,7 @@ def test_a_job_that_is_queued_again_blocks_what_comes_after_it_again(shop: Shop)
 
 
 def test_a_job_after_one_that_does_not_exist_is_refused(shop: Shop) -> None:
-    with refused("unknown_job"):
+    with shop.scene.refused("unknown_job"):
         shop.create(after=["JOB-001"])
 
 

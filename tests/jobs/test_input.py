@@ -147,11 +147,11 @@ def test_a_heartbeat_that_is_not_right_is_refused(shop: Shop, given: dict[str, o
 )
 def test_looks_outside_their_bounds_are_refused(shop: Shop, operation: str, given: dict[str, object]) -> None:
     shop.create()
-    with refused("invalid_input"):
+    with shop.scene.refused("invalid_input"):
         shop.ask(operation, **given)
 
 
 def test_an_unknown_room_is_refused(shop: Shop) -> None:
     for operation, given in (("jobs.list", {}), ("jobs.radar", {}), ("runners.list", {}), ("jobs.create", MAKE)):
-        with refused("room_not_found"):
+        with shop.scene.refused("room_not_found"):
             shop.boss.call(operation, room_id="nowhere", **given)

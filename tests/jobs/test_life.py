@@ -157,7 +157,7 @@ def test_an_unknown_job_is_refused_by_every_operation(shop: Shop, job: str) -> N
         "jobs.artifact.get": {"artifact_key": "k"},
     }
     for operation, given in calls.items():
-        with refused("unknown_job"):
+        with shop.scene.refused("unknown_job"):
             shop.ask(operation, job=job, **given)
 
 

@@ -149,7 +149,7 @@ def test_artifacts_are_kept_replaced_and_read_in_pages(shop: Shop, held: Held) -
 def test_a_job_has_a_bounded_number_of_artifacts(shop: Shop, held: Held) -> None:
     for number in range(8):
         held.put(f"part-{number}", "text")
-    with refused("too_many_artifacts"):
+    with shop.scene.refused("too_many_artifacts"):
         held.put("one-more", "text")
     held.put("part-3", "other text")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.shop import PROOF, Shop
-from tests.scene import Row, refused
+from tests.scene import Row
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -137,7 +137,7 @@ def test_a_question_is_answered_from_the_radar_and_no_longer_needs_the_manager(s
 @pytest.mark.parametrize("given", [{"reply_job": "JOB-001"}, {"reply_message": "x"}, {"reply_refs": ["CARD-001"]}])
 def test_half_a_reply_is_refused(shop: Shop, given: dict[str, object]) -> None:
     shop.create()
-    with refused("reply_incomplete"):
+    with shop.scene.refused("reply_incomplete"):
         radar(shop, **given)
 
 

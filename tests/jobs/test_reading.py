@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.jobs.shop import Held, Shop
-from tests.scene import refused
 
 
 @pytest.fixture
@@ -142,5 +141,5 @@ def test_anything_can_be_opened_by_its_id_or_ref(shop: Shop, held: Held) -> None
 )
 def test_what_names_nothing_is_refused(shop: Shop, name: str, code: str) -> None:
     shop.create()
-    with refused(code):
+    with shop.scene.refused(code):
         shop.ask("open.ref", id=name)

@@ -122,7 +122,7 @@ def test_a_body_may_be_as_large_as_the_bound_and_no_larger(scene: Scene) -> None
 
 def test_size_is_counted_in_bytes(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("too_large"):
+    with scene.refused("too_large"):
         ada.here("events.append", kind="x.acme.large", data={"text": "ž" * (BODY_LIMIT // 2)})
 
 
@@ -137,7 +137,7 @@ def test_a_body_is_an_object(scene: Scene, data: object, code: str) -> None:
 @pytest.mark.parametrize(("scope_key", "code"), [("s\0", "invalid_input"), ("s" * 201, "too_large")])
 def test_a_scope_key_is_bounded_and_storable(scene: Scene, scope_key: str, code: str) -> None:
     (ada,) = scene.joined("ada")
-    with refused(code):
+    with scene.refused(code):
         ada.here("events.append", kind="x.acme.odd", data={}, scope_key=scope_key)
 
 

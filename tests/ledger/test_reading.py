@@ -114,14 +114,14 @@ def test_beyond_the_end_there_is_nothing_yet(scene: Scene, cursor: dict[str, obj
 def test_two_cursors_at_once_are_refused(scene: Scene, given: dict[str, object]) -> None:
     (ada,) = scene.joined("ada")
     for operation in ("events.list", "events.follow"):
-        with refused("ambiguous_cursor"):
+        with scene.refused("ambiguous_cursor"):
             ada.here(operation, **given)
 
 
 @pytest.mark.parametrize("given", [{"since_seq": -1}, {"since_seq": 2**63}, {"since_ts": "soon"}, {"limit": 0}])
 def test_a_cursor_that_makes_no_sense_is_refused(scene: Scene, given: dict[str, object]) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.events(**given)
 
 
@@ -180,7 +180,7 @@ def test_paging_loses_nothing_and_repeats_nothing(scene: Scene, kinds: list[str]
 def test_a_room_that_is_not_there_has_no_events(scene: Scene) -> None:
     ada = scene.agent("ada")
     for operation in ("events.list", "events.follow", "events.verify"):
-        with refused("room_not_found"):
+        with scene.refused("room_not_found"):
             ada.call(operation, room_id="no-such-room")
 
 

@@ -1,4 +1,4 @@
-"""A scripted model on loopback: both vendors' addresses, one script, and a record of what was asked."""
+"""A scripted model on loopback: three vendors' addresses, one script, and a record of what was asked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import cast
 
-from tests.loopback import anthropic, openai
+from tests.loopback import anthropic, gemini, openai
 from tests.loopback.saying import Ask, Refuse, Script
 
 DIALECTS: dict[str, ModuleType] = {"/v1/messages": anthropic, "/v1/responses": openai}
 COUNT = "/v1/messages/count_tokens"
+
+
+def dialect_of(path: str) -> ModuleType | None:
+    return gemini if path.endswith(gemini.STREAM) else DIALECTS.get(path)
+
+
+def _frame(name: str, data: str) -> str:
+    """A server-sent event, with its name where it has one."""
+    return (f"event: {name}\n" if name else "") + f"data: {data}\n\n"
 
 
 class Model:
@@ -30,9 +39,8 @@ class Model:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def answer(self, path: str, body: dict[str, object]) -> tuple[int, str, bytes]:
+    def answer(self, dialect: ModuleType, body: dict[str, object]) -> tuple[int, str, bytes]:
         """Status, type and body of the reply."""
-        dialect = DIALECTS[path]
         ask = cast("Ask", dialect.read(body))
         self.asked.append(ask)
         saying = self.script(ask)
@@ -40,7 +48,7 @@ class Model:
             error = {"type": "error", "error": {"type": "invalid_request_error", "message": saying.message}}
             return saying.status, "application/json", json.dumps(error).encode()
         events = cast("Iterable[tuple[str, object]]", dialect.write(saying, number=next(self._numbers)))
-        frames = (f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
+        frames = (_frame(name, json.dumps(data)) for name, data in events)
         return 200, "text/event-stream", "".join(frames).encode()
 
     def serve(self) -> None:
@@ -76,9 +84,11 @@ class _Desk(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         path = self.path.partition("?")[0]
-        if path in DIALECTS:
+        if dialect := dialect_of(path):
             model = cast("_Server", self.server).model
-            self._reply(*model.answer(path, cast("dict[str, object]", json.loads(body))))
+            self._reply(*model.answer(dialect, cast("dict[str, object]", json.loads(body))))
+        elif path.endswith(gemini.ASIDE):
+            self._reply(200, "application/json", json.dumps(gemini.aside()).encode())
         elif path == COUNT:
             self._reply(200, "application/json", b'{"input_tokens": 1}')
         else:

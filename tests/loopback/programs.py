@@ -19,6 +19,13 @@ PACKAGES = {
     "codex": "@openai/codex@0.166.0",
     "gemini": "@google/gemini-cli@0.61.0",
 }
+GEMINI = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    # A named model, or it would ask another one which to take.
+    "model": {"name": "gemini-2.5-flash"},
+    "privacy": {"usageStatisticsEnabled": False},
+    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+}
 CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
 
 
@@ -57,6 +64,10 @@ class Home:
             f'model = "scripted"\nmodel_provider = "loop"\nweb_search = "disabled"\n\n[model_providers.loop]\n{table}\n'
         )
 
+        settings = self.path / ".gemini/settings.json"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(json.dumps(GEMINI))
+
     @property
     def env(self) -> dict[str, str]:
         """All that a harness needs; nothing of what this process has."""
@@ -66,6 +77,8 @@ class Home:
             "LOOP_KEY": "none",
             "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": "none",
+            "GOOGLE_GEMINI_BASE_URL": self.model.url,
+            "GEMINI_API_KEY": "none",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

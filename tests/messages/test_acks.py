@@ -174,10 +174,10 @@ def test_a_reaction_is_kept_once_and_shown_with_the_message(scene: Scene) -> Non
 def test_a_reaction_needs_an_event_of_the_room_and_a_principal(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     event = say(ada)
-    with refused("event_not_found"):
+    with scene.refused("event_not_found"):
         bob.here("messages.react", event_id="nonsense", emoji="👍")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("messages.react", event_id=event["id"], emoji="👍")
     for emoji in ("", "x" * 65, "a\x00b"):
-        with refused("too_large" if len(emoji) > 64 else "invalid_input"):
+        with scene.refused("too_large" if len(emoji) > 64 else "invalid_input"):
             bob.here("messages.react", event_id=event["id"], emoji=emoji)

@@ -65,7 +65,7 @@ def test_only_members_and_other_principals_change_the_context(scene: Scene) -> N
 )
 def test_a_change_that_makes_no_sense_is_refused(scene: Scene, op: dict[str, object]) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.here("context.sync", ops=[op])
 
 

@@ -91,7 +91,7 @@ def test_messages_to_others_in_between_do_not_count(scene: Scene) -> None:
 
 def test_a_read_mark_needs_an_event_of_the_room(scene: Scene) -> None:
     _ada, bob = scene.joined("ada", "bob")
-    with refused("event_not_found"):
+    with scene.refused("event_not_found"):
         bob.here("messages.read", event_id="nonsense")
 
 

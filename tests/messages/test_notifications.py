@@ -67,14 +67,14 @@ def test_any_kind_of_notification_is_accepted(scene: Scene, kind: str) -> None:
 )
 def test_a_notification_outside_the_standard_is_refused(scene: Scene, given: dict[str, object]) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.here("notifications.send", **{"kind": "info", **given})
 
 
 def test_a_related_event_must_be_in_the_room(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     foreign = say(elsewhere(ada), to=["@user"])
-    with refused("event_not_found"):
+    with scene.refused("event_not_found"):
         notify(ada, related_event_id=foreign["id"])
 
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from tests.messages.talk import ask_attention, notify, say
-from tests.scene import Actor, Row, Scene, refused
+from tests.scene import Actor, Row, Scene
 
 
 def receipts(actor: Actor, first: int, last: int) -> list[Row]:
@@ -52,11 +52,11 @@ def test_a_room_of_others_is_left_out(scene: Scene) -> None:
 @pytest.mark.parametrize(("first", "last"), [(0, 1000), (-1, 5), (0, 2**63)])
 def test_a_stretch_that_is_too_long_or_no_stretch_is_refused(scene: Scene, first: int, last: int) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         receipts(ada, first, last)
 
 
 def test_an_unknown_room_is_refused(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         ada.call("messages.receipts", room_id="nowhere", first_seq=0, last_seq=1)

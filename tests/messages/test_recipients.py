@@ -139,7 +139,7 @@ def test_a_selector_that_matches_only_the_sender_is_refused(scene: Scene) -> Non
 def test_the_user_alone_in_a_room_reaches_nobody(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     ada.here("rooms.leave")
-    with refused("unknown_recipient"):
+    with scene.refused("unknown_recipient"):
         say(principal(scene, ada.room_id, "user"))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tallystick.capabilities.messages import texts
 from tallystick.hub import maintenance
 from tests.messages.talk import elsewhere, human, notify, say
-from tests.scene import HANDOFF, Actor, Row, Scene, refused
+from tests.scene import HANDOFF, Actor, Row, Scene
 
 
 def hits(actor: Actor, query: str, **given: object) -> list[Row]:
@@ -154,7 +154,7 @@ def test_filters_narrow_the_search(scene: Scene) -> None:
 @pytest.mark.parametrize("given", [{"kinds": ["job"]}, {"since_ts": "yesterday"}, {"limit": 0}, {"by": "a\x00"}])
 def test_a_wrong_filter_is_refused(scene: Scene, given: dict[str, object]) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         hits(ada, "x", **given)
 
 

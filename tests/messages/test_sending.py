@@ -136,7 +136,7 @@ def test_an_unknown_field_is_refused_with_the_nearest_name(scene: Scene) -> None
 @pytest.mark.parametrize("chosen", ["by", "recipients", "ts", "id", "seq"])
 def test_nobody_chooses_what_the_hub_assigns(scene: Scene, chosen: str) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("unknown_field"):
+    with scene.refused("unknown_field"):
         say(ada, **{chosen: "bob"})
 
 
@@ -180,7 +180,7 @@ def test_hostile_text_arrives_exactly_as_it_was_sent(scene: Scene, text: str) ->
 
 def test_text_that_is_no_unicode_is_refused(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         say(ada, "\ud800")
 
 
@@ -202,7 +202,7 @@ def test_nobody_writes_under_a_reserved_service_name(scene: Scene, name: str) ->
         ("messages.react", {"event_id": say(ada)["id"], "emoji": "👍"}),
         ("context.sync", {"ops": [{"op": "set", "name": "a", "value": 1}]}),
     ]:
-        with refused("reserved_service"):
+        with scene.refused("reserved_service"):
             service.here(operation, **given)
 
 
@@ -226,7 +226,7 @@ def test_whoever_is_neither_member_nor_principal_cannot_send(scene: Scene, name:
 def test_a_member_who_left_cannot_send(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     ada.here("rooms.leave")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         say(ada)
 
 
@@ -258,7 +258,7 @@ def test_an_unknown_room_is_refused(scene: Scene) -> None:
         ("notifications.send", {"kind": "info"}),
         ("context.sync", {}),
     ]:
-        with refused("room_not_found"):
+        with scene.refused("room_not_found"):
             nowhere.here(operation, **given)
 
 

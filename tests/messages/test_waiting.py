@@ -292,7 +292,7 @@ def test_a_stranger_who_waits_leaves_no_trace(busy: tuple[Actor, Actor]) -> None
 @pytest.mark.parametrize("include", [[], ["mail"], ["job"], "turn", ["turn"] * 6])
 def test_only_what_there_is_can_be_waited_for(busy: tuple[Actor, Actor], include: object) -> None:
     _ada, bob = busy
-    with refused("too_large" if include == ["turn"] * 6 else "invalid_input"):
+    with _ada.refused("too_large" if include == ["turn"] * 6 else "invalid_input"):
         bob.here("turns.wait", include=include)
 
 
@@ -329,5 +329,5 @@ def test_a_one_shot_command_that_wants_the_turn_too_is_told_that_it_cannot_hold(
     ada, _bob = scene.joined("ada", "bob")
     eve = Actor(scene, scene.agent("human:eve:pts1", session=SessionKind.HUMAN_CLI).caller, ada.room_id)
     eve.call("rooms.join", room_id=ada.room_id)
-    with refused("observer_cannot_hold"):
+    with scene.refused("observer_cannot_hold"):
         listen(eve, "turn", "messages")

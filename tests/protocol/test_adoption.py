@@ -104,7 +104,7 @@ def test_changes_outside_the_claimed_scope_are_none(scene: Scene) -> None:
 
 def test_a_clean_repository_is_no_ground(scene: Scene) -> None:
     _ada, bob = left_behind(scene)
-    with refused("adoption_rejected"):
+    with scene.refused("adoption_rejected"):
         bob.here("agents.adopt", agent_id="ada")
 
 
@@ -116,7 +116,7 @@ def test_without_a_repository_only_tasks_count(scene: Scene, tmp_path: Path) -> 
     for actor in (ada, bob):
         actor.join(plain)
     scene.kill(ada)
-    with refused("adoption_rejected"):
+    with scene.refused("adoption_rejected"):
         bob.here("agents.adopt", agent_id="ada")
 
 
@@ -134,7 +134,7 @@ def test_a_task_elsewhere_or_of_somebody_else_is_none(scene: Scene) -> None:
     _ada, bob = left_behind(scene)
     elsewhere = [OwnedTask(task_id="TASK-1", paths=["docs/*", "../x", ""])]
     with_tasks(scene, ada=elsewhere, cyd=[OwnedTask(task_id="TASK-2")])
-    with refused("adoption_rejected"):
+    with scene.refused("adoption_rejected"):
         bob.here("agents.adopt", agent_id="ada")
 
 
@@ -203,7 +203,7 @@ def test_who_holds_the_stick_hands_it_over_before_it_becomes_somebody_else(scene
     _ada, bob = left_behind(scene)
     change(scene, "src/parser.py")
     bob.claim()
-    with refused("holds_stick"):
+    with scene.refused("holds_stick"):
         bob.here("agents.adopt", agent_id="ada")
 
 
@@ -231,7 +231,7 @@ def test_a_person_may_confirm_what_nothing_speaks_for_and_an_agent_may_not(scene
 )
 def test_what_cannot_be_adopted_is_refused(scene: Scene, given: dict[str, object], code: str) -> None:
     _ada, bob = left_behind(scene)
-    with refused(code):
+    with scene.refused(code):
         bob.here("agents.adopt", **given)
 
 

@@ -141,16 +141,16 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
 @pytest.mark.parametrize("kind", ["x.tally.protocol.incursion", "x.tally.protocol.resume", "x.tally.protocol.handoff"])
 def test_nobody_but_the_hub_writes_protocol_events_by_their_kind(scene: Scene, kind: str) -> None:
     (ada,) = scene.joined("ada")
-    with refused("reserved_kind"):
+    with scene.refused("reserved_kind"):
         ada.here("events.append", kind=kind, data={})
 
 
 def test_a_stranger_says_nothing_and_a_closed_room_hears_nothing(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("protocol.send", **HANDOFF)
     ada.here("rooms.close")
-    with refused("room_closed"):
+    with scene.refused("room_closed"):
         ada.here("protocol.send", **HANDOFF)
 
 

@@ -92,15 +92,15 @@ def test_a_late_release_never_frees_what_was_reserved_again_since(scene: Scene) 
 def test_what_nobody_reserved_is_refused_never_answered_with_nothing(scene: Scene, operation: str) -> None:
     (ada,) = scene.joined("ada")
     for given in ({"path": "src"}, {"reservation_id": "nothing"}):
-        with refused("reservation_not_found"):
+        with scene.refused("reservation_not_found"):
             ada.here(operation, **given)
     for wrong in ({}, {"path": "src", "reservation_id": "x"}):
-        with refused("invalid_input"):
+        with scene.refused("invalid_input"):
             ada.here(operation, **wrong)
 
 
 def test_renewing_does_not_widen_a_reservation_below(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     reserve(ada, "src")
-    with refused("reservation_not_found"):
+    with scene.refused("reservation_not_found"):
         ada.here("reservations.release", path="src/a.py")

@@ -301,9 +301,9 @@ def test_a_closed_room_holds_nothing_and_takes_nothing(scene: Scene) -> None:
 
 def test_only_members_reserve(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         reserve(scene.stranger(ada.room_id), "src")
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         reserve(scene.stranger("nowhere"), "src")
 
 

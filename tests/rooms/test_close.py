@@ -43,24 +43,24 @@ def test_nobody_else_closes_a_room_whose_stick_is_held(scene: Scene) -> None:
 def test_a_holder_without_its_lease_cannot_close(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     ada.claim()
-    with refused("stale_lease"):
+    with scene.refused("stale_lease"):
         ada.here("rooms.close")
-    with refused("stale_lease"):
+    with scene.refused("stale_lease"):
         ada.owner("rooms.close", Turn(ada.room_id, 1, "nonsense"))
 
 
 def test_a_close_that_expects_another_turn_is_refused(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
-    with refused("turn_mismatch"):
+    with scene.refused("turn_mismatch"):
         ada.here("rooms.close", expected_turn_id=1)
     turn = ada.claim()
-    with refused("turn_mismatch"):
+    with scene.refused("turn_mismatch"):
         bob.here("rooms.close", expected_turn_id=0, lease_id=turn.lease_id)
 
 
 def test_a_stranger_cannot_close(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("rooms.close")
 
 
@@ -77,7 +77,7 @@ def test_a_dead_holder_cannot_close(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     turn = ada.claim()
     scene.kill(ada)
-    with refused("stale_lease"):
+    with scene.refused("stale_lease"):
         ada.owner("rooms.close", turn)
 
 
@@ -110,7 +110,7 @@ def test_a_closed_room_refuses_every_change(scene: Scene, operation: str, given:
 def test_a_closed_room_takes_no_further_path(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     ada.here("rooms.close")
-    with refused("room_closed"):
+    with scene.refused("room_closed"):
         ada.here("rooms.attach_scope", context_path=str(scene.folder("other")))
 
 

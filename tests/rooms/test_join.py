@@ -158,7 +158,7 @@ def test_a_join_names_a_path_or_a_room_and_not_both(scene: Scene) -> None:
 
 
 def test_a_room_that_is_not_there_cannot_be_joined(scene: Scene) -> None:
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         scene.agent("ada").call("rooms.join", room_id="no-such-room")
 
 
@@ -237,7 +237,7 @@ def test_a_path_that_leads_nowhere_is_refused_and_creates_nothing(scene: Scene, 
 def test_one_canonical_path_has_at_most_one_open_room_and_the_store_itself_says_so(scene: Scene) -> None:
     ada = scene.agent("ada")
     room_id = ada.join()["room_id"]
-    with refused("duplicate_row"):
+    with scene.refused("duplicate_row"):
         scene.sql(
             "INSERT INTO scopes (room_id, scope_key, machine_id, root) SELECT 'other', scope_key, machine_id, root"
             " FROM scopes WHERE room_id = :room_id",

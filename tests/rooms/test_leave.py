@@ -69,9 +69,9 @@ def test_whoever_joins_again_goes_to_the_end(scene: Scene) -> None:
 def test_one_who_left_cannot_wait_or_note_any_more(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     ada.here("rooms.leave")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         ada.look()
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         ada.here("notes.add", body="still here?")
 
 

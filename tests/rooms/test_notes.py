@@ -92,5 +92,5 @@ def test_a_note_is_text_within_bounds(scene: Scene, given: dict[str, object], co
 
 
 def test_notes_of_a_room_that_is_not_there_are_refused(scene: Scene) -> None:
-    with refused("room_not_found"):
+    with scene.refused("room_not_found"):
         scene.agent("ada").call("notes.list", room_id="no-such-room")

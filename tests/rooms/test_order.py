@@ -39,7 +39,7 @@ def test_an_order_names_every_member_exactly_once(scene: Scene, sequence: list[s
 
 def test_an_empty_order_is_refused(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.here("rooms.reorder", sequence=[])
 
 
@@ -61,5 +61,5 @@ def test_a_newcomer_goes_behind_a_reordered_sequence(scene: Scene) -> None:
 
 def test_a_stranger_cannot_reorder(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("rooms.reorder", sequence=["ada"])

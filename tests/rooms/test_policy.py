@@ -114,5 +114,5 @@ def test_a_policy_counts_for_its_room_only(scene: Scene) -> None:
 
 def test_a_stranger_cannot_change_the_policy(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("rooms.set_policy", claim_ttl_ms=1000)

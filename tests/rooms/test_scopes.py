@@ -70,7 +70,7 @@ def test_a_closed_rooms_root_is_free_to_attach(scene: Scene, checkout: Path) -> 
 
 def test_a_stranger_cannot_attach(scene: Scene, checkout: Path) -> None:
     (ada,) = scene.joined("ada")
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         scene.stranger(ada.room_id).here("rooms.attach_scope", context_path=str(checkout))
 
 

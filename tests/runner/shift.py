@@ -7,9 +7,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, TypeAlias, cast
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
+from tests.waiting import until
 
 Row: TypeAlias = dict[str, Any]
 
@@ -33,6 +33,9 @@ PRELUDE = """
     def say(**note): print(json.dumps(note), flush=True)
     def end(status, summary, *refs, events=()):
         print(json.dumps({"status": status, "summary": summary, "refs": refs, "events": list(events)}), flush=True)
+    def poll_until(there):
+        while not there():
+            time.sleep(0.01)
 """
 
 
@@ -75,21 +78,15 @@ class Shift:
 
     def ended(self, job_id: str) -> Row:
         """The job, once it has ended."""
-        until = time.monotonic() + DEADLINE
-        while time.monotonic() < until:
+        limit = time.monotonic() + DEADLINE
+        while time.monotonic() < limit:
             got = self.here("jobs.wait", job=job_id, max_wait_ms=2000)
             if got["done"]:
                 return cast("Row", got["job"])
         raise AssertionError(f"{job_id} did not end: {self.events(job_id)}")
 
-    def until(self, condition: Callable[[], bool]) -> None:
-        limit = time.monotonic() + DEADLINE
-        while not condition():
-            assert time.monotonic() < limit, "it never came true"
-            threading.Event().wait(0.02)
-
     def until_told(self, job_id: str, message: str) -> None:
-        self.until(lambda: any(message in event["message"] for event in self.events(job_id)))
+        until(lambda: any(message in event["message"] for event in self.events(job_id)))
 
     def program(self, code: str) -> str:
         """An executor: a command that runs this code with the job at hand."""

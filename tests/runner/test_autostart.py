@@ -12,6 +12,7 @@ from tallystick.hub import autostart
 from tallystick.hub.autostart import BACKOFF_S, Autostart
 from tests.runner.shift import Shift
 from tests.surfaces.hubs import RunningHub, hub
+from tests.waiting import until
 
 DONE = "end('DONE', f'in {os.getcwd()}', 'CMD: count (exit 0)')"
 
@@ -37,7 +38,7 @@ def test_a_job_that_nobody_would_run_is_run_and_the_runner_ends_with_the_hub(shi
         running.stop()
 
     assert (job["status"], job["summary"]) == ("DONE", f"in {shift.workspace}")
-    shift.until(lambda: shift.here("runners.list")["runners"][0]["state"] == "offline")
+    until(lambda: shift.here("runners.list")["runners"][0]["state"] == "offline")
     assert "serves room" in (shift.settings.data_dir / "runner.log").read_text()
     assert runner["executors"] == ["command"]
 
@@ -80,7 +81,7 @@ def test_a_runner_that_cannot_start_is_tried_again_only_after_a_while(
     log = shift.settings.data_dir / "runner.log"
 
     runners.look()
-    shift.until(lambda: "no-such-program" in log.read_text())
+    until(lambda: "no-such-program" in log.read_text())
     runners.close()
     now += BACKOFF_S - 1
     runners.look()

@@ -1,4 +1,4 @@
-"""The real Codex and Claude Code carry out jobs from claim to end, their models scripted on loopback."""
+"""The real Codex, Claude Code and Gemini CLI carry out jobs from claim to end, their models scripted on loopback."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from tests.loopback.model import Model, scripted
 from tests.loopback.programs import Home, installed
 from tests.loopback.saying import Ask, Give, Saying, Script, Use, lines
 from tests.runner.shift import Runner, Shift
+from tests.waiting import until
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
-PROGRAMS = {"codex": ("codex", "--codex-bin"), "claude_code": ("claude", "--claude-bin")}
-SHELL = {"codex": ("exec_command", "cmd"), "claude_code": ("Bash", "command")}
+PROGRAMS = {
+    "codex": ("codex", "--codex-bin"),
+    "claude_code": ("claude", "--claude-bin"),
+    "gemini": ("gemini", "--gemini-bin"),
+}
+SHELL = {
+    "codex": ("exec_command", "cmd"),
+    "claude_code": ("Bash", "command"),
+    "gemini": ("run_shell_command", "command"),
+}
 every_executor = pytest.mark.parametrize("executor", sorted(PROGRAMS))
 
 
@@ -54,7 +63,8 @@ def test_a_job_is_done_with_proof(shift: Shift, executor: str) -> None:
     assert (shift.workspace / "count.txt").read_text() == "3\n"
     assert "Count the sheep behind the hill." in model.asked[0].prompt
     assert "=== SKILL PACK ===" in model.asked[0].prompt
-    assert [event["kind"] for event in shift.events(job_id)] == [
+    # Steps are told now and then, not each: whether this one was, depends on how long it took.
+    assert [event["kind"] for event in shift.events(job_id) if event["kind"] != "progress"] == [
         *("created", "claimed", "slice", "checkpoint", "completed"),
     ]
 
@@ -83,13 +93,13 @@ def test_a_job_is_canceled_in_the_middle(shift: Shift, executor: str) -> None:
     # Without Codex's sandbox, inside which a pid would mean something else.
     free = ("--sandbox", "full-access") if executor == "codex" else ()
     with at_work(shift, executor, lines(shell(executor, f"echo $$ > {mark}; sleep 600")), *free) as (runner, _):
-        shift.until(lambda: mark.exists() and mark.read_text().strip() != "")
+        until(lambda: mark.exists() and mark.read_text().strip() != "")
         sleeper = int(mark.read_text())
 
         shift.here("jobs.cancel", job=job_id, force_running=True, reason="enough sheep")
 
-        shift.until(lambda: f"{job_id}: stopped" in runner.said)
-        shift.until(lambda: not _working(sleeper))
+        until(lambda: f"{job_id}: stopped" in runner.said)
+        until(lambda: not _working(sleeper))
     assert shift.job(job_id)["status"] == "CANCELED"
     assert shift.events(job_id)[-1]["kind"] == "canceled"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import textwrap
-from pathlib import Path
 
 import pytest
 
 from tests.runner.shift import Shift
 from tests.surfaces.hubs import hub
+from tests.waiting import gone, until
 
 # Says which processes it consists of, then works for ever.
 ENDLESS = """
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], start_new_session=True)
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"], start_new_session=True)
     say(message=f"pids {os.getpid()} {child.pid}")
-    time.sleep(600)
+    signal.pause()
 """
 
 
@@ -26,13 +26,6 @@ def pids(shift: Shift, job_id: str) -> list[int]:
     return [int(pid) for pid in told[-1].split()[1:]]
 
 
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def test_a_canceled_job_is_stopped_with_all_it_started(shift: Shift) -> None:
     job_id = shift.create()
     with shift.runner(ENDLESS) as runner:
@@ -40,8 +33,8 @@ def test_a_canceled_job_is_stopped_with_all_it_started(shift: Shift) -> None:
 
         shift.here("jobs.cancel", job=job_id, force_running=True, reason="enough sheep")
 
-        shift.until(lambda: all(gone(pid) for pid in started))
-        shift.until(lambda: f"{job_id} was canceled" in runner.said)
+        until(lambda: all(gone(pid) for pid in started))
+        until(lambda: f"{job_id} was canceled" in runner.said)
     assert shift.job(job_id)["status"] == "CANCELED"
     assert shift.events(job_id)[-1]["kind"] == "canceled"
 
@@ -111,7 +104,7 @@ def test_a_killed_runner_leaves_no_process_and_its_job_is_taken_over(shift: Shif
     with shift.runner(ENDLESS) as runner:
         started = pids(shift, job_id)
         runner.signal(signal.SIGKILL)
-        shift.until(lambda: all(gone(pid) for pid in started))
+        until(lambda: all(gone(pid) for pid in started))
 
     with shift.runner("end('FAILED', 'taken over')", runner_id="r2"):
         assert shift.ended(job_id)["summary"] == "taken over"
@@ -125,8 +118,7 @@ def test_a_runner_paused_past_its_lease_can_write_nothing_more(any_shift: Shift)
     job_id = shift.create()
     code = """
         say(message="begun")
-        while not os.path.exists("go"):
-            time.sleep(0.02)
+        poll_until(lambda: os.path.exists("go"))
         end("DONE", "from the old runner", "CMD: old (exit 0)")
     """
     with shift.runner(code, *("--heartbeat-ms", "400")) as old:
@@ -138,7 +130,7 @@ def test_a_runner_paused_past_its_lease_can_write_nothing_more(any_shift: Shift)
 
         (shift.workspace / "go").touch()
         old.signal(signal.SIGCONT)
-        shift.until(lambda: f"{job_id} is DONE" in old.said)
+        until(lambda: f"{job_id} is DONE" in old.said)
 
     assert shift.job(job_id)["summary"] == "from the new one"
     assert shift.events(job_id) == before
@@ -147,8 +139,8 @@ def test_a_runner_paused_past_its_lease_can_write_nothing_more(any_shift: Shift)
 def test_a_job_that_loses_every_runner_is_given_up(shift: Shift) -> None:
     job_id = shift.create()
     for number in range(2):
-        with shift.runner("os.kill(os.getppid(), 0); say(message='begun'); time.sleep(600)") as runner:
-            shift.until(lambda number=number: shift.told(job_id, "progress").count("begun") == number + 1)
+        with shift.runner("os.kill(os.getppid(), 0); say(message='begun'); signal.pause()") as runner:
+            until(lambda number=number: shift.told(job_id, "progress").count("begun") == number + 1)
             runner.signal(signal.SIGTERM)
             runner.finished()
 
@@ -165,7 +157,7 @@ def test_a_runner_lives_through_the_death_and_return_of_its_hub(shift: Shift) ->
         while not os.path.exists("stop"):
             say(message=f"step {step}")
             step += 1
-            time.sleep(0.2)
+            time.sleep(0.2)  # one step of its work
         end("DONE", "three sheep", "CMD: count (exit 0)")
     """
     with hub(env) as running, shift.runner(code):
@@ -173,10 +165,10 @@ def test_a_runner_lives_through_the_death_and_return_of_its_hub(shift: Shift) ->
         shift.until_told(job_id, "step 1")
         running.kill()
         told = len(shift.events(job_id))
-        shift.until(lambda: len(shift.events(job_id)) > told + 2)
+        until(lambda: len(shift.events(job_id)) > told + 2)
         with hub(env):
             told = len(shift.events(job_id))
-            shift.until(lambda: len(shift.events(job_id)) > told + 2)
+            until(lambda: len(shift.events(job_id)) > told + 2)
             (shift.workspace / "stop").touch()
 
             assert shift.ended(job_id)["status"] == "DONE"
@@ -189,7 +181,7 @@ def test_a_runner_shows_itself_and_what_it_can_do(shift: Shift) -> None:
     job_id = shift.create()
     with shift.runner(ENDLESS, *("--max-parallel", "2", "--sandbox", "read-only")):
         pids(shift, job_id)
-        shift.until(lambda: shift.here("runners.list")["runners"][0]["state"] == "live")
+        until(lambda: shift.here("runners.list")["runners"][0]["state"] == "live")
         (runner,) = shift.here("runners.list")["runners"]
 
     assert (runner["runner_id"], runner["active_job_id"], runner["executors"]) == ("r1", job_id, ["command"])

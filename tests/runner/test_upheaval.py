@@ -9,6 +9,7 @@ import pytest
 from tests.runner import history, upheaval
 from tests.runner.shift import Shift
 from tests.runner.upheaval import LEASE_MS, Upheaval
+from tests.waiting import until
 
 
 def check(shift: Shift, jobs: list[str], rough: Upheaval) -> None:
@@ -20,7 +21,7 @@ def check(shift: Shift, jobs: list[str], rough: Upheaval) -> None:
     ran = {(line["job"], line["revision"]) for line in rough.diary if line["what"] == "done"}
     told = [event["data"] for event in happened if event["data"]["event"] == "completed"]
     assert [data for data in told if (data["job_id"], data["claim_revision"]) not in ran] == []
-    shift.until(lambda: rough.survivors() == [])
+    until(lambda: rough.survivors() == [])
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def test_a_slice_over_its_time_and_grace_is_killed_and_tried_again(shift: Shift)
         f"""
         if job["slice"]["number"] == 1:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            time.sleep(600)
+            signal.pause()
         {DONE}
         """,
         *("--slice-s", "1", "--slice-grace-s", "0"),
@@ -190,8 +190,7 @@ def test_several_jobs_run_at_the_same_time_when_allowed(shift: Shift) -> None:
     shift.once(
         f"""
         open("here-" + job["job_id"], "w").close()
-        while len([name for name in os.listdir(".") if name.startswith("here-")]) < 3:
-            time.sleep(0.01)
+        poll_until(lambda: len([name for name in os.listdir(".") if name.startswith("here-")]) == 3)
         {DONE}
         """,
         *("--max-parallel", "3"),

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
-from tests.conftest import ENGINES
+from tests.databases import EVERY_ENGINE, own_database
 from tests.http.running import RunningHub
 from tests.runtime.world import World
-
-every_engine = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-
-
-def database(request: pytest.FixtureRequest) -> str | None:
-    if request.param not in ENGINES:
-        pytest.skip(f"{request.param} is left out by TALLYSTICK_TEST_ENGINES")
-    if request.param == "sqlite":
-        return None
-    server: str = request.getfixturevalue("postgres_server")
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} STRATEGY file_copy").format(sql.Identifier(name)))
-    return make_conninfo(server, dbname=name)
 
 
 @contextmanager
@@ -52,9 +34,9 @@ def peopled(hub: RunningHub, folder: Path) -> Generator[World]:
         world.close()
 
 
-@pytest.fixture(scope="module", params=every_engine)
+@pytest.fixture(scope="module", params=EVERY_ENGINE)
 def shared_hub(request: pytest.FixtureRequest) -> Generator[RunningHub]:
-    with running(database(request)) as hub:
+    with own_database(request) as url, running(url) as hub:
         yield hub
 
 
@@ -78,8 +60,8 @@ def every_world(shared_hub: RunningHub, tmp_path: Path) -> Generator[World]:
         yield world
 
 
-@pytest.fixture(params=every_engine)
+@pytest.fixture(params=EVERY_ENGINE)
 def lone_world(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[World]:
     """A world whose hub may be killed."""
-    with running(database(request)) as hub, peopled(hub, tmp_path) as world:
+    with own_database(request) as url, running(url) as hub, peopled(hub, tmp_path) as world:
         yield world

@@ -8,8 +8,9 @@ from typing import cast
 import pytest
 
 from tallystick.client import BusClient
-from tests.http.running import Json, eventually
-from tests.runtime.world import World, alive, control, message
+from tests.http.running import Json
+from tests.runtime.world import World, control, message
+from tests.waiting import gone, until
 
 HARNESSES = ["claude", "codex", "gemini"]
 
@@ -125,7 +126,7 @@ def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(every_world: Wor
 
     assert (interrupt["status"], interrupt["detail"]) == ("completed", f"stopped {slept['action_id']}")
     assert (slept["status"], slept["detail"], slept["reply"]) == ("error", "interrupted by user", None)
-    assert [alive(pid) for pid in pids] == [False, False]
+    assert [gone(pid) for pid in pids] == [True, True]
     assert (after["status"], after["reply"]) == ("completed", "after (2)")
     assert ("ready", "interrupted by user") in every_world.tasks()
 
@@ -229,7 +230,7 @@ def test_told_to_end_it_stops_what_runs_and_says_so(every_world: World) -> None:
 
     assert worker.end(signal.SIGINT) == 0
 
-    assert [alive(pid) for pid in pids] == [False, False]
+    assert [gone(pid) for pid in pids] == [True, True]
     (outcome,) = every_world.outcomes(boss, asked)
     assert (outcome["status"], outcome["detail"]) == ("error", "interrupted by the end of worker")
 
@@ -323,5 +324,5 @@ def test_an_attached_agent_is_online_for_as_long_as_it_lives(every_world: World)
 
     assert status() == "online"
     worker.end(signal.SIGKILL)
-    assert eventually(lambda: "gone" if status() == "offline" else None)
+    until(lambda: status() == "offline")
     looker.close()

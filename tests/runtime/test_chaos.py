@@ -58,6 +58,7 @@ class Havoc:
         ended = {line.partition(" ")[2] for line in diary if line.startswith("end")}
         order = [cast("str", each["action_id"]) for each in outcomes]
 
+        assert begun, "something was done between the kills"
         assert begun == [each for each in order if each in begun], "in order, and none twice"
         for each in outcomes:
             if each["status"] == "completed":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from tests.http.running import Json, eventually
-from tests.runtime.world import Process, World, alive, control, message
+from tests.http.running import Json
+from tests.runtime.world import Process, World, control, message
+from tests.waiting import gone, until
 
 
 def test_an_agent_that_is_killed_leaves_no_process_behind(lone_world: World) -> None:
@@ -16,7 +17,7 @@ def test_an_agent_that_is_killed_leaves_no_process_behind(lone_world: World) -> 
 
     worker.end(signal.SIGKILL)
 
-    eventually(lambda: True if not any(alive(pid) for pid in pids) else None)
+    until(lambda: all(gone(pid) for pid in pids))
 
 
 def test_what_a_killed_agent_had_accepted_is_not_run_again_and_the_rest_is(lone_world: World) -> None:
@@ -57,7 +58,7 @@ def test_an_agent_survives_a_killed_hub_in_the_middle_of_its_work(lone_world: Wo
 
     lone_world.hub.kill()
     worker.until("the hub is away")
-    assert [alive(pid) for pid in pids] == [True, True]
+    assert [gone(pid) for pid in pids] == [False, False]
     lone_world.hub.start()
     worker.until("the hub is back")
     (interrupt,) = lone_world.done(boss, control("worker", "interrupt"))
@@ -97,7 +98,7 @@ def answering_without_a_hub(lone_world: World) -> tuple[Process, Json]:
         "worker", "sh", "-c", f"touch {gate}.begun; while [ ! -e {gate} ]; do sleep 0.05; done; echo ok"
     )
     asked = lone_world.relay(boss, message("worker", "go"))
-    eventually(lambda: True if gate.with_suffix(".begun").exists() else None)
+    until(lambda: gate.with_suffix(".begun").exists())
 
     lone_world.hub.kill()
     worker.until("the hub is away")

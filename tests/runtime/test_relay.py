@@ -8,8 +8,9 @@ from typing import cast
 
 import pytest
 
-from tests.http.running import Json, eventually
+from tests.http.running import Json
 from tests.runtime.world import Process, World, control, message
+from tests.waiting import eventually
 
 DONE = {"type": "task_done", "summary": "all counted"}
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from tallystick.harnesses import processes
-from tests.http.running import Client, Json, RunningHub, eventually
+from tests.http.running import Client, Json, RunningHub
+from tests.waiting import eventually
 
 TALLY = str(Path(sys.executable).with_name("tally"))
 HARNESS = Path(__file__).parent / "programs" / "harness.py"
@@ -171,8 +171,3 @@ def message(dst: str, text: str, **more: object) -> Json:
 
 def control(dst: str, command: str, **more: object) -> Json:
     return {"type": "control", "dst": dst, "command": command, **more}
-
-
-def alive(pid: int) -> bool:
-    seen = processes.look(pid)
-    return seen is not None and not seen.dead

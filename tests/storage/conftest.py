@@ -6,6 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Place
+from tests.databases import EVERY_ENGINE, engine
+
+
+@pytest.fixture(params=EVERY_ENGINE)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A place without a store, on each engine in turn: here tables are built and broken."""
+    url: str | None = request.getfixturevalue("postgres_url") if engine(request) == "postgres" else None
+    return Place(data_dir=tmp_path / "data", database_url=url)
+
 
 @pytest.fixture
 def orchard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -30,8 +30,8 @@ def test_an_override_replaces_single_blocks_for_postgres_only(orchard: Path) -> 
 
     queries = Queries("orchard")
 
-    assert (queries["one"].sqlite, queries["one"].postgres) == ("SELECT 1", "SELECT 1")
-    assert (queries["two"].sqlite, queries["two"].postgres) == ("SELECT 2", "SELECT 2 FOR UPDATE")
+    assert (queries["one"].sqlite, queries["one"].numbered) == ("SELECT 1", "SELECT 1")
+    assert (queries["two"].sqlite, queries["two"].numbered) == ("SELECT 2", "SELECT 2 FOR UPDATE")
 
 
 def test_an_override_of_nothing_is_an_error(orchard: Path) -> None:
@@ -45,17 +45,18 @@ def test_an_override_of_nothing_is_an_error(orchard: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("WHERE a = :a AND b = :b_2", "WHERE a = %(a)s AND b = %(b_2)s"),
-        ("SELECT ':a', 'it''s :b', :c", "SELECT ':a', 'it''s :b', %(c)s"),
-        ("SELECT a::text, :b::bigint", "SELECT a::text, %(b)s::bigint"),
-        ("SELECT 7 % 4, '50 %', :a", "SELECT 7 %% 4, '50 %%', %(a)s"),
-        ("SELECT 1 -- 100 % of :a\n, :b", "SELECT 1 -- 100 %% of :a\n, %(b)s"),
-        ('SELECT ":a" AS "50 %", :b', 'SELECT ":a" AS "50 %%", %(b)s'),
-        ("SELECT 1 /* 100 % of :a */ + :b", "SELECT 1 /* 100 %% of :a */ + %(b)s"),
+        ("WHERE a = :a AND b = :b_2", "WHERE a = $1 AND b = $2"),
+        ("WHERE a = :a OR b = :b OR c = :a", "WHERE a = $1 OR b = $2 OR c = $1"),
+        ("SELECT ':a', 'it''s :b', :c", "SELECT ':a', 'it''s :b', $1"),
+        ("SELECT a::text, :b::bigint", "SELECT a::text, $1::bigint"),
+        ("SELECT 7 % 4, '50 %', :a", "SELECT 7 % 4, '50 %', $1"),
+        ("SELECT 1 -- 100 % of :a\n, :b", "SELECT 1 -- 100 % of :a\n, $1"),
+        ('SELECT ":a" AS "50 %", :b', 'SELECT ":a" AS "50 %", $1'),
+        ("SELECT 1 /* 100 % of :a */ + :b", "SELECT 1 /* 100 % of :a */ + $1"),
     ],
 )
 def test_parameters_are_translated_for_postgres(written: str, expected: str) -> None:
-    assert query(written).postgres == expected
+    assert query(written).numbered == expected
 
 
 def test_a_query_means_the_same_on_both_engines(store: Store) -> None:

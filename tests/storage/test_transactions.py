@@ -156,35 +156,6 @@ def test_what_is_not_committed_is_not_seen_by_others(items: Store) -> None:
         assert contents(items) == {"a": 1, "b": 2, "c": 3}
 
 
-def test_a_savepoint_rolls_back_alone(items: Store) -> None:
-    with items.write() as rows:
-        rows.run(ADD, id="before", count=1)
-        with pytest.raises(Stop), rows.savepoint():
-            add_and_stop(rows, "inside")
-        with rows.savepoint():
-            rows.run(ADD, id="after", count=1)
-
-    assert contents(items).keys() == {"a", "b", "c", "before", "after"}
-
-
-def test_a_savepoint_survives_a_statement_that_failed_inside_it(items: Store) -> None:
-    with items.write() as rows:
-        with pytest.raises(DuplicateRow), rows.savepoint():
-            rows.run(ADD, id="a", count=1)
-        rows.run(ADD, id="d", count=4)
-
-    assert contents(items) == {"a": 1, "b": 2, "c": 3, "d": 4}
-
-
-def test_savepoints_nest(items: Store) -> None:
-    with items.write() as rows, rows.savepoint():
-        rows.run(ADD, id="outer", count=1)
-        with pytest.raises(Stop), rows.savepoint():
-            add_and_stop(rows, "inner")
-
-    assert contents(items).keys() == {"a", "b", "c", "outer"}
-
-
 def test_after_a_failed_statement_a_transaction_only_rolls_back(items: Store) -> None:
     def swallow(rows: Write) -> None:
         rows.run(ADD, id="d", count=1)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import InvalidField
-from tallystick.storage.port import Store, Watch
+from tallystick.storage.port import EVERY_ROOM, Store, Watch
+from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.wakes import PollingWatch, WakeFiles
 from tests.conftest import Place
@@ -93,6 +94,18 @@ def test_everybody_who_watches_a_room_is_woken(waking: Store) -> None:
         watch.close()
 
 
+def test_who_watches_every_room_is_woken_by_each_of_them_and_by_a_new_one(waking: Store) -> None:
+    every = waking.watch(EVERY_ROOM)
+
+    woken: list[bool] = []
+    for room_id in (ROOM, ROOM, "another-room"):
+        wake(waking, room_id)
+        woken.append(every.wait(LONG))
+
+    assert woken == [True, True, True]
+    every.close()
+
+
 def test_a_transaction_that_rolls_back_wakes_nobody(waking: Store, watch: Watch) -> None:
     with pytest.raises(InvalidField):
         wake(waking, ROOM, "not a room")
@@ -118,10 +131,14 @@ def test_an_id_that_could_not_be_a_file_name_is_refused(waking: Store, room_id: 
 
 
 def test_a_watch_may_be_closed_twice(waking: Store) -> None:
-    watch = waking.watch(ROOM)
+    watch, other = waking.watch(ROOM), waking.watch(ROOM)
 
     watch.close()
     watch.close()
+
+    wake(waking, ROOM)
+    assert other.wait(LONG)
+    other.close()
 
 
 @pytest.fixture(params=WATCHERS)
@@ -151,8 +168,12 @@ def test_a_wake_that_fails_does_not_fail_the_change(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "tally.sqlite")
     (tmp_path / "wake").write_text("a file where the folder should be")
 
-    wake(store, ROOM)
+    with store.write() as rows:
+        rows.run(Query("t", "CREATE TABLE notes (text TEXT)", ""))
+        rows.wake(ROOM)
 
+    with store.read() as rows:
+        assert rows.all(Query("t", "SELECT count(*) AS notes FROM notes", ""), dict) == [{"notes": 0}]
     store.close()
 
 

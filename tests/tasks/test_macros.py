@@ -198,5 +198,5 @@ def test_a_report_over_many_areas_is_still_found_again(shop: Shop) -> None:
 
 @pytest.mark.parametrize("given", [{"description": "a\0b"}, {"definition_of_done": ["a\0b"]}, {"cockpit": "a\0b"}])
 def test_a_delegation_with_text_that_cannot_be_stored_is_refused(shop: Shop, given: dict[str, object]) -> None:
-    with refused("invalid_input"):
+    with shop.scene.refused("invalid_input"):
         shop.ask("tasks.macro.delegate", **{"task_title": "x", "job": False, **given})

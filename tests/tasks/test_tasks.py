@@ -58,13 +58,13 @@ def test_an_update_changes_only_what_is_given(shop: Shop) -> None:
 
 def test_an_update_that_expects_another_revision_or_names_nothing_is_refused(shop: Shop) -> None:
     shop.task()
-    with refused("task_moved_on"):
+    with shop.scene.refused("task_moved_on"):
         shop.ask("tasks.update", task="TASK-001", status="done", expected_revision=2)
-    with refused("nothing_to_change"):
+    with shop.scene.refused("nothing_to_change"):
         shop.ask("tasks.update", task="TASK-001")
-    with refused("unknown_task"):
+    with shop.scene.refused("unknown_task"):
         shop.ask("tasks.update", task="TASK-404", status="done")
-    with refused("invalid_input"):
+    with shop.scene.refused("invalid_input"):
         shop.ask("tasks.update", task="TASK-001", status="finished")
 
 
@@ -149,11 +149,11 @@ def test_a_card_keeps_a_finding_and_pinned_ones_come_first(shop: Shop) -> None:
 
 def test_a_card_that_moved_on_or_is_not_there_is_refused(shop: Shop) -> None:
     shop.card()
-    with refused("card_moved_on"):
+    with shop.scene.refused("card_moved_on"):
         shop.ask("cards.update", card="CARD-001", title="x", expected_revision=9)
-    with refused("unknown_card"):
+    with shop.scene.refused("unknown_card"):
         shop.ask("cards.show", card="CARD-404")
-    with refused("too_large"):
+    with shop.scene.refused("too_large"):
         shop.card(body="x" * 70_000)
 
 

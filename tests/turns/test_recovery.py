@@ -122,13 +122,13 @@ def test_a_takeover_is_refused_while_the_recipient_is_within_its_time(scene: Sce
     ada, _bob, cyd = scene.joined("ada", "bob", "cyd")
     ada.release(ada.claim())
     scene.clock.forward(minutes=19)
-    with refused("takeover_not_available"):
+    with scene.refused("takeover_not_available"):
         cyd.take_over(1)
 
 
 def test_an_idle_room_is_claimed_and_not_taken_over(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with refused("takeover_not_available"):
+    with scene.refused("takeover_not_available"):
         ada.take_over(0)
 
 
@@ -156,7 +156,7 @@ def test_a_one_shot_command_cannot_take_over(scene: Scene) -> None:
     person.join()
     ada.claim()
     scene.clock.forward(minutes=46)
-    with refused("observer_cannot_hold"):
+    with scene.refused("observer_cannot_hold"):
         person.take_over(1)
 
 

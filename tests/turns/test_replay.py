@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.scene import Actor, Row, Scene, refused
+from tests.scene import Actor, Row, Scene
 
 
 def then(actor: Actor, seq: int) -> Row:
@@ -94,12 +94,12 @@ def test_a_closed_room_is_closed_after_its_last_event_only(scene: Scene) -> None
 @pytest.mark.parametrize("seq", [99, 2**40])
 def test_an_event_that_never_was_is_refused(scene: Scene, seq: int) -> None:
     (ada,) = scene.joined("ada")
-    with refused("event_not_found"):
+    with scene.refused("event_not_found"):
         then(ada, seq)
 
 
 @pytest.mark.parametrize("seq", [0, -1, "7", 2**63])
 def test_a_seq_that_cannot_be_is_refused(scene: Scene, seq: object) -> None:
     (ada,) = scene.joined("ada")
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.here("rooms.replay", seq=seq)

@@ -144,14 +144,15 @@ def test_a_pass_to_an_unknown_member_is_refused(scene: Scene, target: str) -> No
 def test_a_pass_to_an_inactive_member_is_refused(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     scene.clock.forward(minutes=241)
-    with refused("unknown_member"):
-        ada.pass_to(ada.claim(), "bob")
+    turn = ada.claim()
+    with scene.refused("unknown_member"):
+        ada.pass_to(turn, "bob")
 
 
 def test_a_pass_to_oneself_is_refused(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     turn = ada.claim()
-    with refused("invalid_input"):
+    with scene.refused("invalid_input"):
         ada.pass_to(turn, "ada")
 
 
@@ -218,7 +219,7 @@ def test_an_artifact_has_a_role_and_may_go_without_lines_and_note(scene: Scene, 
 def test_questions_and_prohibitions_are_lists_of_text(scene: Scene, field: str, value: object) -> None:
     (ada,) = scene.joined("ada")
     turn = ada.claim()
-    with refused("invalid_handoff"):
+    with scene.refused("invalid_handoff"):
         ada.release(turn, handoff={**HANDOFF, field: value})
 
 
@@ -240,7 +241,7 @@ def test_a_stranger_cannot_wait_and_is_told_to_join(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     stranger = scene.agent("stranger")
     stranger.room_id = ada.room_id
-    with refused("unknown_member"):
+    with scene.refused("unknown_member"):
         stranger.look()
 
 

@@ -13,6 +13,9 @@ from typing import Any, cast
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.envelope import Draft
 from tests.http.running import Client, RunningHub
 
 CHROMIUM = next(
@@ -122,3 +125,15 @@ def workspace(folder: Path) -> Path:
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     return folder.resolve()
+
+
+def grow(hub: RunningHub, room_id: str, count: int, by: str = "ada") -> None:
+    """Add many notes of one agent at once, behind the running hub's back."""
+    inside = Hub.open(Settings(data_dir=hub.data_dir))
+    for start in range(0, count, 1000):
+        with inside.writing() as tx:
+            tx.lock(room_id)
+            numbers = range(start, min(start + 1000, count))
+            notes = [Draft(kind="x.tally.note.add", data={"body": f"note {each}", "turn_id": 0}) for each in numbers]
+            tx.append(room_id, by, notes)
+    inside.close()

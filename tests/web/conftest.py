@@ -21,8 +21,9 @@ def hub() -> Generator[RunningHub]:
         yield hub
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
+    """Not for longer: while Playwright is open its event loop runs in this thread, and no other can."""
     if not CHROMIUM:
         pytest.skip("Chromium is not installed: the page was NOT tried in a browser")
     with sync_playwright() as playwright:

@@ -6,8 +6,9 @@ import base64
 
 import pytest
 
+from tallystick.proof import limits
 from tests.http.running import RunningHub
-from tests.web.browsing import Viewer, join
+from tests.web.browsing import Agent, Viewer, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -21,8 +22,12 @@ EVIL = (
     .encode("utf-16", "surrogatepass")
     .decode("utf-16")
 )
-LONG = "w" * 60_000
-VIEWS = ("", "/sessions", "/history", "/history?q=script", "/replay", "/reservations")
+WORD = "w" * 2**20
+"""One word of 1 MiB. No single field takes that much; each gets as much of it as its contract admits."""
+MESSAGE, PIECE, EXTENSION = 64 * 1024, 16 * 1024, 250_000
+"""What a message or card, a note or part of a handoff, and an extension's event may hold."""
+RUNNER = "<b>runner</b>"
+VIEWS = ("", "/sessions", "/history", "/history?q=script", "/replay", "/reservations", "/jobs", "/jobs/JOB-001")
 
 
 def intact(viewer: Viewer, path: str, *, live: bool = True) -> str:
@@ -39,37 +44,83 @@ def intact(viewer: Viewer, path: str, *, live: bool = True) -> str:
 def fill(hub: RunningHub, room: str, text: str) -> int:
     """Put a text into every field that an agent may write; the seq of a message with it."""
     ada, bob = join(hub, room, "ada", "bob")
-    ada.call("agents.update", name=text[:128].replace("\x1b", "").replace("\n", " "))
+    line = text[:200].replace("\x1b", "")
+    ada.call("agents.update", name=line[:128])
+    seq = _said(ada, text)
+    _worked(ada, bob, text)
+    _acted(ada, bob, text)
+    ada.call("reservations.reserve", path=f"src/<b>{line.replace('/', '')[:100]}</b>.py", task_id=text[:200])
+    bob.client.post("reservations.reserve", {"room_id": room, "path": "src", "task_id": text[:200]})
+    # All of it together is the megabyte that a request may carry.
+    pieces = [text[:PIECE]] * 30
+    handoff = {
+        "status": text[:PIECE],
+        "next_action": text[:PIECE],
+        "artifacts": [{"path": text[:4096], "role": "edit", "note": text[:PIECE]}],
+        "open_questions": pieces,
+        "do_not": pieces,
+    }
+    ada.call("turns.pass", **ada.claim(), to_agent_id="bob", handoff=handoff)
+    bob.claim()
+    return seq
+
+
+def _said(ada: Agent, text: str) -> int:
     content = base64.b64encode(b"x").decode()
     blob = ada.call("blobs.put", content_base64=content, name="a<b>.txt", mime_type="text/plain")
     event = ada.say(
-        text,
+        text[:MESSAGE],
         priority="attention",
         to=["bob", "@user"],
-        quote_text=text[:16_000],
+        quote_text=text[:PIECE],
         attachments=[{"path": blob["path"], "title": text[:200]}],
         refs=[{"kind": "url", "url": text[:500], "title": text[:200]}],
     )
     ada.say("relayed", src_group_id=text[:150], src_event_id=text[:150])
-    ada.call("notes.add", body=text[:4000])
-    ada.call("notifications.send", kind="info", title=text[:200], message=text[:4000])
-    ada.call("messages.react", event_id=event["id"], emoji="<b>")
+    ada.call("notes.add", body=text[:PIECE])
+    ada.call("notifications.send", kind="info", title=text[:500], message=text[:PIECE])
+    ada.call("messages.react", event_id=event["id"], emoji=text[:64])
     ada.call("context.sync", ops=[{"op": "set", "name": "goal", "value": text[:4000]}])
-    ada.call("events.append", kind="x.acme.thing", data={"text": text[:8000], text[:100]: {"deep": text[:100]}})
-    ada.call("reservations.reserve", path="src/<b>a</b>.py")
-    handoff = {
-        "status": text[:8000],
-        "next_action": text[:8000],
-        "artifacts": [{"path": text[:200], "role": "edit", "note": text[:400]}],
-        "open_questions": [text[:1000]],
-        "do_not": [text[:1000]],
-    }
-    ada.call("turns.pass", **ada.claim(), to_agent_id="bob", handoff=handoff)
-    bob.claim()
+    ada.call("events.append", kind="x.acme.thing", data={"text": text[:EXTENSION], text[:100]: {"deep": text[:100]}})
+    blocked = {"subject": text[:500], "blocker": text[:PIECE], "requested_action": text[:PIECE], "urgency": "high"}
+    ada.call("protocol.send", event_type="BLOCKED", to="user", task_id=text[:200], **blocked)
+    passed = {"subject": text[:500], "summary": text[:PIECE], "next_action": text[:PIECE]}
+    ada.call("protocol.send", event_type="HANDOFF", to="bob", task_id=text[:200], **passed)
     return event["seq"]
 
 
-@pytest.mark.parametrize("text", [EVIL, LONG], ids=["evil", "long"])
+def _worked(ada: Agent, bob: Agent, text: str) -> None:
+    """Tasks, cards, anchors, runners and jobs: one that asks, one that ended."""
+    task = ada.call("tasks.create", title=text[:200], description=text[:PIECE])["task_id"]
+    card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True)["card_id"]
+    ada.call("anchors.create", anchor="a:evil", title=text[:200])
+    given = {"title": text[: limits.TITLE], "prompt": text[: limits.PROMPT], "task": task}
+    jobs = [ada.call("jobs.create", **given)["job"]["job_id"] for _ in range(3)]
+    ada.call("runners.heartbeat", runner_id=RUNNER, status="idle", max_parallel=2)
+    claims = {job: ada.call("jobs.claim", runner_id=RUNNER, job=job)["claim_revision"] for job in jobs[:2]}
+    fences = [{"job": job, "runner_id": RUNNER, "claim_revision": claims[job]} for job in claims]
+    ada.call("jobs.artifact.put", **fences[0], artifact_key="report", content=text[:MESSAGE])
+    ada.call("jobs.report", **fences[0], message=text[: limits.MESSAGE], refs=[f"CMD: {text[:100]}"])
+    ada.call("jobs.report", **fences[0], kind="question", message=text[: limits.MESSAGE])
+    ada.call("jobs.complete", **fences[1], status="DONE", summary=text[: limits.SUMMARY], refs=[card])
+    bob.call("tasks.macro.merge_report", jobs=jobs[:2], title=text[:200])
+
+
+def _acted(ada: Agent, bob: Agent, text: str) -> None:
+    action = {
+        "type": "message",
+        "dst": "bob",
+        "action_id": "a1",
+        "action_index": 0,
+        "kind": "user",
+        "text": text[:MESSAGE],
+    }
+    ada.call("actions.submit", group_id="g1", actions=[action])
+    bob.call("actions.pending")
+    bob.call("actions.result", action_id="a1", status="error", detail=text[:PIECE])
+
+
+@pytest.mark.parametrize("text", [EVIL, WORD], ids=["evil", "long"])
 def test_nothing_runs_and_nothing_breaks_the_layout(hub: RunningHub, look: Look, text: str) -> None:
     room = hub.user.room(text[:200])
     seq = fill(hub, room, text)
@@ -78,6 +129,13 @@ def test_nothing_runs_and_nothing_breaks_the_layout(hub: RunningHub, look: Look,
     for view in VIEWS:
         intact(viewer, f"/rooms/{room}{view}", live="replay" not in view)
     intact(viewer, f"/rooms/{room}/event/{seq}", live=False)
+
+
+def test_a_word_of_a_mebibyte_is_refused_with_the_bound_it_breaks(hub: RunningHub, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    whole, half = (ada.client.post("messages.send", {"room_id": room, "text": text}) for text in (WORD, WORD[: 2**19]))
+    assert whole.refused == half.refused == (413, "too_large")
+    assert (whole.error["details"], half.error["details"]) == ({"limit": 2**20}, {"field": "text", "limit": MESSAGE})
 
 
 def test_what_does_not_print_is_shown(hub: RunningHub, look: Look, room: str) -> None:
@@ -91,20 +149,21 @@ def test_what_does_not_print_is_shown(hub: RunningHub, look: Look, room: str) ->
 
 
 def test_a_narrow_screen_keeps_its_shape_too(hub: RunningHub, look: Look, room: str) -> None:
-    fill(hub, room, LONG)
+    fill(hub, room, WORD)
     viewer = look(viewport={"width": 375, "height": 700})
-    for view in ("", "/sessions", "/history", "/reservations"):
-        intact(viewer, f"/rooms/{room}{view}")
+    for view in VIEWS:
+        intact(viewer, f"/rooms/{room}{view}", live="replay" not in view)
     intact(viewer, "/")
 
 
 def test_a_long_text_is_cut_in_lists_and_whole_behind_a_link(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
-    event = ada.say(LONG)
+    long = WORD[:60_000]
+    event = ada.say(long)
     viewer = look()
     viewer.go(f"/rooms/{room}/sessions")
     viewer.find(f"#e{event['seq']} >> text=Show all 60,000 characters").click()
-    assert LONG in viewer.find("#raw pre").inner_text()
+    assert long in viewer.find("#raw pre").inner_text()
 
 
 def test_evil_questions_are_answered_calmly(hub: RunningHub, look: Look, room: str) -> None:

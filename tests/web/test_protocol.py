@@ -150,3 +150,27 @@ def test_a_finished_job_shows_its_proof(hub: RunningHub, look: Look, room: str) 
     viewer.shows("#proof", ref)
     viewer.go(f"/rooms/{room}/jobs")
     viewer.shows("#report", "all merged")
+
+
+def test_a_person_makes_the_merge_report_from_the_board(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    done, open_ = job(ada)["job_id"], job(ada)["job_id"]
+    ada.call("runners.heartbeat", runner_id="r1", status="idle")
+    claim = ada.call("jobs.claim", runner_id="r1", job=done)
+    fence = {"job": done, "runner_id": "r1", "claim_revision": claim["claim_revision"]}
+    card = ada.call("cards.create", title="what I did", body="all of it")["card_id"]
+    ada.call("jobs.complete", **fence, status="DONE", summary="moved **all** of them", refs=[card])
+    first, second = look(), look()
+    for viewer in (first, second):
+        viewer.go(f"/rooms/{room}/jobs")
+    first.find("#act-report > summary").click()
+    expect(first.find(f"#act-report [value={done}]")).to_be_checked()
+    expect(first.find(f"#act-report [value={open_}]")).not_to_be_checked()
+    first.find("#act-report [name=title]").fill("Retries, merged")
+    first.find("#act-report button.p").click()
+    for viewer in (first, second):
+        expect(viewer.find("#report .hd").first).to_have_text("Retries, merged")
+        expect(viewer.find("#report li").first).to_contain_text(f"{done} (DONE)")
+        expect(viewer.find("#report li b")).to_have_text("all")
+    (made,) = ada.call("cards.list", type="report")["cards"]
+    assert (made["pinned"], made["created_by"]) == (True, "user")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -19,14 +20,16 @@ from tests.web.conftest import Look
 pytestmark = pytest.mark.browser
 
 
-def ghost(hub: RunningHub, room: str) -> None:
-    """Somebody reserves a path, and its process ends without a word."""
+def ghost(hub: RunningHub, room: str, *, holding: bool = False) -> None:
+    """Somebody reserves a path and perhaps takes the stick, and its process ends without a word."""
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     process = processes.facts(child.pid)
     caller = Caller(agent_id="ghost", session=SessionKind.MCP_HARNESS, process=process)
     inside = Hub.open(Settings(data_dir=hub.data_dir))
     inside.call("rooms.join", {"room_id": room}, caller)
     inside.call("reservations.reserve", {"room_id": room, "path": "src/a.py"}, caller)
+    if holding:
+        inside.call("turns.wait", {"room_id": room, "max_wait_ms": 0}, caller)
     inside.close()
     child.communicate(b"\n")
 
@@ -57,3 +60,36 @@ def test_the_overview_says_that_its_process_is_gone(hub: RunningHub, look: Look,
     ghost(hub, room)
     viewer = look()
     viewer.shows("#people", "process gone")
+
+
+def test_one_glance_says_who_is_stuck_and_on_what(hub: RunningHub, look: Look, room: str) -> None:
+    ghost(hub, room, holding=True)
+    ada, bob = join(hub, room, "ada", "bob")
+    ada.call("reservations.reserve", path="docs")
+    assert bob.client.post("reservations.reserve", {"room_id": room, "path": "docs/a.md"}).status == 409
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    ada.call("runners.heartbeat", runner_id="r1", status="idle", max_parallel=2)
+    fences: list[dict[str, object]] = []
+    for title in ("Migrate retries", "Webhook docs"):
+        made = ada.call("jobs.create", title=title, prompt="Do it.")["job"]["job_id"]
+        claim = ada.call("jobs.claim", runner_id="r1", job=made)
+        fences.append({"job": made, "runner_id": "r1", "claim_revision": claim["claim_revision"]})
+    unproven, asking = fences
+    ada.call("jobs.report", **unproven, kind="proof_gate", message="no test run after the last change")
+    ada.call("jobs.report", **asking, kind="question", message="keep v1 or drop it?")
+    viewer = look()
+    mine = viewer.find(f"#needs li:has(a[href='/rooms/{room}'])")
+    expect(mine).to_have_count(5)
+    told = [" ".join(text.split()) for text in mine.all_inner_texts()]
+    assert [text[0] for text in told] == ["!", "?", "?", "~", "~"]
+    for expected in (
+        "JOB-001 proof_gate: no test run after the last change",
+        "ada which currency first?",
+        "JOB-002 question: keep v1 or drop it?",
+        "ghost holds the stick, and its process is gone; takeover is open",
+        "bob tried docs/a.md, reserved by ada",
+    ):
+        assert sum(expected in text for text in told) == 1, (expected, told)
+    viewer.shows(f"#room-{room}", "ghost")
+    viewer.shows(f"#room-{room}", "holder gone")
+    expect(viewer.page).to_have_title(re.compile(r"^\(\d+\) Tallystick$"))

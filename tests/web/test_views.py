@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.http.running import RunningHub
-from tests.web.browsing import HANDOFF, call, join
+from tests.web.browsing import HANDOFF, call, grow, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ def test_a_room_shows_holder_lease_and_who_is_next(hub: RunningHub, look: Look, 
     cells = viewer.find(f"#room-{room} td")
     expect(cells.nth(1)).to_contain_text("ada")
     expect(cells.nth(1)).to_contain_text("min left")
-    expect(cells.nth(2)).to_have_text("bob")
+    expect(cells.nth(2).locator("b")).to_have_text("bob")
 
 
 def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, room: str, hub: RunningHub) -> None:
@@ -107,6 +107,31 @@ def test_the_slider_shows_the_room_as_it_was(hub: RunningHub, look: Look, room: 
     expect(viewer.find("#sequence li")).to_have_count(1)
 
 
+def test_the_slider_shows_what_was_reserved_and_which_jobs_there_were(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("reservations.reserve", path="src/a.py")
+    reserved = ada.call("rooms.show")["head"]
+    ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
+    ada.call("reservations.release", path="src/a.py")
+    ada.call("jobs.cancel", job="JOB-001", reason="no need")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/replay", live=False)
+    viewer.shows("#held", "nothing")
+    viewer.shows("#work", "JOB-001 Migrate retries")
+    viewer.shows("#work", "canceled")
+    slider = viewer.find("input[type=range]")
+    slider.focus()
+    for _ in range(2):
+        viewer.page.keyboard.press("ArrowLeft")
+    viewer.shows("#held", "src/a.py")
+    viewer.shows("#work", "queued")
+    viewer.page.keyboard.press("ArrowLeft")
+    viewer.page.wait_for_url(f"**/replay?seq={reserved}")
+    viewer.shows("#work", "none yet")
+    viewer.shows("#held", "ada exclusive")
+    expect(slider).to_be_focused()
+
+
 def test_reservations_are_a_tree_with_conflicts_and_incursions(hub: RunningHub, look: Look, room: str) -> None:
     ada, bob = join(hub, room, "ada", "bob")
     ada.call("reservations.reserve", path="src/api/webhooks.py", task_id="TASK-7")
@@ -145,13 +170,26 @@ def test_a_refused_reservation_says_whose_it_is(hub: RunningHub, look: Look, roo
 
 
 def test_a_room_of_ten_thousand_events_is_shown_a_page_at_a_time(hub: RunningHub, look: Look, room: str) -> None:
-    (ada,) = join(hub, room, "ada")
-    for _ in range(1500):
-        ada.client.append(room, text="tick")
+    ada, bob = join(hub, room, "ada", "bob")
+    old = bob.say("long ago")["seq"]
+    grow(hub, room, 10_000)
     viewer = look()
+    elements = "document.getElementsByTagName('*').length"
     viewer.go(f"/rooms/{room}/sessions")
     assert viewer.find("#rows .ev").count() == 80
+    before = viewer.page.evaluate(elements)
+    for number in range(30):
+        ada.say(f"news {number}")
+    viewer.shows("#rows", "news 29")
+    expect(viewer.find("#rows .ev")).to_have_count(80)
+    assert before <= viewer.page.evaluate(elements) + 100 < 4_000
+    for view in ("", "/history", "/replay", "/reservations", "/jobs"):
+        viewer.go(f"/rooms/{room}{view}", live="replay" not in view)
+        assert viewer.page.evaluate(elements) < 4_000, view
     viewer.go(f"/rooms/{room}/history")
     assert viewer.find(".events tbody tr").count() == 100
+    newest = viewer.page.evaluate("Number(document.querySelector('.events tbody tr').id.slice(1))")
     viewer.find("#older").click()
-    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", "e1402")
+    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{newest - 100}")
+    viewer.go(f"/rooms/{room}/history?by=bob")
+    expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{old}")

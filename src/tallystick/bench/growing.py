@@ -21,7 +21,7 @@ MEMBERS = ("ada", "bo", "cleo", "dov", "eve")
 SMALL_ROOMS = 20
 JOBS = 100
 """How many jobs the smallest room has; a large one has one more for every hundred events."""
-RUNNER = "bench"
+RUNNER, TASK = "bench", "TASK-001"
 BATCH = 200
 """Events of one transaction have one time: few enough that a room of a thousand has several."""
 HANDOFF = {"status": "added the lexer's missing cases, tests green", "next_action": "review src/lexer.py"}
@@ -59,9 +59,13 @@ def member(name: str) -> Caller:
 
 
 def _delegate(hub: Hub, room_id: str) -> None:
-    """A hundred queued jobs, the first of them taken by a runner that will report on it; once in a room."""
+    """A task in everybody's focus with a hundred jobs, the first taken by a runner that will report on it; once."""
     if hub.call("jobs.list", {"room_id": room_id, "limit": 1}, member("ada")).model_dump()["jobs"]:
         return
+    task = {"room_id": room_id, "title": "Make the parser linear", "definition_of_done": ["10,000 lines in a second"]}
+    hub.call("tasks.create", task, member("ada"))
+    for name in MEMBERS:
+        hub.call("tasks.focus", {"room_id": room_id, "task": TASK}, member(name))
     for number in range(JOBS):
         hub.call("jobs.create", _job(room_id, number), member("ada"))
     beat = {"room_id": room_id, "runner_id": RUNNER, "status": "idle", "executors": ["codex"]}
@@ -70,7 +74,8 @@ def _delegate(hub: Hub, room_id: str) -> None:
 
 
 def _job(room_id: str, number: int) -> dict[str, object]:
-    return {"room_id": room_id, "title": f"part {number}", "prompt": "Make it linear.", "executor": "codex"}
+    about = {"title": f"part {number}", "prompt": "Make it linear.", "executor": "codex"}
+    return {"room_id": room_id, "task": TASK, **about}
 
 
 def grow_to(hub: Hub, room_id: str, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Reading a room of a million events, against reading the same room when it had a thousand."""
+"""Reading a room of a million events and 10,000 jobs, against the same room when it had a thousand and a hundred."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tallystick.bench import rooms
 from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.growing import Grown, grow, member
+from tallystick.bench.growing import TASK, Grown, grow, member
 from tallystick.bench.setting import Setting
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import to_wire
@@ -78,9 +78,18 @@ QUESTIONS: Mapping[str, tuple[str, Question]] = {
         "messages.inbox",
         lambda view: {"room_id": view.room_id, "actor_id": "cleo", "limit": UNREAD},
     ),
-    "25 of 100 or more jobs": ("jobs.radar", lambda view: {"room_id": view.room_id}),
-    "25 of them as lines": ("jobs.radar", lambda view: {"room_id": view.room_id, "fmt": "lines"}),
-    "the first 5 events of a job": ("jobs.tail", lambda view: {"room_id": view.room_id, "job": "JOB-001", "limit": 5}),
+    "25 of all jobs": ("jobs.radar", lambda view: {"room_id": view.room_id}),
+    "25 of all jobs as lines": ("jobs.radar", lambda view: {"room_id": view.room_id, "fmt": "lines"}),
+    "25 jobs of a task with all of them": ("jobs.radar", lambda view: {"room_id": view.room_id, "task": TASK}),
+    "the first 5 events of the longest job": (
+        "jobs.tail",
+        lambda view: {"room_id": view.room_id, "job": "JOB-001", "limit": 5},
+    ),
+    "what the longest job said last": (
+        "jobs.tail",
+        lambda view: {"room_id": view.room_id, "job": "JOB-001", "after_seq": view.events - 500},
+    ),
+    "the task in focus, with all those jobs": ("tasks.snapshot", lambda view: {"room_id": view.room_id}),
     "follow, 100 events behind": (
         "events.follow",
         lambda view: {"room_id": view.room_id, "since_seq": view.events - 100},

@@ -24,7 +24,7 @@ from tallystick.kernel.operation import Ask
 from tallystick.ledger import reading
 from tallystick.ledger.contract import RoomId
 from tallystick.ledger.errors import AmbiguousCursor
-from tallystick.ledger.tx import EVERY_ROOM
+from tallystick.storage.port import EVERY_ROOM
 
 __all__ = ["EVERY_ROOM", "Feeds", "Follow", "Follower", "Wake"]
 

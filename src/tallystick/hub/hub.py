@@ -8,9 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
+
+import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.blobs.model import Files
@@ -58,8 +60,7 @@ Reading: TypeAlias = "Callable[[], AbstractContextManager[Tx]]"
 Found: TypeAlias = Answer | Pending[Answer] | Declined
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One checked call: what to run, with which input, for whom, and under which idempotency key."""
 
     operation: Operation
@@ -158,7 +159,9 @@ class Hub:
     @contextmanager
     def writing(self) -> Generator[Tx]:
         with self.store.write() as rows:
-            yield Tx(rows, self.world, writable=True)
+            tx = Tx(rows, self.world, writable=True)
+            yield tx
+            tx.settle()
 
     def prepare(self, name: str, given: Mapping[str, object], caller: Caller, key: str | None = None) -> Call:
         """Check a call before any transaction opens."""
@@ -173,6 +176,8 @@ class Hub:
         look = cast("Callable[..., object]", operation.prepare)
         if operation.survey is None:
             return look(ask)
+        if operation.surveys and not operation.surveys(ask):
+            return look(ask, None)
         with self.reading() as tx:
             seen = operation.survey(tx, agents.acting(tx, getattr(ask, "room_id", None), caller), ask)
         return look(ask, seen)

@@ -103,8 +103,7 @@ def issue(
     """Make a token; its secret is never seen again."""
     check_principal(principal)
     secret = PREFIX + secrets.token_urlsafe(32)
-    with hub.store.write() as rows:
-        tx = Tx(rows, hub.world, writable=True)
+    with hub.writing() as tx:
         if room_id is not None:
             tx.head(room_id)
         token = Token(

@@ -1,7 +1,8 @@
 """How writes reach the store: one transaction each, or concurrent ones sharing a transaction (group commit).
 
-In a group every write runs in its own savepoint: one that is refused rolls back alone, and when the shared transaction
-itself fails, each write is tried again by itself, or told to try again when the store is not to be had at all.
+A write that is refused before it changed anything leaves no trace in its group. When one fails later, the group is
+rolled back and divided: what came before it is tried again together, then it alone, then the rest. When the transaction
+itself fails, each is tried alone, or told to try again when the store is not to be had at all.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tallystick.kernel.errors import Refused, TallyError, Unavailable
+from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage import forks
-from tallystick.storage.port import Store, Write
+from tallystick.storage.port import Store
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -50,7 +51,10 @@ class Direct:
         also: Sequence[str] = (),  # noqa: ARG002
     ) -> T:
         with self._store.write() as rows:
-            return job(Tx(rows, self._world, writable=True))
+            tx = Tx(rows, self._world, writable=True)
+            result = job(tx)
+            tx.settle()
+            return result
 
     def close(self) -> None:
         pass
@@ -64,7 +68,7 @@ class Outcome(Protocol[T_contra]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Job(Generic[T]):
     run: Callable[[Tx], T]
     rooms: Sequence[str]
@@ -140,44 +144,52 @@ class Grouped:
                 return
 
     def _commit(self, group: list[_Job[object]]) -> None:
+        failing: _Job[object] | None = None
         try:
             with self._store.write() as rows:
+                tx = Tx(rows, self._world, writable=True)
                 # One order for everybody, so that two hubs on one PostgreSQL never wait for each other in a circle.
                 for room_id in sorted({room_id for job in group for room_id in job.rooms}):
-                    Tx(rows, self._world, writable=True).try_lock(room_id)
+                    tx.try_lock(room_id)
                 for job in group:
-                    self._attempt(rows, job)
-        except TallyError as failed:
-            self._separately(group, failed)
+                    failing = job
+                    self._attempt(tx.next(), job)
+                failing = None
+                tx.settle()
+        except Exception as failed:  # noqa: BLE001 - whatever it is, it must reach the callers, and this thread goes on
+            self._retry(group, failing, failed)
             return
         self.on_commit(len(group))
         for job in group:
             if job.outcome:
                 job.outcome()
 
-    def _attempt(self, rows: Write, job: _Job[object]) -> None:
-        """Run one job in its savepoint; its outcome is told only after the commit."""
+    def _attempt(self, tx: Tx, job: _Job[object]) -> None:
+        """Run one job; its outcome is told only after the commit."""
         try:
-            with rows.savepoint():
-                result = job.run(Tx(rows, self._world, writable=True))
-        except Refused as refused:
-            job.outcome = _teller(job.done.set_exception, refused)
-        except TallyError:
-            raise
-        except Exception as bug:  # noqa: BLE001 - a bug in one job must reach its caller and nobody else
-            job.outcome = _teller(job.done.set_exception, bug)
+            result = job.run(tx)
+        except Exception as failed:
+            if tx.wrote or not isinstance(failed, Refused):
+                raise
+            job.outcome = _teller(job.done.set_exception, failed)
         else:
             job.outcome = _teller(job.done.set_result, result)
 
-    def _separately(self, group: list[_Job[object]], failed: TallyError) -> None:
-        """What failed together is tried one by one, unless each would only wait for the same store again."""
+    def _retry(self, group: list[_Job[object]], failing: _Job[object] | None, failed: Exception) -> None:
+        """Divide a group that failed, at this job if at one of them, unless all would only wait for the store again."""
         if len(group) == 1 or isinstance(failed, Unavailable):
             for job in group:
                 job.done.set_exception(failed)
             return
-        for job in group:
-            job.outcome = None
-            self._commit([job])
+        if failing is None:
+            parts = [[job] for job in group]
+        else:
+            at = group.index(failing)
+            parts = [group[:at], [failing], group[at + 1 :]]
+        for part in filter(None, parts):
+            for job in part:
+                job.outcome = None
+            self._commit(part)
 
 
 def _teller(tell: Callable[[T], None], what: T) -> Callable[[], None]:

@@ -45,6 +45,10 @@ class _Canonical(msgspec.Struct):
     v: int
 
 
+def _seal(prev_hash: str, envelope: bytes) -> str:
+    return hashlib.sha256(prev_hash.encode() + envelope).hexdigest()
+
+
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """An event that a rule decided on; the ledger gives it its id, time, author and place."""
 
@@ -92,7 +96,18 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         prev_hash: str,
     ) -> Event:
         """A new event with the hash it must carry."""
-        unsealed = cls(
+        envelope = _Canonical(
+            by=by,
+            data=msgspec.Raw(body.encode()),
+            group_id=room_id,
+            id=id,
+            kind=kind,
+            scope_key=scope_key,
+            seq=seq,
+            ts=to_wire(ts),
+            v=1,
+        )
+        return cls(
             room_id=room_id,
             seq=seq,
             id=id,
@@ -102,8 +117,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             by=by,
             body=body,
             prev_hash=prev_hash,
+            hash=_seal(prev_hash, _encode(envelope)),
         )
-        return msgspec.structs.replace(unsealed, hash=unsealed.seal())
 
     def canonical(self) -> bytes:
         """The wire envelope with its keys in alphabetical order and `data` exactly as stored."""
@@ -123,7 +138,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def seal(self) -> str:
         """The hash this event must carry."""
-        return hashlib.sha256(self.prev_hash.encode() + self.canonical()).hexdigest()
+        return _seal(self.prev_hash, self.canonical())
 
     def wire(self) -> dict[str, object]:
         return {

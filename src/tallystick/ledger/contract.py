@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SkipValidation
 
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.subjects import TASK_LIMIT
 
 LIST_LIMIT = 1000
 WAIT_LIMIT_MS = 110_000
@@ -38,7 +39,8 @@ class Envelope(Answer):
     group_id: str
     scope_key: str
     by: str
-    data: dict[str, object]
+    data: Annotated[dict[str, object], SkipValidation]
+    """As it was stored: what was checked when it was written is not walked through at each reading."""
 
     @classmethod
     def of(cls, event: Event) -> Envelope:
@@ -63,10 +65,21 @@ class ListEvents(Cursor):
     before_seq: Annotated[
         int | None, Field(ge=0, le=SEQ_LIMIT, description="Only events before this seq; with `newest` to page back.")
     ] = None
+    by: Annotated[Text | None, Field(description="Only what this principal did.", max_length=200)] = None
+    task_id: Annotated[
+        Text | None, Field(description="Only what is about this task, its jobs included.", max_length=TASK_LIMIT)
+    ] = None
 
 
 class FollowEvents(Cursor):
     max_wait_ms: WaitMs = 30_000
+
+
+class Replay(Ask):
+    """A past moment of a room."""
+
+    room_id: RoomId
+    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
 
 
 class Events(Answer):

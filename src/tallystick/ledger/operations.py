@@ -6,7 +6,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
-from tallystick.ledger import bodies, chain, reading
+from tallystick.ledger import bodies, chain, reading, subjects
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
@@ -24,7 +24,7 @@ from tallystick.ledger.contract import (
     VerifyEvents,
 )
 from tallystick.ledger.errors import AmbiguousCursor, ReservedKind
-from tallystick.ledger.tx import SQL, Tx
+from tallystick.ledger.tx import ANY_KIND, SQL, Tx
 
 
 def _start(tx: Tx, ask: Cursor) -> int:
@@ -38,14 +38,23 @@ def _start(tx: Tx, ask: Cursor) -> int:
     return ask.since_seq or 0
 
 
-def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False, before: int | None = None) -> Events:
+def _events(
+    tx: Tx,
+    ask: Cursor,
+    start: int,
+    *,
+    newest: bool = False,
+    before: int | None = None,
+    by: str | None = None,
+    task_id: str | None = None,
+) -> Events:
     head = tx.head(ask.room_id)
     end = head.seq + 1 if before is None else before
     if newest:
-        past = reading.before(tx, ask.room_id, end, kinds=ask.kinds, limit=ask.limit)
+        past = reading.before(tx, ask.room_id, end, kinds=ask.kinds, by=by, task_id=task_id, limit=ask.limit)
         found = [event for event in past if event.seq > start]
     else:
-        after = reading.since(tx, ask.room_id, start, kinds=ask.kinds, limit=ask.limit)
+        after = reading.since(tx, ask.room_id, start, kinds=ask.kinds, by=by, task_id=task_id, limit=ask.limit)
         found = [event for event in after if event.seq < end]
     # A page that is not full has seen everything up to the end, also what the filter left out.
     cursor = found[-1].seq if len(found) == ask.limit else max(min(head.seq, end - 1), start)
@@ -56,10 +65,11 @@ def _events(tx: Tx, ask: Cursor, start: int, *, newest: bool = False, before: in
 def list_events(tx: Tx, me: Caller, ask: ListEvents) -> Events:
     """Read a room's events in the order they were committed, from any cursor.
 
-    Page on with the returned cursor as `since_seq`. `kinds` filters, `newest` gives the latest instead of the first;
-    with `before_seq` it pages back.
+    Page on with the returned cursor as `since_seq`. `kinds`, `by` and `task_id` filter, and find what fits however
+    long the ledger is; `newest` gives the latest instead of the first; with `before_seq` it pages back.
     """
-    return _events(tx, ask, _start(tx, ask), newest=ask.newest, before=ask.before_seq)
+    start = _start(tx, ask)
+    return _events(tx, ask, start, newest=ask.newest, before=ask.before_seq, by=ask.by, task_id=ask.task_id)
 
 
 @operation("events.follow", waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
@@ -86,7 +96,7 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     tx.check_open(ask.room_id)
     draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key, body=body)
     (event,) = tx.append(ask.room_id, me.agent_id, [draft])
-    return Appended(event=Envelope.of(event))
+    return Appended.model_validate({"event": event.wire()})
 
 
 def _head(*, room_id: str, seq: int, ts: Instant, closed: int) -> HeadView:
@@ -137,5 +147,7 @@ CAPABILITY = Capability(
     name="events",
     package="tallystick.ledger",
     operations=(list_events, follow_events, append_event, list_heads, verify_events),
+    projections={ANY_KIND: subjects.mentioned},
+    tables=subjects.TABLES,
     opens=open_ref,
 )

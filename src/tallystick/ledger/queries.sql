@@ -51,6 +51,33 @@ FROM events WHERE room_id = :room_id AND seq < :seq ORDER BY seq DESC LIMIT :lim
 SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
 FROM events WHERE room_id = :room_id AND kind = :kind AND seq < :seq ORDER BY seq DESC LIMIT :limit
 
+-- since_by -- '' stands for every kind
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND author = :by AND seq > :seq AND (:kind = '' OR kind = :kind)
+ORDER BY seq LIMIT :limit
+
+-- since_of_task -- '' stands for every author and every kind
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM event_tasks AS t JOIN events AS e ON e.room_id = t.room_id AND e.seq = t.seq
+WHERE t.room_id = :room_id AND t.task_id = :task_id AND t.seq > :seq
+    AND (:by = '' OR e.author = :by) AND (:kind = '' OR e.kind = :kind)
+ORDER BY t.seq LIMIT :limit
+
+-- before_by -- newest first; '' stands for every kind
+SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
+FROM events WHERE room_id = :room_id AND author = :by AND seq < :seq AND (:kind = '' OR kind = :kind)
+ORDER BY seq DESC LIMIT :limit
+
+-- before_of_task -- newest first; '' stands for every author and every kind
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM event_tasks AS t JOIN events AS e ON e.room_id = t.room_id AND e.seq = t.seq
+WHERE t.room_id = :room_id AND t.task_id = :task_id AND t.seq < :seq
+    AND (:by = '' OR e.author = :by) AND (:kind = '' OR e.kind = :kind)
+ORDER BY t.seq DESC LIMIT :limit
+
+-- mention --
+INSERT INTO event_tasks (room_id, task_id, seq) VALUES (:room_id, :task_id, :seq) ON CONFLICT DO NOTHING
+
 -- at --
 SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
 FROM events WHERE room_id = :room_id AND seq = :seq

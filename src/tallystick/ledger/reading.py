@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.errors import EventNotFound
 from tallystick.ledger.tx import SQL, Tx
 
+if TYPE_CHECKING:
+    from tallystick.storage.port import Value
+
+PAGE = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    kinds: Sequence[str]
+    by: str | None
+    task_id: str | None
 
 
 def _room_id(*, room_id: str) -> str:
@@ -38,27 +51,62 @@ def lock_every_room(tx: Tx) -> list[str]:
     return tx.all(SQL["lock_all"], _room_id)
 
 
-def since(tx: Tx, room_id: str, seq: int, *, kinds: Sequence[str] = (), limit: int) -> list[Event]:
+def since(
+    tx: Tx,
+    room_id: str,
+    seq: int,
+    *,
+    kinds: Sequence[str] = (),
+    by: str | None = None,
+    task_id: str | None = None,
+    limit: int,
+) -> list[Event]:
     """Up to `limit` events after `seq`, oldest first."""
-    if not kinds:
-        return tx.all(SQL["since"], Event, room_id=room_id, seq=seq, limit=limit)
-    runs = [
-        tx.all(SQL["since_of_kind"], Event, room_id=room_id, kind=kind, seq=seq, limit=limit)
-        for kind in sorted(set(kinds))
-    ]
-    return list(heapq.merge(*runs, key=lambda event: event.seq))[:limit]
+    wanted = _Wanted(kinds=kinds, by=by, task_id=task_id)
+    first, *more = _runs(tx, "since", wanted, room_id=room_id, seq=seq, limit=limit)
+    return list(heapq.merge(first, *more, key=lambda event: event.seq))[:limit] if more else first
 
 
-def before(tx: Tx, room_id: str, seq: int, *, kinds: Sequence[str] = (), limit: int) -> list[Event]:
+def before(
+    tx: Tx,
+    room_id: str,
+    seq: int,
+    *,
+    kinds: Sequence[str] = (),
+    by: str | None = None,
+    task_id: str | None = None,
+    limit: int,
+) -> list[Event]:
     """The last `limit` events before `seq`, oldest first."""
-    if not kinds:
-        return tx.all(SQL["before"], Event, room_id=room_id, seq=seq, limit=limit)[::-1]
-    runs = [
-        tx.all(SQL["before_of_kind"], Event, room_id=room_id, kind=kind, seq=seq, limit=limit)
-        for kind in sorted(set(kinds))
-    ]
-    newest = list(heapq.merge(*runs, key=lambda event: -event.seq))[:limit]
+    wanted = _Wanted(kinds=kinds, by=by, task_id=task_id)
+    first, *more = _runs(tx, "before", wanted, room_id=room_id, seq=seq, limit=limit)
+    newest = list(heapq.merge(first, *more, key=lambda event: -event.seq))[:limit] if more else first
     return newest[::-1]
+
+
+def _runs(tx: Tx, way: str, wanted: _Wanted, **place: Value) -> list[list[Event]]:
+    """What fits, one run for each kind asked for; each is found through the narrowest index there is."""
+    kinds = sorted(set(wanted.kinds)) or [""]
+    by, task_id = wanted.by or "", wanted.task_id or ""
+    if task_id:
+        query = SQL[f"{way}_of_task"]
+        return [tx.all(query, Event, **place, task_id=task_id, by=by, kind=kind) for kind in kinds]
+    if by:
+        return [tx.all(SQL[f"{way}_by"], Event, **place, by=by, kind=kind) for kind in kinds]
+    if wanted.kinds:
+        return [tx.all(SQL[f"{way}_of_kind"], Event, **place, kind=kind) for kind in kinds]
+    return [tx.all(SQL[way], Event, **place)]
+
+
+def until(tx: Tx, room_id: str, seq: int, *, kinds: Sequence[str]) -> Iterator[Event]:
+    """Every event of these kinds up to `seq`, oldest first, for folding a past moment."""
+    cursor = 0
+    while page := since(tx, room_id, cursor, kinds=kinds, limit=PAGE):
+        for event in page:
+            if event.seq > seq:
+                return
+            yield event
+        cursor = page[-1].seq
 
 
 def event_at(tx: Tx, room_id: str, seq: int) -> Event:

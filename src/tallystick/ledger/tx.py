@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
-EVERY_ROOM = "every-room"
-"""Woken beside each room that is, for those who watch over all of them."""
+ANY_KIND = "*"
+"""Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,18 +40,36 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Some session acts here under the name of an agent it adopted."""
 
 
+class Held:
+    """What is known of the rooms that a transaction has locked: nobody else can change it before the end."""
+
+    __slots__ = ("heads", "memo", "moved")
+
+    def __init__(self) -> None:
+        self.heads: dict[str, Head] = {}
+        self.moved: set[str] = set()
+        """Rooms whose head is yet to be written: once, when the transaction ends."""
+        self.memo: dict[tuple[object, ...], object] = {}
+        """Rows that were read or written, kept by whoever folds them."""
+
+
 class Tx:
-    def __init__(self, rows: Read, world: World, *, writable: bool) -> None:
+    __slots__ = ("_heads", "_held", "_processes", "_rows", "appended", "memo", "now", "world", "writable", "wrote")
+
+    def __init__(self, rows: Read, world: World, *, writable: bool, held: Held | None = None) -> None:
         self.world = world
         self.now: Instant = world.clock()
         self.writable = writable
-        self.appended = False
-        """Whether this transaction has written an event."""
+        self.wrote = self.appended = False
+        """Whether this call has changed anything, and whether it has written an event."""
         self._rows = rows
-        self._heads: dict[str, Head] = {}
         self._processes: dict[Process, ProcessState] = {}
-        self.memo: dict[tuple[object, ...], object] = {}
-        """Rows of a locked room that this transaction has read or written, kept by whoever folds them."""
+        self._held = held or Held()
+        self._heads, self.memo = self._held.heads, self._held.memo
+
+    def next(self) -> Tx:
+        """The same transaction for another call."""
+        return Tx(self._rows, self.world, writable=self.writable, held=self._held)
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         return self._rows.one(query, into, **values)
@@ -82,7 +100,7 @@ class Tx:
 
     def head(self, room_id: str) -> Head:
         """Where the room's ledger ends; refuses an unknown room."""
-        return self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
+        return self._heads.get(room_id) or self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
 
     def lock(self, room_id: str) -> Head:
         """Become the room's only writer until this transaction ends."""
@@ -96,19 +114,26 @@ class Tx:
 
     def try_lock(self, room_id: str) -> None:
         """Lock a room that may not exist."""
-        self.one(SQL["lock"], Head, room_id=room_id)
+        if room_id not in self._heads and (head := self.one(SQL["lock"], Head, room_id=room_id)):
+            self._heads[room_id] = head
 
     def open_ledger(self, room_id: str) -> None:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
         self._heads[room_id] = Head(seq=0, hash=GENESIS, ts=0)
 
     def close_ledger(self, room_id: str) -> None:
-        """From the next transaction on, `check_open` refuses this room."""
+        """From now on, `check_open` refuses this room."""
         self.run(SQL["close"], room_id=room_id)
+        self._mark(room_id, closed=1)
 
     def mark_adopted(self, room_id: str) -> None:
-        """From the next transaction on, writers in this room look up whom they act for."""
+        """From now on, writers in this room look up whom they act for."""
         self.run(SQL["mark_adopted"], room_id=room_id)
+        self._mark(room_id, adopted=1)
+
+    def _mark(self, room_id: str, **flags: int) -> None:
+        if head := self._heads.get(room_id):
+            self._heads[room_id] = msgspec.structs.replace(head, **flags)
 
     def is_adopted(self, room_id: str) -> bool:
         """Whether anybody in a room that this transaction writes to acts for an agent it adopted."""
@@ -160,7 +185,7 @@ class Tx:
             hash=seal,
             v=event.v,
         )
-        rows.run(SQL["advance"], room_id=room_id, seq=seq, hash=seal, ts=ts)
+        self._held.moved.add(room_id)
         self.appended = True
         before = self._heads.get(room_id)
         self._heads[room_id] = (
@@ -168,16 +193,24 @@ class Tx:
         )
         self.project(event)
         rows.wake(room_id)
-        rows.wake(EVERY_ROOM)
+
+    def settle(self) -> None:
+        """Write down where the rooms' ledgers end now; whoever opened the transaction does this last."""
+        for room_id in self._held.moved:
+            head = self._heads[room_id]
+            self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
+        self._held.moved.clear()
 
     def project(self, event: Event) -> None:
-        for fold in self.world.projections.get(event.kind, ()):
+        folds = self.world.projections
+        for fold in folds.get(event.kind) or folds.get(ANY_KIND, ()):
             fold(self, event)
 
     @property
     def _write(self) -> Write:
         if not self.writable:
             raise InternalFault("This operation is declared as a read and tried to write.")
+        self.wrote = True
         return cast("Write", self._rows)
 
     def _known(self, room_id: str, head: Head | None) -> Head:

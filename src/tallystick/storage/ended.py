@@ -17,13 +17,13 @@ def refuse_if_ended(execute: Callable[..., object]) -> None:
         execute("")
 
 
-def over(_sql: str, _values: object = None) -> NoReturn:
+def over(_statement: object, _values: object = None) -> NoReturn:
     raise TransactionOver
 
 
-def failed(_sql: str, _values: object = None) -> NoReturn:
+def failed(_statement: object, _values: object = None) -> NoReturn:
     raise TransactionFailed
 
 
-def forked(_sql: str, _values: object = None) -> NoReturn:
+def forked(_statement: object, _values: object = None) -> NoReturn:
     raise ForkedTransaction

@@ -164,7 +164,7 @@ class TransactionOver(Fault):
 class TransactionFailed(Fault):
     """A statement of this transaction has failed before, so the transaction can only be rolled back."""
 
-    hint = "This is a bug in Tallystick: an error from the store must end the transaction or its savepoint."
+    hint = "This is a bug in Tallystick: an error from the store must end the transaction."
 
 
 class ForkedTransaction(Fault):

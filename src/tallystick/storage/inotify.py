@@ -1,4 +1,4 @@
-"""A watch on one file through Linux's inotify."""
+"""A watch on one file, or on all files of a folder, through Linux's inotify."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 import os
 import select
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
-from tallystick.storage import wakes
-
-_MODIFY, _ATTRIB, _MOVE_SELF, _DELETE_SELF, _IGNORED = 0x2, 0x4, 0x800, 0x400, 0x8000
+_MODIFY, _ATTRIB, _CREATE, _MOVE_SELF, _DELETE_SELF, _IGNORED = 0x2, 0x4, 0x100, 0x800, 0x400, 0x8000
 _GONE = _MOVE_SELF | _DELETE_SELF | _IGNORED
 _HEAD = struct.Struct("iIII")
 
@@ -19,8 +18,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class InotifyWatch:
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, make: Callable[[Path], None]) -> None:
+        self._path, self._make = path, make
         self._fd = _checked(_libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
@@ -34,8 +33,8 @@ class InotifyWatch:
         if not self._poll.poll(math.ceil(max(timeout, 0) * 1000)):
             return False
         if self._read() & _GONE:
-            # The file was removed: watch its successor, and report a wake for whatever happened in between.
-            wakes.create(self._path)
+            # It was removed: watch its successor, and report a wake for whatever happened in between.
+            self._make(self._path)
             self._arm()
         return True
 
@@ -45,7 +44,7 @@ class InotifyWatch:
             self._fd = -1
 
     def _arm(self) -> None:
-        mask = _MODIFY | _ATTRIB | _MOVE_SELF | _DELETE_SELF
+        mask = _MODIFY | _ATTRIB | _CREATE | _MOVE_SELF | _DELETE_SELF
         _checked(_libc.inotify_add_watch(self._fd, os.fsencode(self._path), ctypes.c_uint32(mask)))
 
     def _read(self) -> int:

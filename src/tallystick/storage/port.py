@@ -15,6 +15,8 @@ from tallystick.storage.migrations import Migration
 from tallystick.storage.queries import Query
 
 Value: TypeAlias = "str | int | float | bytes | None"
+EVERY_ROOM = "every-room"
+"""What to watch in place of a room's id to be woken by any of them."""
 T = TypeVar("T")
 
 
@@ -41,10 +43,6 @@ class Write(Read, Protocol):
 
     def run(self, query: Query, /, **values: Value) -> int:
         """Run a statement and return how many rows it changed."""
-        ...
-
-    def savepoint(self) -> AbstractContextManager[None]:
-        """A part of the transaction that rolls back alone when its `with` block raises."""
         ...
 
     def wake(self, room_id: str) -> None:

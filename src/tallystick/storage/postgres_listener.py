@@ -16,6 +16,7 @@ from tallystick.kernel.errors import TallyError
 from tallystick.storage import forks
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import StoreClosed
+from tallystick.storage.port import EVERY_ROOM
 from tallystick.storage.postgres_server import Link, leave
 from tallystick.storage.postgres_transaction import CHANNEL
 
@@ -125,7 +126,8 @@ class Listener:
     def _wake(self, room_id: str | None) -> None:
         """Wake those who watch one room, or everybody."""
         with self._lock:
-            rooms = self._watches.values() if room_id is None else [self._watches.get(room_id, set())]
+            told = list(self._watches) if room_id is None else [room_id, EVERY_ROOM]
+            rooms = [self._watches.get(each, set()) for each in told]
             for watch in [watch for room in rooms for watch in room]:
                 watch.wake()
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
 import psycopg
 from psycopg.abc import Buffer
-from psycopg.adapt import AdaptersMap, Dumper, Loader
+from psycopg.adapt import AdaptersMap, Loader
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
-from tallystick.storage.port import Value
+from tallystick.storage.postgres_statements import Statements
 
 SCHEMA = "tallystick"
-STATEMENTS = 250
 DEFAULTS: Mapping[str, str] = {
     "application_name": "tallystick",
+    "client_encoding": "utf8",
     "connect_timeout": "5",
     # A peer that vanished without a word must not hold a room's lock for hours.
     "keepalives_idle": "30",
@@ -36,17 +36,6 @@ SET client_min_messages = 'warning'
 """
 
 Link: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
-Rows: TypeAlias = "psycopg.Cursor[tuple[Any, ...]]"
-Execute: TypeAlias = "Callable[[str, Mapping[str, Value] | None], Rows]"
-
-
-class _BoolDumper(Dumper):
-    """Truth is 1 or 0 on both engines."""
-
-    oid = psycopg.postgres.types["int8"].oid
-
-    def dump(self, obj: Any) -> Buffer:
-        return b"1" if obj else b"0"
 
 
 class _NumericLoader(Loader):
@@ -58,18 +47,17 @@ class _NumericLoader(Loader):
 
 
 _adapters = AdaptersMap(psycopg.adapters)
-_adapters.register_dumper(bool, _BoolDumper)
 _adapters.register_loader("numeric", _NumericLoader)
 
 
 class Session:
-    """A connection and the one cursor that runs everything but streams on it."""
+    """A connection and the statements it knows."""
 
-    __slots__ = ("connection", "execute")
+    __slots__ = ("connection", "statements")
 
     def __init__(self, connection: Link) -> None:
         self.connection = connection
-        self.execute = cast("Execute", connection.cursor().execute)
+        self.statements = Statements(connection)
 
     @property
     def lost(self) -> bool:
@@ -111,7 +99,6 @@ class PostgresServer:
         except psycopg.Error as wrong:
             raise self._unreachable(wrong) from None
         try:
-            connection.prepared_max = STATEMENTS
             connection.execute(cast("Any", self._settings))
         except psycopg.Error as wrong:
             connection.close()

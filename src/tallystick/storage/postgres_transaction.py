@@ -1,15 +1,15 @@
 """Transactions on PostgreSQL: a read is one snapshot (REPEATABLE READ, READ ONLY), a write is READ COMMITTED.
 
-Which writers exclude each other is said in SQL, by row locks. After a statement failed, a transaction or savepoint can
-only be rolled back.
+Which writers exclude each other is said in SQL, by row locks. After a statement failed, a transaction can only be
+rolled back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import psycopg
 
@@ -19,7 +19,8 @@ from tallystick.storage.driver_errors import BINDING_ERRORS, from_postgres
 from tallystick.storage.errors import ForkedTransaction, OutcomeUnknown, TransactionFailed, TransactionOver
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
-from tallystick.storage.postgres_server import Execute, Session
+from tallystick.storage.postgres_server import Session
+from tallystick.storage.postgres_statements import Result, column_names
 from tallystick.storage.queries import Query
 from tallystick.storage.wakes import checked
 
@@ -45,8 +46,8 @@ class PostgresRead:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._execute: Execute = ended.over
-        self._streams: list[psycopg.ServerCursor[tuple[Any, ...]]] = []
+        self._execute: Callable[[Query, Mapping[str, Value]], Result] = ended.over
+        self._streams = 0
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
@@ -59,63 +60,56 @@ class PostgresRead:
         except BaseException:
             self._home.sessions.give(self, sound=False)
             raise
-        self._execute = session.execute
+        self._execute = session.statements.run
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._execute is not ended.forked:
-            self._end()
-            # Not a rollback where that can be helped: after one, psycopg forgets its prepared statements.
+            self._execute = ended.over
             self._home.sessions.give(self, self._finish("COMMIT"))
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
-        try:
-            cursor = self._execute(query.postgres, values)
-            row = cursor.fetchone()
-        except _ERRORS as wrong:
-            raise self._fail(wrong) from wrong
-        if row is None:
-            return None
-        return into(**dict(zip(self._names(query, cursor), row, strict=True)))
+        names, rows = self._read(query, values)
+        return into(**dict(zip(names, rows[0], strict=True))) if rows else None
 
     def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
-        try:
-            cursor = self._execute(query.postgres, values)
-            rows = cursor.fetchall()
-        except _ERRORS as wrong:
-            raise self._fail(wrong) from wrong
-        names = self._names(query, cursor)
+        names, rows = self._read(query, values)
         return [into(**dict(zip(names, row, strict=True))) for row in rows]
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         ended.refuse_if_ended(self._execute)
-        cursor = self._session.connection.cursor(f"stream_{len(self._streams)}")
-        cursor.itersize = STREAM_ROWS
-        self._streams.append(cursor)
-        return self._flow(cursor, query, into, values)
+        self._streams += 1
+        return self._flow(f"stream_{self._streams}", query, into, values)
 
-    def _flow(
-        self,
-        cursor: psycopg.ServerCursor[tuple[Any, ...]],
-        query: Query,
-        into: Callable[..., T],
-        values: Mapping[str, Value],
-    ) -> Generator[T]:
+    def _flow(self, cursor: str, query: Query, into: Callable[..., T], values: Mapping[str, Value]) -> Generator[T]:
+        statements = self._session.statements
+        ended.refuse_if_ended(self._execute)
         try:
-            cursor.execute(cast("Any", query.postgres), values)
-            names = self._names(query, cursor)
-            rows = iter(cursor)
+            statements.declare(cursor, query, values)
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
-        while True:
+        rows = [()] * STREAM_ROWS
+        while len(rows) == STREAM_ROWS:
             ended.refuse_if_ended(self._execute)
             try:
-                row = next(rows, None)
+                result = statements.fetch(cursor, STREAM_ROWS)
+                names, rows = column_names(result), statements.rows(result)
             except _ERRORS as wrong:
                 raise self._fail(wrong) from wrong
-            if row is None:
-                return
-            yield into(**dict(zip(names, row, strict=True)))
+            for row in rows:
+                ended.refuse_if_ended(self._execute)
+                yield into(**dict(zip(names, row, strict=True)))
+
+    def _read(self, query: Query, values: Mapping[str, Value]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        try:
+            result = self._execute(query, values)
+            rows = self._session.statements.rows(result)
+        except _ERRORS as wrong:
+            raise self._fail(wrong) from wrong
+        names = self._home.columns.get(query)
+        if names is None:
+            names = self._home.columns[query] = column_names(result)
+        return names, rows
 
     def abandon(self) -> None:
         self._execute = ended.forked
@@ -123,32 +117,20 @@ class PostgresRead:
     def _start(self, session: Session) -> Session:
         """Begin; a connection that died in the pool is replaced once, since nothing has run on it yet."""
         try:
-            session.execute(self.begin, None)
+            session.statements.script(self.begin)
         except psycopg.OperationalError:
             if not session.lost:
                 raise
             session = self._home.sessions.replace(self)
-            session.execute(self.begin, None)
+            session.statements.script(self.begin)
         return session
-
-    def _end(self) -> None:
-        self._execute = ended.over
-        for cursor in self._streams:
-            with suppress(psycopg.Error):
-                cursor.close()
 
     def _finish(self, statement: str) -> bool:
         """Leave the transaction; tells whether the connection is good for another."""
         if not self._session.lost:
             with suppress(psycopg.Error):
-                self._session.execute(statement, None)
+                self._session.statements.script(statement)
         return self._session.idle
-
-    def _names(self, query: Query, cursor: psycopg.Cursor[Any] | psycopg.ServerCursor[Any]) -> tuple[str, ...]:
-        names = self._home.columns.get(query)
-        if names is None:
-            names = self._home.columns[query] = tuple(column.name for column in cursor.description or ())
-        return names
 
     def _fail(self, wrong: Exception) -> TallyError:
         if self._execute is ended.over:
@@ -172,7 +154,7 @@ class PostgresWrite(PostgresRead):
             if kind is None:
                 raise ForkedTransaction
             return
-        self._end()
+        self._execute = ended.over
         try:
             if kind is None and last is not ended.failed:
                 self._commit()
@@ -184,32 +166,17 @@ class PostgresWrite(PostgresRead):
 
     def run(self, query: Query, /, **values: Value) -> int:
         try:
-            return max(self._execute(query.postgres, values).rowcount, 0)
+            return self._execute(query, values).command_tuples or 0
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
 
     def script(self, sql: str) -> None:
         """Run statements that have no parameters."""
+        ended.refuse_if_ended(self._execute)
         try:
-            self._execute(sql, None)
+            self._session.statements.script(sql)
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        self.script("SAVEPOINT part")
-        try:
-            yield
-            self.script("RELEASE part")
-        except BaseException:
-            self._undo_part()
-            raise
-
-    def _undo_part(self) -> None:
-        if self._execute not in (ended.over, ended.forked) and not self._session.lost:
-            self._execute = self._session.execute
-            with suppress(TallyError):
-                self.script("ROLLBACK TO part; RELEASE part")
 
     def wake(self, room_id: str) -> None:
         if room_id not in self._rooms:
@@ -219,7 +186,7 @@ class PostgresWrite(PostgresRead):
         """Notify and commit in one round trip; the server delivers a notice only if the commit succeeds."""
         notices = "".join(f"SELECT pg_notify('{CHANNEL}', '{room_id}');" for room_id in sorted(self._rooms))
         try:
-            self._session.execute(f"{notices} COMMIT", None)
+            self._session.statements.script(f"{notices} COMMIT")
         except psycopg.Error as wrong:
             if self._session.lost:
                 raise OutcomeUnknown from wrong

@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib.resources import files
 
 _HEAD = re.compile(r"^--\s*(\w+)\s*--.*$", re.MULTILINE)
-_TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|::|:([a-z_]\w*)|%""", re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|::|:([a-z_]\w*)""", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +24,19 @@ class Query:
     portable_postgres: str
 
     @cached_property
-    def postgres(self) -> str:
-        """The statement with `%(name)s` parameters, as psycopg wants it."""
+    def parameters(self) -> tuple[str, ...]:
+        """The names of PostgreSQL's parameters `$1`, `$2` and so on."""
+        named = (found[1] for found in _TOKEN.finditer(self.portable_postgres))
+        return tuple(dict.fromkeys(filter(None, named)))
 
-        def translate(found: re.Match[str]) -> str:
-            if found[1]:
-                return f"%({found[1]})s"
-            return found[0].replace("%", "%%")
+    @cached_property
+    def numbered(self) -> str:
+        """The statement with numbered parameters, as PostgreSQL wants it."""
 
-        return _TOKEN.sub(translate, self.portable_postgres)
+        def number(found: re.Match[str]) -> str:
+            return f"${self.parameters.index(found[1]) + 1}" if found[1] else found[0]
+
+        return _TOKEN.sub(number, self.portable_postgres)
 
 
 def _blocks(text: str) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """Transactions on SQLite: a read is one snapshot, a write is `BEGIN IMMEDIATE` behind the queue of writers.
 
-After a statement failed, a transaction or savepoint can only be rolled back, as on PostgreSQL.
+After a statement failed, a transaction can only be rolled back, as on PostgreSQL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
@@ -214,23 +213,6 @@ class SqliteWrite(SqliteRead):
             self._execute(sql, {}).fetchall()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        self.script("SAVEPOINT part")
-        try:
-            yield
-            self.script("RELEASE part")
-        except BaseException:
-            self._undo_part()
-            raise
-
-    def _undo_part(self) -> None:
-        # Some errors (a full disk) make SQLite roll back everything at once; then there is no part left to undo.
-        if self._execute not in (ended.over, ended.forked) and self._session.connection.in_transaction:
-            self._execute = self._session.execute
-            with suppress(TallyError):
-                self.script("ROLLBACK TO part; RELEASE part")
 
     def wake(self, room_id: str) -> None:
         if self._rooms is None:

@@ -11,17 +11,20 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from tallystick.kernel.errors import InvalidField
 from tallystick.storage.driver_errors import os_errors
 from tallystick.storage.idle_watches import IdleWatches, LentWatch
-from tallystick.storage.port import Watch
+from tallystick.storage.port import EVERY_ROOM, Watch
 
 POLL_SECONDS = 0.02
 _ROOM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
+@lru_cache(maxsize=1024)
 def checked(room_id: str) -> str:
     """The id of a room, fit to be a file name and a channel's message."""
     if not _ROOM_ID.fullmatch(room_id):
@@ -50,12 +53,14 @@ class WakeFiles:
             return
 
     def watch(self, room_id: str) -> Watch:
-        path = self.folder / checked(room_id)
+        whole = room_id == EVERY_ROOM
+        path = self.folder if whole else self.folder / checked(room_id)
         with os_errors(path):
             if idle := self._idle.take(path):
                 return idle
-            create(path)
-            watch = WATCHERS[self.watcher](path)
+            make = make_folder if whole else create
+            make(path)
+            watch = WATCHERS[self.watcher](path, make)
         return watch if isinstance(watch, PollingWatch) else LentWatch(path, watch, self._idle)
 
     def close(self) -> None:
@@ -63,13 +68,21 @@ class WakeFiles:
         self._idle.close()
 
 
+Make: TypeAlias = Callable[[Path], None]
+"""Makes what is to be watched, where it is missing."""
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def create(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 class PollingWatch:
-    """Compares the file's time; for systems that cannot tell us, and when a limit on watches is reached."""
+    """Compares times, of the file or of all files in the folder; for systems that cannot tell us, and beyond limits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -91,30 +104,38 @@ class PollingWatch:
         pass
 
     def _time(self) -> int:
-        """Zero while there is no file; its return is then a change like any other."""
+        """Zero while there is nothing; its return is then a change like any other."""
         try:
-            return self._path.stat().st_mtime_ns
+            if not self._path.is_dir():
+                return self._path.stat().st_mtime_ns
+            with os.scandir(self._path) as files:
+                return max((file.stat().st_mtime_ns for file in files), default=0)
         except OSError:
             return 0
 
 
-def _inotify(path: Path) -> Watch:
+def _inotify(path: Path, make: Make) -> Watch:
     from tallystick.storage.inotify import InotifyWatch
 
     try:
-        return InotifyWatch(path)
+        return InotifyWatch(path, make)
     except OSError:
         # Each user has a limit on instances (often 128) and on watches; beyond it, looking still works.
         return PollingWatch(path)
 
 
-def _kqueue(path: Path) -> Watch:
+def _kqueue(path: Path, make: Make) -> Watch:
     from tallystick.storage.kqueue import KqueueWatch
 
-    return KqueueWatch(path)
+    # A folder's queue tells which files come and go, not which are touched.
+    return PollingWatch(path) if make is make_folder else KqueueWatch(path)
 
 
-WATCHERS: Mapping[str, Callable[[Path], Watch]] = {"inotify": _inotify, "kqueue": _kqueue, "poll": PollingWatch}
+def _poll(path: Path, _make: Make) -> Watch:
+    return PollingWatch(path)
+
+
+WATCHERS: Mapping[str, Callable[[Path, Make], Watch]] = {"inotify": _inotify, "kqueue": _kqueue, "poll": _poll}
 
 
 def usual_watcher() -> str:

@@ -1,14 +1,17 @@
 """The queue of writers in front of SQLite's own lock: first come, first served, among threads and among processes.
 
 Two files are locked. Who holds the *line* is next; who holds the *writer* file writes. Because only the first in line
-looks at the writer file, nobody is overtaken, and because a process may go on for a short slice without queueing again,
-writers do not hand over after every transaction. SQLite's lock remains the one that protects the data.
+looks at the writer file, nobody is overtaken. A process may go on for a short slice without queueing again, so writers
+do not hand over after every transaction: the first in line leaves a writer alone that has only just let go, which it
+sees in the writer file. SQLite's lock remains the one that protects the data.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 import threading
+from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,7 +23,11 @@ from tallystick.storage.thread_queue import ThreadQueue
 
 SLICE = 0.002
 """Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
+BREATH = 0.0002
+"""Seconds that a writer within its slice may take between two transactions before the next in line comes in."""
 SHORTEST_NAP, LONGEST_NAP = 0.0001, 0.002
+_TIMES = struct.Struct("=dd")
+"""In the writer file: when the last writer let go and when its slice ends, by the clock that all processes share."""
 
 
 def _try_lock(fd: int) -> bool:
@@ -59,6 +66,9 @@ class WriteQueue:
             raise
 
     def release(self) -> None:
+        # Where it cannot be written, on a full disk say, turns become short and nothing else happens.
+        with suppress(OSError):
+            os.pwrite(self._writer, _TIMES.pack(monotonic(), self._slice_ends), 0)
         flock(self._writer, LOCK_UN)
         self._threads.release()
 
@@ -76,7 +86,7 @@ class WriteQueue:
             raise self._busy()
         try:
             nap = SHORTEST_NAP
-            while not _try_lock(self._writer):
+            while self._breathing() or not _try_lock(self._writer):
                 if monotonic() >= deadline:
                     raise self._busy()
                 sleep(nap)
@@ -84,6 +94,15 @@ class WriteQueue:
         finally:
             line.leave()
         self._slice_ends = monotonic() + SLICE
+
+    def _breathing(self) -> bool:
+        """Whether the last writer is likely to go on: it let go just now, and its slice is not over."""
+        times = os.pread(self._writer, _TIMES.size, 0)
+        if len(times) < _TIMES.size:
+            return False
+        released, slice_ends = _TIMES.unpack(times)
+        now = monotonic()
+        return 0 <= now - released < BREATH and now < slice_ends
 
     def _open(self) -> FileLine:
         if self._closed:

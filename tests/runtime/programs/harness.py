@@ -87,7 +87,7 @@ def main() -> int:
     began(session)
     last = prompt.strip().splitlines()[-1] if prompt.strip() else ""
     if last == "sleep":
-        child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+        child = subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"])
         (STATE / "pids").write_text(f"{os.getpid()} {child.pid}")
         worked("sleeping")
         return child.wait()

@@ -89,3 +89,52 @@ def test_agents_and_jobs_are_tables_of_what_matters(place: Place) -> None:
         ["last", "status", "priority", "title", "task", "runner"],
         ["JOB-001@4", "QUEUED", "MEDIUM", "Look around", "-", "-"],
     ]
+
+
+def test_what_happened_to_a_job_is_told_in_lines_that_stay_lines(place: Place) -> None:
+    place.as_("ann", "join")
+    place.run("--as", "ann", "jobs", "create", "--title", "Fix it", "--prompt", "Fix it.")
+    place.run("--as", "ann", "jobs", "message", "--job", "JOB-001", "--message", "Mind\x1b[2J the gap\n  forged")
+
+    told = place.run("--as", "ann", "jobs", "tail", "--job", "JOB-001")
+    first = place.run("--as", "ann", "jobs", "tail", "--job", "JOB-001", "--limit", "1")
+    as_lines = place.run("--as", "ann", "jobs", "tail", "--job", "JOB-001", "--fmt", "lines")
+
+    assert told.out.splitlines() == [
+        "JOB-001@4  created: created",
+        "JOB-001@5  manager: Mind\\x1b[2J the gap\\n  forged",
+    ]
+    assert first.out.splitlines() == ["JOB-001@4  created: created", "There is more: go on with --after-seq 4."]
+    assert as_lines.out.splitlines()[1:3] == ["events:", "- JOB-001@4 created: created"]
+    assert "\x1b" not in as_lines.out
+
+
+def test_a_wait_says_how_the_job_ended_or_that_it_has_not(place: Place) -> None:
+    place.as_("ann", "join")
+    place.run("--as", "ann", "jobs", "create", "--title", "Fix it", "--prompt", "Fix it.")
+
+    early = place.run("--as", "ann", "jobs", "wait", "--job", "JOB-001", "--max-wait-ms", "0", "--max-events", "0")
+    place.run("--as", "ann", "jobs", "cancel", "--job", "JOB-001", "--reason", "not needed")
+    late = place.run("--as", "ann", "jobs", "wait", "--job", "JOB-001", "--max-events", "0")
+
+    assert early.out.splitlines() == ["JOB-001 is still QUEUED. Wait again."]
+    assert late.out.splitlines() == ["JOB-001 is CANCELED: not needed"]
+
+
+def test_macros_and_the_snapshot_say_what_there_is_now(place: Place) -> None:
+    place.as_("ann", "join")
+
+    made = place.run("--as", "ann", "tasks", "macro", "delegate", "--task-title", "Fix the parser")
+    seen = place.run("--as", "ann", "tasks", "snapshot")
+    merged = place.run("--as", "ann", "tasks", "macro", "merge-report", "--jobs", "JOB-001")
+    again = place.run("--as", "ann", "tasks", "macro", "merge-report", "--jobs", "JOB-001")
+
+    assert made.out.splitlines() == [
+        "TASK-001 Fix the parser",
+        "It is about a:fix-the-parser, and CARD-001 says what done means.",
+        "JOB-001 is queued.",
+    ]
+    assert seen.out.splitlines()[0] == "inbox running=0 queued=1 runner=offline job=JOB-001 (QUEUED)"
+    assert merged.out.splitlines()[:2] == ["CARD-002 is written.", "  Merge report — TASK-001 Fix the parser"]
+    assert merged.out.splitlines()[-1] == "Without proof: JOB-001"
+    assert again.out.splitlines()[0] == "CARD-002 stays as it was."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, routing, rules
@@ -15,7 +15,6 @@ from tallystick.capabilities.jobs.views import JobClaimed, JobEvent, JobView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
-from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 
@@ -33,8 +32,9 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     that there is nothing to do.
     """
     tx.check_open(ask.room_id)
-    online = queries.runners_online(tx, ask.room_id)
-    runner = _runner(tx, ask, online)
+    runner = _runner(tx, ask)
+    # Looked up once, and only for a job that is meant for somebody else.
+    online = cache(partial(queries.runners_online, tx, ask.room_id))
     if ask.job is not None:
         job = queries.job(tx, ask.room_id, ask.job)
         anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
@@ -57,9 +57,8 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
     )
 
 
-def _runner(tx: Tx, ask: ClaimJob, online: Sequence[Runner]) -> Runner:
-    found = next((runner for runner in online if runner.runner_id == ask.runner_id), None)
-    found = found or queries.runner(tx, ask.room_id, ask.runner_id)
+def _runner(tx: Tx, ask: ClaimJob) -> Runner:
+    found = queries.runner(tx, ask.room_id, ask.runner_id)
     # Whoever has less work in all than it can run at once has room; only otherwise are its claims counted.
     crowded = found is not None and found.jobs >= found.max_parallel
     held = queries.held(tx, ask.room_id, ask.runner_id) if crowded else 0
@@ -71,30 +70,34 @@ def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
     return heapq.merge(queries.ready(tx, ask.room_id), lost, key=lambda job: (job.priority, job.number))
 
 
-def _check(tx: Tx, job: Job, runner: Runner, online: Sequence[Runner], *, allow_stale: bool) -> Routing | None:
+def _check(
+    tx: Tx, job: Job, runner: Runner, online: Callable[[], Sequence[Runner]], *, allow_stale: bool
+) -> Routing | None:
     """Refuse unless this runner may have this job now; gives the routing where it had to be redone."""
     present = queries.claim(tx, job) if job.status is Status.RUNNING else None
     after = queries.comes_after(tx, job) if job.blocked else ()
     rules.check_claimable(job, present, after, allow_stale=allow_stale, now=tx.now)
     rules.check_suits(job, runner)
     # A claim that ran out is anybody's who can do the work: its routing has had its chance.
-    return rules.check_routed(job, runner, online) if job.status is Status.QUEUED else None
+    if job.status is not Status.QUEUED or job.routed_runner in {None, runner.runner_id}:
+        return None
+    return rules.check_routed(job, runner, online())
 
 
 def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: Routing | None) -> JobClaimed:
+    queries.remember(tx, job)
     by, until = agent_rules.principal(me.agent_id), tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
     drafts = [_rerouting(job, anew)] if anew else []
     drafts.append(_claiming(job, runner.runner_id, until))
     event = tx.append(ask.room_id, by, drafts)[-1]
     now = queries.job(tx, ask.room_id, job.job_id)
-    created = reading.event_at(tx, ask.room_id, job.created_seq)
     return JobClaimed(
         job=JobView.of(now, until),
         event=JobEvent.of(event),
         claim_revision=now.revision,
         claim_expires_at=until,
         executor=_executor(now, runner),
-        prompt=cast("str", created.data["prompt"]),
+        prompt=queries.prompt(tx, job),
         meta=now.meta_data,
         artifacts=[each.artifact_key for each in queries.artifacts(tx, job)] if job.revision else [],
     )

@@ -26,7 +26,7 @@ from tallystick.capabilities.jobs.fields import (
     TaskId,
 )
 from tallystick.kernel.operation import Ask
-from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
+from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
 from tallystick.proof import limits
 
 
@@ -160,3 +160,9 @@ class WaitJob(Ask):
     until: Annotated[Literal["done", "event"], Field(description="The end of the job, or just something new.")] = "done"
     max_events: Annotated[int, Field(ge=0, le=limits.PAGE, description="At most this many events.")] = 10
     max_wait_ms: WaitMs = 20_000
+
+
+class ReplayJobs(Replay):
+    limit: Annotated[int, Field(ge=1, le=1000, description="At most this many; `count` says how many there were.")] = (
+        100
+    )

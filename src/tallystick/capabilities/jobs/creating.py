@@ -22,12 +22,15 @@ def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
     after = sorted({queries.job(tx, ask.room_id, earlier).job_id for earlier in ask.after})
     if ask.anchor:
         things.ensure_anchor(tx, ask.room_id, by, ask.anchor)
-    online = queries.runners_online(tx, ask.room_id)
-    routed = routing.route(_needs(ask), online) if ask.executor == AUTO else None
-    data = _created(ask, after, routed, queries.next_number(tx, ask.room_id))
+    outlook = queries.outlook(tx, ask.room_id)
+    attended = (outlook.attended_until or 0) > tx.now
+    needs = _needs(ask)
+    online = queries.runners_online(tx, ask.room_id) if attended and ask.executor == AUTO else ()
+    data = _created(ask, needs, after, routing.route(needs, online), number=1 + (outlook.number or 0))
     (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.CREATE, data=data)])
+    queries.number_taken(tx, ask.room_id, outlook)
     job = queries.job(tx, ask.room_id, cast("str", data["job_id"]))
-    start = None if online else Bootstrap(cmd=runners.start_command(ask.room_id))
+    start = None if attended else Bootstrap(cmd=runners.start_command(ask.room_id))
     return JobCreated(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
 
 
@@ -41,8 +44,9 @@ def _needs(ask: CreateJob) -> Needs:
     )
 
 
-def _created(ask: CreateJob, after: list[str], routed: Routing | None, number: int) -> dict[str, object]:
-    needs = _needs(ask)
+def _created(
+    ask: CreateJob, needs: Needs, after: list[str], routed: Routing | None, *, number: int
+) -> dict[str, object]:
     chosen = {"selected_executor": routed.executor, "selected_runner_id": routed.runner_id} if routed else None
     meta = rules.merged({}, ask.meta) | {
         "executor": ask.executor,

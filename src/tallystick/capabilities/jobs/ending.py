@@ -40,20 +40,29 @@ def roots(tx: Tx, room_id: str) -> list[Path]:
     return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
 
 
-def survey(tx: Tx, me: Caller, ask: CompleteJob) -> Survey:
+def named_files(ask: CompleteJob) -> list[str]:
+    """The refs that name files, which have to be read."""
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
-    named = [text for text in refs if parse(text).kind is RefKind.FILE]
-    return Survey(refs=named, roots=roots(tx, ask.room_id) if named else [])
+    return [text for text in refs if parse(text).kind is RefKind.FILE]
 
 
-def look(ask: object, asked: Survey) -> Mapping[str, FileFact]:
-    return files.survey(asked.refs, asked.roots)
+def names_files(ask: CompleteJob) -> bool:
+    return bool(named_files(ask))
+
+
+def survey(tx: Tx, me: Caller, ask: CompleteJob) -> Survey:
+    return Survey(refs=named_files(ask), roots=roots(tx, ask.room_id))
+
+
+def look(ask: object, asked: Survey | None) -> Mapping[str, FileFact]:
+    return files.survey(asked.refs, asked.roots) if asked else {}
 
 
 @operation(
     "jobs.complete",
     writes=True,
     survey=survey,
+    surveys=names_files,
     prepare=look,
     examples=(
         {

@@ -75,6 +75,7 @@ def created(event: Event, *, blocked: int) -> Job:
         status=Status.QUEUED,
         priority=Priority[cast("str", data["priority"])],
         blocked=blocked,
+        followers=0,
         title=cast("str", data["title"]),
         kind=cast("str", data["kind"]),
         task_id=cast("str | None", data["task"]),

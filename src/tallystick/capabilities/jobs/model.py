@@ -122,6 +122,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority
     blocked: int
     """How many jobs it still comes after."""
+    followers: int
+    """How many jobs come after it."""
     title: str
     kind: str
     task_id: str | None

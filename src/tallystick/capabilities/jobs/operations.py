@@ -12,6 +12,7 @@ from tallystick.capabilities.jobs import (
     queries,
     radar,
     reading,
+    replay,
     rules,
     runners,
 )
@@ -114,6 +115,7 @@ CAPABILITY = Capability(
         reading.list_jobs,
         reading.open_job,
         reading.tail,
+        replay.replay,
         radar.radar,
         claiming.claim,
         report,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
+from msgspec.structs import replace
+
 from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import subjects
 from tallystick.ledger.tx import Projection, Tx
 
 
@@ -17,49 +20,56 @@ def created(tx: Tx, event: Event) -> None:
     for job_id in cast("list[str]", event.data["after"]):
         earlier = queries.job(tx, room_id, job_id)
         tx.run(SQL["add_edge"], room_id=room_id, number=number, after_number=earlier.number)
+        tx.run(SQL["follow"], room_id=room_id, number=earlier.number)
+        queries.remember(tx, replace(earlier, followers=earlier.followers + 1))
         blocked += earlier.status is not Status.DONE
     job = fold.created(event, blocked=blocked)
     queries.put(tx, job, new=True)
-    tx.run(SQL["add_event"], room_id=room_id, number=number, seq=event.seq)
-    _weigh(tx, None, job)
+    _load(tx, room_id, job.assigned, 1)
 
 
 def changed(tx: Tx, event: Event) -> None:
     job = queries.job(tx, event.room_id, cast("str", event.data["job_id"]))
     now = fold.after(job, event)
     queries.put(tx, now)
-    tx.run(SQL["add_event"], room_id=job.room_id, number=job.number, seq=event.seq)
-    _weigh(tx, job, now)
-    _lease(tx, job, event)
-    if (job.status is Status.DONE) != (now.status is Status.DONE):
-        tx.run(SQL["recount"], room_id=job.room_id, number=job.number)
-        tx.run(SQL["release"], room_id=job.room_id, number=job.number)
+    if job.task_id:
+        subjects.mention(tx, event, job.task_id)
+    match event.kind:
+        case Kind.CLAIM:
+            _claimed(tx, job, event)
+        case Kind.COMPLETE | Kind.CANCEL if job.status is Status.RUNNING:
+            keys = {"room_id": job.room_id, "number": job.number, "runner_id": job.runner_id}
+            tx.run(SQL["end_claim"], **keys, revision=job.revision, change=-1)
+        case _ if job.assigned != now.assigned:
+            _load(tx, job.room_id, job.assigned, -1)
+            _load(tx, job.room_id, now.assigned, 1)
+        case _:
+            pass
+    if job.followers and (job.status is Status.DONE) != (now.status is Status.DONE):
+        tx.run(SQL["unblock"], room_id=job.room_id, number=job.number)
         queries.forget(tx, now)
 
 
-def _weigh(tx: Tx, before: Job | None, now: Job) -> None:
-    """Keep count of the work that each runner has or is in line for."""
-    was, is_ = before.assigned if before else None, now.assigned
-    if was == is_:
-        return
-    for runner_id, change in ((was, -1), (is_, 1)):
-        if runner_id:
-            tx.run(SQL["load"], room_id=now.room_id, runner_id=runner_id, change=change)
-
-
-def _lease(tx: Tx, job: Job, event: Event) -> None:
+def _claimed(tx: Tx, job: Job, event: Event) -> None:
     """A claim's lease begins with its event and ends with the claim; in between it is live state."""
-    if event.kind == Kind.CLAIM:
-        tx.run(
-            SQL["put_claim"],
-            room_id=job.room_id,
-            number=job.number,
-            runner_id=cast("str", event.data["runner_id"]),
-            revision=cast("int", event.data["claim_revision"]),
-            expires_at=cast("int", event.data["expires_at"]),
-        )
-    elif event.kind in {Kind.COMPLETE, Kind.CANCEL}:
-        tx.run(SQL["end_claim"], room_id=job.room_id, number=job.number, revision=job.revision)
+    runner_id, moves = cast("str", event.data["runner_id"]), job.assigned != event.data["runner_id"]
+    tx.run(
+        SQL["put_claim"],
+        room_id=job.room_id,
+        number=job.number,
+        runner_id=runner_id,
+        revision=cast("int", event.data["claim_revision"]),
+        expires_at=cast("int", event.data["expires_at"]),
+        change=int(moves),
+    )
+    if moves:
+        _load(tx, job.room_id, job.assigned, -1)
+
+
+def _load(tx: Tx, room_id: str, runner_id: str | None, change: int) -> None:
+    """Keep count of the work that each runner has or is in line for."""
+    if runner_id:
+        tx.run(SQL["load"], room_id=room_id, runner_id=runner_id, change=change)
 
 
 def kept(tx: Tx, event: Event) -> None:

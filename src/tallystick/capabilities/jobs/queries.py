@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -13,13 +14,14 @@ from tallystick.capabilities.jobs.errors import UnknownJob
 from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
-READY_AT_ONCE = 8
+READY_AT_ONCE = 32
 LATEST = 2**62
 REMEMBERED = 1000
 """A rebuild folds a whole store in one transaction."""
@@ -49,12 +51,33 @@ def forget(tx: Tx, job: Job) -> None:
         del tx.memo[key]
 
 
-def next_number(tx: Tx, room_id: str) -> int:
-    return 1 + (tx.one(SQL["newest_number"], _number, room_id=room_id) or 0)
+def remember(tx: Tx, job: Job) -> None:
+    """A row that was just read or written under the room's lock need not be read again."""
+    if len(tx.memo) > REMEMBERED:
+        tx.memo.clear()
+    tx.memo["job", job.room_id, job.number] = job
 
 
-def _number(*, number: int | None) -> int:
-    return number or 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a new job finds: the newest number, and until when some runner is there."""
+
+    number: int | None
+    attended_until: Instant | None
+
+
+def outlook(tx: Tx, room_id: str) -> Outlook:
+    known = tx.memo.get(("outlook", room_id)) or tx.one(SQL["outlook"], Outlook, room_id=room_id)
+    return cast("Outlook", known)
+
+
+def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
+    """Several jobs made in one transaction look only once."""
+    tx.memo["outlook", room_id] = replace(seen, number=(seen.number or 0) + 1)
+
+
+def runner_heard(tx: Tx, room_id: str) -> None:
+    tx.memo.pop(("outlook", room_id), None)
 
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
@@ -66,9 +89,7 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
     values["shown_seq"] = fold.shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
-    if len(tx.memo) > REMEMBERED:
-        tx.memo.clear()
-    tx.memo["job", job.room_id, job.number] = job
+    remember(tx, job)
 
 
 def events_after(tx: Tx, job: Job, seq: int, limit: int) -> list[Event]:
@@ -109,14 +130,41 @@ def listed(
 
 
 def ready(tx: Tx, room_id: str) -> Iterator[Job]:
-    """Queued jobs that nothing holds back, in the order in which they are claimed; read in pages."""
-    priority, number = -1, 0
-    while True:
-        page = tx.all(SQL["ready"], Job.of_row, room_id=room_id, priority=priority, number=number, limit=READY_AT_ONCE)
+    """Queued jobs that nothing holds back, in the order in which they are claimed.
+
+    The first suits most runners and comes with its prompt; only who cannot take it reads on, in pages.
+    """
+    first = tx.one(SQL["ready_first"], partial(_with_creation, tx), room_id=room_id)
+    page = [first] if first else []
+    while page:
         yield from page
-        if len(page) < READY_AT_ONCE:
-            return
-        priority, number = int(page[-1].priority), page[-1].number
+        last = page[-1]
+        page = tx.all(
+            SQL["ready"],
+            Job.of_row,
+            room_id=room_id,
+            priority=int(last.priority),
+            number=last.number,
+            limit=READY_AT_ONCE,
+        )
+
+
+def _with_creation(tx: Tx, *, creation: str, **row: object) -> Job:
+    job = Job.of_row(**row)  # pyright: ignore[reportArgumentType]
+    tx.memo["creation", job.room_id, job.number] = creation
+    return job
+
+
+def prompt(tx: Tx, job: Job) -> str:
+    known = cast("str | None", tx.memo.get(("creation", job.room_id, job.number)))
+    creation = known or reading.event_at(tx, job.room_id, job.created_seq).body
+    return msgspec.json.decode(creation, type=Creation).prompt
+
+
+class Creation(msgspec.Struct):
+    """What is wanted of the event that created a job."""
+
+    prompt: str
 
 
 def stale(tx: Tx, room_id: str) -> list[Job]:
@@ -165,45 +213,6 @@ def runners_offline(tx: Tx, room_id: str, limit: int) -> Sequence[Runner]:
     return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """A job as the radar sees it, with the event to show first."""
-
-    job: Job
-    expires_at: Instant | None
-    kind: str
-    message: str
-
-    @classmethod
-    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> Sighting:
-        # Without a body it is the event that created the job, whose long prompt nobody needs here.
-        said = msgspec.json.decode(body, type=Said) if body else Said(event="created", message="created")
-        return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
-
-
-class Said(msgspec.Struct):
-    event: str
-    message: str = ""
-
-
-def sightings(
-    tx: Tx, room_id: str, *, status: str | None, task: str | None, anchor: str | None, limit: int
-) -> list[Sighting]:
-    """Up to one more than `limit` jobs, the most urgent first."""
-    given = {"room_id": room_id, "status": status or "", "task": task or "", "anchor": anchor or ""}
-    if status and not Status(status).active:
-        return tx.all(SQL["radar_ended"], Sighting.of_row, limit=limit + 1, **given)
-    found = tx.all(SQL["radar_urgent"], Sighting.of_row, limit=limit + 1, **given)
-    if len(found) <= limit:
-        lost = tx.all(SQL["radar_stale"], Sighting.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
-        found += lost
-        if len(found) <= limit:
-            known = {each.job.number for each in lost}
-            rest = tx.all(SQL["radar_rest"], Sighting.of_row, limit=limit + 1 + len(lost), **given)
-            found += [each for each in rest if each.job.number not in known]
-    return found[: limit + 1]
-
-
 def unanswered(tx: Tx, room_id: str, limit: int) -> list[Event]:
     """The questions that still wait for the manager, oldest first."""
     return tx.all(SQL["unanswered"], Event, room_id=room_id, limit=limit)
@@ -219,6 +228,10 @@ def _state_count(*, state: str, runners: int) -> tuple[str, int]:
 
 def any_queued(tx: Tx, room_id: str) -> bool:
     return tx.one(SQL["any_queued"], _number, room_id=room_id) is not None
+
+
+def _number(*, number: int) -> int:
+    return number
 
 
 def artifact(tx: Tx, job: Job, key: str) -> Artifact | None:

@@ -1,34 +1,38 @@
--- newest_number --
-SELECT MAX(number) AS number FROM jobs WHERE room_id = :room_id
+-- outlook -- the newest job's number, and how long a runner will be there
+SELECT (SELECT MAX(number) FROM jobs WHERE room_id = :room_id) AS number,
+    (SELECT MAX(lease_expires_at) FROM runners WHERE room_id = :room_id) AS attended_until
 
 -- job --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
+    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND number = :number
 
--- insert --
-INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
-    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
-    gate_seq, proof_seq, meta, refs, summary, place, active, ready, shown_seq)
-VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :title, :kind, :task_id, :anchor_id,
-    :executor, :profile, :routed_executor, :routed_runner, :runner_id, :created_by, :created_seq, :created_at,
-    :updated_at, :completed_at, :completed_seq, :last_seq, :said_seq, :said_at, :question_seq, :manager_seq,
-    :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :meta, :refs, :summary, :place, :active, :ready, :shown_seq)
+-- insert -- a new job, and its first event in its log
+INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id,
+    anchor_id, executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at,
+    updated_at, completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq,
+    checkpoint_seq, gate_seq, proof_seq, meta, refs, summary, place, active, ready, shown_seq)
+VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :followers, :title, :kind, :task_id,
+    :anchor_id, :executor, :profile, :routed_executor, :routed_runner, :runner_id, :created_by, :created_seq,
+    :created_at, :updated_at, :completed_at, :completed_seq, :last_seq, :said_seq, :said_at, :question_seq,
+    :manager_seq, :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :meta, :refs, :summary, :place, :active, :ready,
+    :shown_seq);
+INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :last_seq)
 
--- update --
-UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, routed_executor = :routed_executor, routed_runner =
-    :routed_runner, runner_id = :runner_id, updated_at = :updated_at, completed_at = :completed_at, completed_seq =
-    :completed_seq, last_seq = :last_seq, said_seq = :said_seq, said_at = :said_at, question_seq = :question_seq,
-    manager_seq = :manager_seq, error_seq = :error_seq, checkpoint_seq = :checkpoint_seq, gate_seq = :gate_seq,
-    proof_seq = :proof_seq, meta = :meta, refs = :refs, summary = :summary, place = :place, active = :active, ready
-    = :ready, shown_seq = :shown_seq
-WHERE room_id = :room_id AND number = :number
+-- update -- the row after an event, and the event in the job's log
+UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, routed_executor = :routed_executor,
+    routed_runner = :routed_runner, runner_id = :runner_id, updated_at = :updated_at, completed_at = :completed_at,
+    completed_seq = :completed_seq, last_seq = :last_seq, said_seq = :said_seq, said_at = :said_at,
+    question_seq = :question_seq, manager_seq = :manager_seq, error_seq = :error_seq, checkpoint_seq = :checkpoint_seq,
+    gate_seq = :gate_seq, proof_seq = :proof_seq, meta = :meta, refs = :refs, summary = :summary, place = :place,
+    active = :active, ready = :ready, shown_seq = :shown_seq
+WHERE room_id = :room_id AND number = :number;
+INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :last_seq)
 
--- add_event --
-INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :seq)
+-- follow -- one more job comes after this one
+UPDATE jobs SET followers = followers + 1 WHERE room_id = :room_id AND number = :number
 
 -- events_after -- oldest first
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
@@ -41,8 +45,8 @@ FROM job_events j JOIN events e ON e.room_id = j.room_id AND e.seq = j.seq
 WHERE j.room_id = :room_id AND j.number = :number AND j.seq < :seq ORDER BY j.seq DESC LIMIT :limit
 
 -- listed -- the most recently changed first, after a place
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
+    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id
@@ -51,8 +55,8 @@ FROM jobs WHERE room_id = :room_id
 ORDER BY updated_at DESC, number LIMIT :limit
 
 -- listed_of_status --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
+    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND status = :status
@@ -60,17 +64,27 @@ FROM jobs WHERE room_id = :room_id AND status = :status
     AND (:task = '' OR task_id = :task) AND (:anchor = '' OR anchor_id = :anchor)
 ORDER BY updated_at DESC, number LIMIT :limit
 
+-- ready_first -- the head of the queue, with the event that created it
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+    j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
+    j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
+    e.body AS creation
+FROM jobs j JOIN events e ON e.room_id = j.room_id AND e.seq = j.created_seq
+WHERE j.room_id = :room_id AND j.ready = 1 ORDER BY j.priority, j.number LIMIT 1
+
 -- ready -- in the order in which they are claimed
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
+    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
-FROM jobs WHERE room_id = :room_id AND ready = 1 AND (priority > :priority OR (priority = :priority AND number > :number))
+FROM jobs WHERE room_id = :room_id AND ready = 1
+    AND (priority > :priority OR (priority = :priority AND number > :number))
 ORDER BY priority, number LIMIT :limit
 
 -- stale -- running, and the claim has run out; in the order in which they are claimed
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
-    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary
 FROM job_claims c JOIN jobs j ON j.room_id = c.room_id AND j.number = c.number
@@ -83,17 +97,15 @@ INSERT INTO job_edges (room_id, number, after_number) VALUES (:room_id, :number,
 SELECT j.job_id, j.status FROM job_edges e JOIN jobs j ON j.room_id = e.room_id AND j.number = e.after_number
 WHERE e.room_id = :room_id AND e.number = :number ORDER BY e.after_number
 
--- recount -- the jobs that come after one that has just ended or begun anew
+-- unblock -- the jobs that come after one that has just ended or begun anew: what still holds them back
 UPDATE jobs SET blocked = (
         SELECT COUNT(*) FROM job_edges e JOIN jobs d ON d.room_id = e.room_id AND d.number = e.after_number
         WHERE e.room_id = jobs.room_id AND e.number = jobs.number AND d.status <> 'DONE'
-    )
-WHERE room_id = :room_id AND number IN (
-        SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
-    )
-
--- release -- those of them that nothing holds back any more, and those that something does
-UPDATE jobs SET ready = CASE WHEN status = 'QUEUED' AND blocked = 0 THEN 1 ELSE 0 END
+    ),
+    ready = CASE WHEN status = 'QUEUED' AND NOT EXISTS (
+        SELECT 1 FROM job_edges e JOIN jobs d ON d.room_id = e.room_id AND d.number = e.after_number
+        WHERE e.room_id = jobs.room_id AND e.number = jobs.number AND d.status <> 'DONE'
+    ) THEN 1 ELSE 0 END
 WHERE room_id = :room_id AND number IN (
         SELECT number FROM job_edges WHERE room_id = :room_id AND after_number = :number
     )
@@ -102,13 +114,15 @@ WHERE room_id = :room_id AND number IN (
 SELECT runner_id, revision, expires_at, beat_at, beat_message, beat_percent FROM job_claims
 WHERE room_id = :room_id AND number = :number
 
--- put_claim -- a rebuild must not shorten a lease that was renewed since
+-- put_claim -- a rebuild must not shorten a lease that was renewed since; the runner has so much more to do
 INSERT INTO job_claims (room_id, number, runner_id, revision, expires_at)
 VALUES (:room_id, :number, :runner_id, :revision, :expires_at)
 ON CONFLICT (room_id, number) DO UPDATE SET
     runner_id = excluded.runner_id, revision = excluded.revision, expires_at = excluded.expires_at,
     beat_at = NULL, beat_message = NULL, beat_percent = NULL
-WHERE job_claims.revision < excluded.revision
+WHERE job_claims.revision < excluded.revision;
+INSERT INTO runner_loads (room_id, runner_id, jobs) VALUES (:room_id, :runner_id, :change)
+ON CONFLICT (room_id, runner_id) DO UPDATE SET jobs = runner_loads.jobs + excluded.jobs
 
 -- renew --
 UPDATE job_claims SET expires_at = :expires_at WHERE room_id = :room_id AND number = :number
@@ -117,8 +131,10 @@ UPDATE job_claims SET expires_at = :expires_at WHERE room_id = :room_id AND numb
 UPDATE job_claims SET expires_at = :expires_at, beat_at = :now, beat_message = :message, beat_percent = :percent
 WHERE room_id = :room_id AND number = :number
 
--- end_claim --
-DELETE FROM job_claims WHERE room_id = :room_id AND number = :number AND revision <= :revision
+-- end_claim -- and the runner has one job less
+DELETE FROM job_claims WHERE room_id = :room_id AND number = :number AND revision <= :revision;
+INSERT INTO runner_loads (room_id, runner_id, jobs) VALUES (:room_id, :runner_id, :change)
+ON CONFLICT (room_id, runner_id) DO UPDATE SET jobs = runner_loads.jobs + excluded.jobs
 
 -- held -- how many unexpired claims a runner has
 SELECT COUNT(*) AS held FROM job_claims
@@ -184,15 +200,15 @@ SELECT 'QUEUED' AS status, COUNT(*) AS jobs
 FROM (SELECT number FROM jobs WHERE room_id = :room_id AND status = 'QUEUED' LIMIT :most) AS queued
 
 -- first_of_task --
-SELECT room_id, number, job_id, revision, status, priority, blocked, title, kind, task_id, anchor_id, executor,
-    profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
+SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
+    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
     completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
     gate_seq, proof_seq, meta, refs, summary
 FROM jobs WHERE room_id = :room_id AND task_id = :task_id AND active = 1 ORDER BY place, updated_at DESC, number LIMIT 1
 
 -- radar_urgent -- what somebody waits for, most urgent first
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
-    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
     c.expires_at, e.body
@@ -203,8 +219,8 @@ WHERE j.room_id = :room_id AND j.active = 1 AND j.place < 6 AND (:status = '' OR
 ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_stale -- running, and the claim has run out
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
-    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
     c.expires_at, e.body
@@ -215,8 +231,8 @@ WHERE c.room_id = :room_id AND c.expires_at <= :now AND j.place = 6 AND (:status
 ORDER BY j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_rest -- running, then queued
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
-    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
     c.expires_at, e.body
@@ -227,8 +243,8 @@ WHERE j.room_id = :room_id AND j.active = 1 AND j.place >= 6 AND (:status = '' O
 ORDER BY j.place, j.updated_at DESC, j.number LIMIT :limit
 
 -- radar_ended --
-SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.title, j.kind, j.task_id,
-    j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
+SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
+    j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
     c.expires_at, e.body

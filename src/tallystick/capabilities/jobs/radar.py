@@ -11,7 +11,6 @@ from tallystick.capabilities.jobs.errors import ReplyIncomplete
 from tallystick.capabilities.jobs.fold import attention, shown_seq, stale, stalled
 from tallystick.capabilities.jobs.messaging import send
 from tallystick.capabilities.jobs.model import Job, Runner, Status, number_of
-from tallystick.capabilities.jobs.queries import Sighting
 from tallystick.capabilities.jobs.radar_contract import (
     AttentionView,
     LastSaid,
@@ -21,6 +20,7 @@ from tallystick.capabilities.jobs.radar_contract import (
     ShowRadar,
 )
 from tallystick.capabilities.jobs.runner_contract import RunnerView
+from tallystick.capabilities.jobs.sightings import Sighting, sightings
 from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -67,8 +67,8 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
 
 def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
     online = queries.runners_online(tx, ask.room_id)
-    sightings = queries.sightings(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
-    shown = sightings[: ask.limit]
+    seen = sightings(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
+    shown = seen[: ask.limit]
     states = {runner.runner_id: runner.state(tx.now) for runner in online}
     there = [runner for runner in online if ask.runners_status in {None, runner.status}]
     lost = queries.runners_offline(tx, ask.room_id, ask.offline_limit)
@@ -82,7 +82,7 @@ def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
         runner_diagnostics=diagnostics.issues(_picture(tx, ask.room_id, online, shown)),
         jobs=[_row(tx, each, states, stall_ms=ask.stall_after_s * 1000) for each in shown],
         count=len(shown),
-        has_more=len(sightings) > ask.limit,
+        has_more=len(seen) > ask.limit,
         truncated=False,
         runner_bootstrap=Bootstrap(cmd=runners.start_command(ask.room_id)) if waiting else None,
         reply=reply,

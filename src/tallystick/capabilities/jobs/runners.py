@@ -49,6 +49,7 @@ def heartbeat(tx: Tx, me: Caller, ask: RunnerBeat) -> RunnerLease:
         lease_expires_at=tx.now + limits.lease(ask.lease_ttl_ms, limits.RUNNER_LEASE_MS),
         now=tx.now,
     )
+    queries.runner_heard(tx, ask.room_id)
     kept = cast("Runner", queries.runner(tx, ask.room_id, ask.runner_id))
     return RunnerLease(lease=RunnerView.of(kept, tx.now))
 

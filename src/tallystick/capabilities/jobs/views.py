@@ -214,3 +214,18 @@ class JobWaited(Answer):
     """True when the time was up first; that is no error: ask again."""
     events: list[JobEvent]
     next_after_seq: int
+
+
+class ReplayedJob(Answer):
+    job: JobView
+    marker: Literal["!", "?", ""]
+    """What it asked of the manager then; whether its claim had run out is not on record."""
+
+
+class Replayed(Answer):
+    room_id: str
+    seq: int
+    ts: Moment
+    count: int
+    jobs: list[ReplayedJob]
+    """In the radar's order, those that had ended last."""

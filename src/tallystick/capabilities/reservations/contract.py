@@ -200,3 +200,24 @@ class ShowStatus(Ask):
 class Status(Answer):
     room_id: str
     reservations: list[ReservationView]
+
+
+class ReplayedReservation(Answer):
+    """A reservation as the ledger had it at a past moment."""
+
+    reservation_id: str
+    path: str
+    agent_id: str
+    mode: Mode
+    task_id: str | None
+    fence: int
+    granted_at: Moment
+    until: Moment
+
+
+class Replayed(Answer):
+    room_id: str
+    seq: int
+    ts: Moment
+    reservations: list[ReplayedReservation]
+    """What was held then, by path."""

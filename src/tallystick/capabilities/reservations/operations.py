@@ -24,6 +24,7 @@ from tallystick.capabilities.reservations.contract import (
 )
 from tallystick.capabilities.reservations.model import Ending, Held, Reservation, Verdict
 from tallystick.capabilities.reservations.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.reservations.replay import replay
 from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.placing import Ground
@@ -237,7 +238,7 @@ def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
 CAPABILITY = Capability(
     name="reservations",
     package="tallystick.capabilities.reservations",
-    operations=(reserve, renew, release, check, status),
+    operations=(reserve, renew, release, check, status, replay),
     projections=PROJECTIONS,
     tables=TABLES,
     notice=losses.notice,

@@ -239,11 +239,6 @@ class StickEvents(Answer):
     cursor: int
 
 
-class Replay(Ask):
-    room_id: RoomId
-    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
-
-
 class ReplayedMember(Answer):
     agent_id: str
     name: str

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.turns.contract import Replay, Replayed, ReplayedMember
+from tallystick.capabilities.turns.contract import Replayed, ReplayedMember
 from tallystick.capabilities.turns.model import Kind
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import operation
 from tallystick.ledger import reading
+from tallystick.ledger.contract import Replay
 from tallystick.ledger.tx import Tx
 
 MEMBERSHIP = ("actor.add", "actor.remove", "actor.update", "group.reorder")
-PAGE = 500
 
 
 def members(events: Iterable[Event]) -> list[ReplayedMember]:
@@ -74,7 +74,7 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
     """Show the room as it was right after one of its events: who was in it, whose turn it was, with which handoff."""
     room = rooms.room(tx, ask.room_id)
     event = reading.event_at(tx, room.room_id, ask.seq)
-    history = list(_until(tx, room.room_id, MEMBERSHIP, ask.seq))
+    history = list(reading.until(tx, room.room_id, ask.seq, kinds=MEMBERSHIP))
     newest = reading.before(tx, room.room_id, ask.seq + 1, kinds=[kind.value for kind in Kind], limit=1)
     last = newest[0] if newest else None
     left = [
@@ -84,13 +84,3 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
     ]
     known = {"room_id": room.room_id, "seq": event.seq, "ts": event.ts, "kind": event.kind, "by": event.by}
     return Replayed.model_validate({**known, **stick(last, left), "members": members(history)})
-
-
-def _until(tx: Tx, room_id: str, kinds: Sequence[str], seq: int) -> Iterable[Event]:
-    cursor = 0
-    while page := reading.since(tx, room_id, cursor, kinds=kinds, limit=PAGE):
-        for event in page:
-            if event.seq > seq:
-                return
-            yield event
-        cursor = page[-1].seq

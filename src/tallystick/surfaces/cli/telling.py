@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import screen, telling_jobs
 
 Teller: TypeAlias = Callable[[Mapping[str, object]], None]
 
@@ -167,34 +167,9 @@ def _life(agent: _Agent) -> str:
     return f"{agent.liveness}, stalled" if agent.stalled else agent.liveness
 
 
-class _Job(msgspec.Struct, frozen=True):
-    job_id: str
-    status: str
-    title: str
-    priority: str
-    task: str | None
-    runner: str | None
-    last_ref: str
-
-
-class _Jobs(msgspec.Struct, frozen=True):
-    jobs: list[_Job]
-    has_more: bool
-
-
-def _jobs(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Jobs)
-    screen.table(
-        ["last", "status", "priority", "title", "task", "runner"],
-        [[each.last_ref, each.status, each.priority, each.title, each.task, each.runner] for each in found.jobs],
-    )
-    if found.has_more:
-        screen.say("There is more: raise --limit, or page on with --cursor.")
-
-
 TELLERS: Mapping[str, Teller] = {
+    **telling_jobs.TELLERS,
     "agents.list": _agents,
-    "jobs.list": _jobs,
     "messages.inbox": _inbox,
     "messages.send": _sent,
     "reservations.check": _checked,

@@ -1,7 +1,7 @@
 """`/mcp`: the MCP surface over streamable HTTP. It is found by name, since surfaces do not import each other.
 
 Each request stands alone and says who is calling, like any other: by token, or by the process at the socket's end. The
-SDK is slow to import, so that happens behind the hub's back while it already serves.
+SDK is slow to import, so that happens behind the hub's back: for the first who asks, or once the hub has settled.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 SURFACE = "tallystick.surfaces.mcp.server"
+SETTLED_S = 5.0
+"""After so long nobody waits any more for what a hub is started for, and a hub that only comes and goes has gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +45,13 @@ class Mcp:
     def __init__(self, serving: Serving, limits: Limits) -> None:
         self._serving, self._limits = serving, limits
         self._ready: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+        self._wanted = asyncio.Event()
         self._listening: set[asyncio.Task[Any]] = set()
         self._ending = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit_of(scope).operation = "mcp"
+        self._wanted.set()
         app = await asyncio.shield(self._ready)
         if scope["method"] != "GET":
             await app(scope, receive, send)
@@ -64,6 +69,8 @@ class Mcp:
 
     async def run(self) -> None:
         """Serve until cancelled."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wanted.wait(), SETTLED_S)
         manager = await asyncio.to_thread(self._manager)
         async with manager.run():
             self._ready.set_result(manager.asgi_app)

@@ -11,7 +11,7 @@ from typing import cast
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
-from tallystick.surfaces.web import words
+from tallystick.surfaces.web import prose, words
 
 TYPES: Mapping[str, str] = {
     "css": "text/css; charset=utf-8",
@@ -56,6 +56,6 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     # The stubs know only the filters and globals that jinja itself brings.
-    cast("dict[str, object]", made.filters).update(words.FILTERS)
+    cast("dict[str, object]", made.filters).update(words.FILTERS, prose=prose.prose)
     cast("dict[str, object]", made.globals).update(static=f"/static/{release()}")
     return made

@@ -15,6 +15,8 @@ TABS = (
     ("history", "History"),
 )
 """Each view of a room and its name."""
+SELECTORS = ("@all", "@peers", "@foreman", "@user")
+"""Whom a message may go to besides single agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,5 +33,6 @@ def of(snapshot: Snapshot, asked: Asked) -> Frame:
         "room_id": asked.room_id,
         "head": room["head"],
         "tabs": TABS,
+        "selectors": SELECTORS,
     }
     return Frame(room=room, context=context)

@@ -11,8 +11,6 @@ from tallystick.surfaces.web.asked import Asked, View
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
 LIMIT = 100
-SCANNED = 2_000
-"""Events that one page of a filter goes back through; then it says how far it came."""
 VERIFIED = 2_000
 """A longer ledger is checked on request only."""
 RAW = 200_000
@@ -23,13 +21,12 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
     text = asked.word("q")
     problem: TallyError | None = None
     hits: Sequence[Facts] = []
-    events: list[Facts] = []
-    reached = 0
+    events: Sequence[Facts] = []
     try:
         if text:
             hits = _search(snapshot, asked, text)
         else:
-            events, reached = _events(snapshot, asked)
+            events = _events(snapshot, asked)
     except TallyError as refused:
         problem = refused
     context: dict[str, object] = {
@@ -38,8 +35,7 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "rows": [rows.row(event) for event in events],
         "hits": hits,
         "text": text,
-        "older": events[0]["seq"] if events and reached > 1 else reached if reached > 1 else None,
-        "reached": reached,
+        "older": events[0]["seq"] if len(events) == LIMIT and events[0]["seq"] > 1 else None,
         "kinds": _kinds(snapshot, asked.room_id),
         "agents": snapshot.rows("agents.list", "agents", room_id=asked.room_id),
         "asked": asked,
@@ -74,26 +70,14 @@ def _search(snapshot: Snapshot, asked: Asked, text: str) -> Sequence[Facts]:
     return snapshot.rows("messages.search", "hits", room_id=asked.room_id, query=text, limit=100, **named)
 
 
-def _events(snapshot: Snapshot, asked: Asked) -> tuple[list[Facts], int]:
-    """The events that fit, oldest first, and the seq down to which they were looked for."""
-    kinds = [asked.word("kind")] if asked.word("kind") else []
-    by, task, since, until = (asked.word(name) for name in ("by", "task", "since", "until"))
-    bounds: dict[str, object] = {"since_ts": since} if since else {}
+def _events(snapshot: Snapshot, asked: Asked) -> Sequence[Facts]:
+    """The newest events that fit, oldest first."""
+    kind, by, task, since, until = (asked.word(name) for name in ("kind", "by", "task", "since", "until"))
+    given: dict[str, object] = {"by": by, "task_id": task, "since_ts": since}
     end = asked.number("before") or (_end(snapshot, asked.room_id, until) if until else None)
-    found: list[Facts] = []
-    for _ in range(SCANNED // LIMIT):
-        given = bounds if end is None else {**bounds, "before_seq": end}
-        page = snapshot.rows(
-            "events.list", "events", room_id=asked.room_id, newest=True, limit=LIMIT, kinds=kinds, **given
-        )
-        fitting = [each for each in page if by in {"", each["by"]} and task in {"", rows.task_of(each["data"])}]
-        found = [*fitting, *found]
-        end = page[0]["seq"] if page else 0
-        if len(page) < LIMIT:
-            return found[-LIMIT:], 0
-        if len(found) >= LIMIT:
-            break
-    return found[-LIMIT:], end or 0
+    named = {name: value for name, value in {**given, "before_seq": end}.items() if value}
+    kinds = [kind] if kind else []
+    return snapshot.rows("events.list", "events", room_id=asked.room_id, newest=True, limit=LIMIT, kinds=kinds, **named)
 
 
 def _end(snapshot: Snapshot, room_id: str, until: str) -> int:

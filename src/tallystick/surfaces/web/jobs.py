@@ -11,6 +11,8 @@ from tallystick.surfaces.web.snapshot import Facts, Snapshot
 COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
 LIMIT = 100
 EVENTS = 100
+MERGED = 50
+"""Jobs that one report takes."""
 
 
 def view(snapshot: Snapshot, asked: Asked) -> View:
@@ -31,6 +33,7 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "board": board,
         "ended": sorted(ended, key=lambda job: job["updated_at"], reverse=True)[:30],
         "runners": [*radar["runner_leases"], *radar["runner_leases_offline"]],
+        "mergeable": [*ended, *(each["job"] for each in radar["jobs"])][:MERGED],
         "report": _report(snapshot, asked.room_id),
     }
     return View(template="jobs.html", context=context)

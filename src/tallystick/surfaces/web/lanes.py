@@ -15,8 +15,19 @@ from tallystick.surfaces.web.snapshot import Facts
 
 LEFT, RIGHT, TOP, PITCH, BAR = 150.0, 985.0, 10.0, 34.0, 20.0
 NARROWEST = 4.0
-SPANS = (60_000, 300_000, 900_000, 3_600_000, 10_800_000, 43_200_000, 86_400_000, 604_800_000)
-TICKS = (10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000, 43_200_000, 86_400_000)
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+SPANS = (
+    *(count * _SECOND for count in (15, 30)),
+    *(count * _MINUTE for count in (1, 2, 5, 10, 20, 40)),
+    *(count * _HOUR for count in (1, 2, 3, 6, 12)),
+    *(count * _DAY for count in (1, 2, 4, 7)),
+)
+TICKS = (
+    *(count * _SECOND for count in (5, 10, 30)),
+    *(count * _MINUTE for count in (1, 2, 5, 10, 30)),
+    *(count * _HOUR for count in (1, 2, 6, 12)),
+    _DAY,
+)
 TURNS = 16
 """Turns that fit side by side."""
 
@@ -97,7 +108,7 @@ def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Picture
         ticks=_ticks(since, now),
         height=TOP + PITCH * len(names) + 24,
         span=words.span(now - since),
-        fine=now - since <= 3 * SPANS[0],
+        fine=now - since <= 3 * _MINUTE,
     )
 
 

@@ -83,5 +83,5 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
     return View(template="reservations.html", context=context)
 
 
-def incursions(snapshot: Snapshot, room_id: str) -> list[Row]:
+def incursions(snapshot: Snapshot, room_id: str) -> Sequence[Row]:
     return rows.newest(snapshot, room_id, limit=INCURSIONS, kinds=["x.tally.protocol.incursion"])

@@ -10,6 +10,15 @@ from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
 HISTORY = 80
 TALK = 12
+GLANCE = 6
+"""Jobs and reservations beside the stick; each has a view of its own."""
+FILTERS = (
+    ("", "all", ""),
+    ("handoffs", "handoffs", "h"),
+    ("needs-input", "needs input", "b"),
+    ("incursions", "incursions", "i"),
+)
+"""The ways on into the whole conversation: its filter, its label and its tone."""
 
 
 def view(snapshot: Snapshot, asked: Asked) -> View:
@@ -28,6 +37,9 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "mine": state.facts["owner"] == snapshot.me,
         "member": snapshot.me in order,
         "rows": rows.newest(snapshot, asked.room_id, limit=TALK),
+        "filters": FILTERS,
+        "jobs": snapshot.rows("jobs.radar", "jobs", room_id=asked.room_id, limit=GLANCE),
+        "held": snapshot.rows("reservations.status", "reservations", room_id=asked.room_id, limit=GLANCE),
         "heartbeat_ms": state.facts["policy"]["heartbeat_interval_ms"],
     }
     return View(template="room.html", context=context)

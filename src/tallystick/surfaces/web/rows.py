@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any
 
 from tallystick.kernel.errors import TallyError
+from tallystick.kernel.subjects import tasks_of
 from tallystick.surfaces.web import telling, words
 from tallystick.surfaces.web.snapshot import Facts, Snapshot
 
-QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync"})
+QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync", "x.tally.task.focus"})
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
 STEPS = 5
@@ -65,20 +66,13 @@ class Row:
         return self.kind == "system.notify"
 
     @property
+    def job(self) -> str:
+        """The job whose thread this is part of."""
+        return str(self.data.get("job_id") or "") if self.kind.startswith("x.tally.job.") else ""
+
+    @property
     def task(self) -> str:
-        return task_of(self.data)
-
-
-def task_of(data: Facts) -> str:
-    """The task an event belongs to, wherever its kind keeps it."""
-    for name in ("task_id", "task", "bead_id"):
-        if isinstance(found := data.get(name), str) and found:
-            return found
-    refs: object = data.get("refs")
-    for ref in cast("list[object]", refs) if isinstance(refs, list) else ():
-        if isinstance(ref, dict) and cast("Facts", ref).get("kind") == "task_ref":
-            return str(cast("Facts", ref).get("task_id", ""))
-    return ""
+        return next(iter(tasks_of(self.data)), "")
 
 
 def row(event: Facts) -> Row:
@@ -123,7 +117,15 @@ def _source(snapshot: Snapshot, data: Facts) -> Facts | None:
     return {"room_id": room_id, "title": title, "href": f"/rooms/{room_id}/sessions?at={seq}#e{seq}"}
 
 
-def newest(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Rows, newest first, and the seq to go on before; None where the room begins."""
+
+    rows: Sequence[Row]
+    older: int | None
+
+
+def stretch(
     snapshot: Snapshot,
     room_id: str,
     *,
@@ -131,19 +133,26 @@ def newest(
     before: int | None = None,
     wanted: Callable[[Row], bool] = lambda _: True,
     kinds: Sequence[str] = (),
-) -> list[Row]:
-    """The last rows before a seq, newest first; a filter that fits little goes back a bounded way."""
+    task: str = "",
+) -> Stretch:
+    """The last rows before a seq; a filter that fits little goes back a bounded way and says how far it came."""
     found: list[Row] = []
     end = before
     for _ in range(STEPS):
-        page = _page(snapshot, room_id, end, kinds)
+        page = _page(snapshot, room_id, end, kinds, task)
         found += [each for each in map(row, reversed(page)) if each.kind not in QUIET and wanted(each)]
-        if len(found) >= limit or len(page) < PAGE:
+        end = page[0]["seq"] if len(page) == PAGE else None
+        if len(found) > limit or end is None:
             break
-        end = page[0]["seq"]
-    return dressed(snapshot, room_id, found[:limit])
+    older = found[limit - 1].seq if len(found) > limit else end
+    return Stretch(rows=dressed(snapshot, room_id, found[:limit]), older=older)
 
 
-def _page(snapshot: Snapshot, room_id: str, end: int | None, kinds: Iterable[str]) -> Sequence[Facts]:
-    given = {} if end is None else {"before_seq": end}
+def newest(snapshot: Snapshot, room_id: str, *, limit: int, **given: Any) -> Sequence[Row]:
+    """The last rows alone, for a view that leads elsewhere for more."""
+    return stretch(snapshot, room_id, limit=limit, **given).rows
+
+
+def _page(snapshot: Snapshot, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Facts]:
+    given = {name: value for name, value in {"before_seq": end, "task_id": task}.items() if value}
     return snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=PAGE, kinds=list(kinds), **given)

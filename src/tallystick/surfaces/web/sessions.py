@@ -10,7 +10,6 @@ from tallystick.surfaces.web.rows import Row
 from tallystick.surfaces.web.snapshot import Snapshot
 
 LIMIT = 80
-SELECTORS = ("@all", "@peers", "@foreman", "@user")
 
 SHOWN: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
     "": ("all", lambda _: True),
@@ -29,21 +28,20 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
     before = asked.number("before") or (at + LIMIT // 4 if at else None)
 
     def wanted(row: Row) -> bool:
-        return SHOWN[show][1](row) and _about(row, agent) and (not task or row.task == task)
+        return SHOWN[show][1](row) and _about(row, agent)
 
-    found = rows.newest(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted)
+    found = rows.stretch(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted, task=task)
     agents = snapshot.rows("agents.list", "agents", room_id=asked.room_id)
     context: dict[str, object] = {
         **around.context,
-        "rows": found,
+        "rows": found.rows,
         "agents": agents,
-        "selectors": SELECTORS,
         "agent": agent,
         "task": task,
         "show": show,
         "shown": [(name, label) for name, (label, _) in SHOWN.items()],
         "before": before,
-        "older": found[-1].seq if len(found) == LIMIT else None,
+        "older": found.older,
         "rooms": [each for each in _rooms(snapshot) if each["room_id"] != asked.room_id],
         "reply": _replied(snapshot, asked),
     }

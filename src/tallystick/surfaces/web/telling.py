@@ -101,8 +101,19 @@ def _result(data: Facts) -> Words:
 def _job(data: Facts) -> Words:
     event = str(data.get("event", ""))
     tones = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
-    said = data.get("message") or data.get("title") or data.get("summary") or ""
-    return {"tag": f"{data.get('job_id', 'Job')} {event}".strip(), "tone": tones.get(event, ""), "text": said}
+    said = data.get("title") if event == "created" else data.get("message") or data.get("summary")
+    return {"tag": f"Job {event}", "tone": tones.get(event, ""), "text": said or ""}
+
+
+def _thing(label: str) -> Callable[[Facts], Words]:
+    """A task, card or anchor that was made or changed."""
+
+    def tell(data: Facts) -> Words:
+        name = data.get("card_id") or data.get("anchor_id") or ""
+        said = [str(each) for each in (name, data.get("title"), data.get("status")) if each]
+        return {"tag": label, "text": " · ".join(said)}
+
+    return tell
 
 
 TOLD: Mapping[str, Callable[[Facts], Words]] = {
@@ -125,6 +136,14 @@ TOLD: Mapping[str, Callable[[Facts], Words]] = {
     "x.tally.reservation.renew": lambda data: {"tag": "Keeps", "text": str(data.get("path", ""))},
     "x.tally.reservation.release": lambda data: {"tag": "Gave back", "text": str(data.get("path", ""))},
     "x.tally.reservation.expire": lambda data: {"tag": "Reservation over", "text": str(data.get("path", ""))},
+    "x.tally.task.create": _thing("New task"),
+    "x.tally.task.update": _thing("Task changed"),
+    "x.tally.card.create": _thing("New card"),
+    "x.tally.card.update": _thing("Card changed"),
+    "x.tally.anchor.create": _thing("New anchor"),
+    "x.tally.anchor.update": _thing("Anchor changed"),
+    "actor.update": lambda data: {"tag": "Is called", "text": data.get("name") or ""},
+    "group.reorder": lambda data: {"tag": "New order", "text": ", ".join(data.get("sequence") or [])},
     "x.tally.action.submit": _action,
     "x.tally.action.result": _result,
 }

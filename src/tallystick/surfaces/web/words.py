@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 
-COLOURS = 8
+COLOURS = 11
 CLIPPED = 4_000
 """Characters of one text that a list shows; the rest is one click away."""
 
@@ -97,7 +97,9 @@ def initials(name: str) -> str:
 
 
 def colour(name: str) -> str:
-    """The class that gives a name the same colour everywhere."""
+    """The class that gives a name the same colour everywhere; grey is for people and the hub itself."""
+    if name in {"user", "system"} or name.startswith("human:"):
+        return "c-grey"
     return f"c{zlib.crc32(name.encode('utf-8', 'replace')) % COLOURS}"
 
 

@@ -9,6 +9,13 @@ export function compose() {
     if (button.dataset.quote) answer(form, button, button.dataset.quote, words(button));
     if ("unquote" in button.dataset) clear(form);
   });
+  document.addEventListener("dragover", (event) => event.target.closest?.("#say") && event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    const form = event.target.closest?.("#say");
+    if (!form || !event.dataTransfer.files.length) return;
+    event.preventDefault();
+    form.elements.attachments.files = event.dataTransfer.files;
+  });
   document.addEventListener("tally:done", (event) => event.target.id === "say" && clear(event.target));
 }
 
@@ -27,7 +34,7 @@ function words(button) {
   const row = button.closest(".ev");
   const chosen = getSelection();
   const inside = chosen && !chosen.isCollapsed && row.contains(chosen.anchorNode) && row.contains(chosen.focusNode);
-  return (inside ? chosen.toString() : (row.querySelector(".body > .said")?.textContent ?? "")).slice(0, 4000);
+  return (inside ? chosen.toString() : (row.querySelector(".body > .said")?.innerText ?? "")).slice(0, 4000);
 }
 
 function clear(form) {

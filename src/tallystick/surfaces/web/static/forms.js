@@ -34,10 +34,16 @@ export function attend(refresh) {
   });
   document.addEventListener("input", (event) => {
     const slider = event.target.closest("[data-replay] input");
-    if (slider) document.getElementById("slider-at").textContent = `${Number(slider.value).toLocaleString()} of ${Number(slider.max).toLocaleString()}`;
+    if (slider) slide(slider, refresh);
   });
-  document.addEventListener("change", (event) => event.target.closest("[data-replay]")?.requestSubmit());
   compose();
+}
+
+/** The room at another seq, in place: the slider keeps its focus, so that an arrow key can be held down. */
+function slide(slider, refresh) {
+  document.getElementById("slider-at").textContent = `${Number(slider.value).toLocaleString()} of ${Number(slider.max).toLocaleString()}`;
+  history.replaceState(null, "", `?seq=${slider.value}`);
+  refresh();
 }
 
 async function submit(form, refresh) {
@@ -72,7 +78,7 @@ function settle(form, { answer, error }) {
 }
 
 function done(operation, answer) {
-  const words = { "turns.pass": "Passed", "turns.release": "Released", "turns.wait": "You have the stick", "turns.takeover": "You have the stick", "messages.send": "Sent", "messages.relay": "Relayed", "notes.add": "Noted", "rooms.close": "Closed", "rooms.leave": "Left" };
+  const words = { "turns.pass": "Passed", "turns.release": "Released", "turns.wait": "You have the stick", "turns.takeover": "You have the stick", "messages.send": "Sent", "messages.relay": "Relayed", "notes.add": "Noted", "rooms.close": "Closed", "rooms.leave": "Left", "tasks.macro.merge_report": "The report is made" };
   const to = answer.reserved_for ? ` to ${answer.reserved_for}` : answer.turn_id ? `, turn ${answer.turn_id}` : "";
   return `${words[operation] ?? "Done"}${to}.`;
 }

@@ -72,7 +72,16 @@ function follow() {
   });
 }
 
+/** What is newest stands at the right of a wide picture, and where we are may be far along the tabs. */
+function aim() {
+  for (const wide of document.querySelectorAll(".wide[data-end]")) wide.scrollLeft = wide.scrollWidth;
+  const tabs = document.getElementById("tabs");
+  const here = tabs?.querySelector("[aria-current]");
+  if (here) tabs.scrollLeft = here.offsetLeft - tabs.clientWidth / 3;
+}
+
 tellTimes();
+aim();
 hold(main());
 attend(refresh);
 follow();

@@ -17,7 +17,8 @@ function kept(node) {
 }
 
 function attributes(old, fresh) {
-  const own = OWN[old.tagName] ?? [];
+  // A hidden field is a fence: the fresh one counts, until somebody opens the panel it is in.
+  const own = old.type === "hidden" ? [] : OWN[old.tagName] ?? [];
   for (const { name, value } of fresh.attributes) {
     if (!own.includes(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }

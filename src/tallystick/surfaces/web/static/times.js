@@ -7,6 +7,8 @@ const SPANS = [
   [1000, "s"],
 ];
 
+const DAY_MS = 86400000; // What is older is told by its day; the exact time is on hover.
+
 export function span(ms) {
   for (const [size, unit] of SPANS) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
   return "0 s";
@@ -15,7 +17,7 @@ export function span(ms) {
 const forms = {
   ago: (then, now) => (now - then < 1000 ? "now" : `${span(now - then)} ago`),
   left: (then, now) => (then > now ? `${span(then - now)} left` : `over since ${span(now - then)}`),
-  clock: (then) => clock(then),
+  clock: (then, now) => (now - then < DAY_MS ? clock(then) : new Date(then).toLocaleDateString([], { day: "numeric", month: "short" })),
 };
 
 function clock(then, fine) {

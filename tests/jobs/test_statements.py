@@ -1,0 +1,116 @@
+"""How often a job's calls go to the store: on PostgreSQL each look is a way there and back, under the room's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tallystick.capabilities.jobs.queries import SQL
+from tallystick.ledger.tx import Tx
+from tests.jobs.shop import Shop
+
+OURS = frozenset(SQL.values())
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of this capability's statements, as they are run."""
+    names: list[str] = []
+
+    def noting(run: Callable[..., object]) -> Callable[..., object]:
+        def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
+            names.extend(each.name for each in OURS if each is query)
+            return run(tx, query, *rest, **values)
+
+        return noted
+
+    for verb in ("one", "all", "run"):
+        monkeypatch.setattr(Tx, verb, noting(getattr(Tx, verb)))
+    return names
+
+
+def taken(names: list[str]) -> list[str]:
+    found = names.copy()
+    names.clear()
+    return found
+
+
+def test_a_jobs_four_calls_read_each_thing_once_and_write_each_row_once(shop: Shop, asked: list[str]) -> None:
+    runner = shop.runner()
+    taken(asked)
+
+    shop.create(executor="codex")
+    created = taken(asked)
+    held = runner.claim()
+    claimed = taken(asked)
+    held.report()
+    reported = taken(asked)
+    held.complete()
+    completed = taken(asked)
+
+    assert created == ["outlook", "insert"]
+    assert claimed == ["runner", "ready_first", "update", "put_claim"]
+    assert reported == ["job", "update", "renew"]
+    assert completed == ["job", "update", "end_claim"]
+
+
+def test_who_is_there_is_looked_up_only_to_route_a_job_or_to_find_it_meant_for_another(
+    shop: Shop, asked: list[str]
+) -> None:
+    first, second = shop.runner("r1"), shop.runner("r2")
+    taken(asked)
+
+    shop.create()
+    routed = taken(asked)
+    second.try_claim()
+    passed_by = taken(asked)
+    first.claim()
+    claimed = taken(asked)
+
+    assert routed == ["outlook", "runners_online", "insert", "load"]
+    assert passed_by == ["runner", "ready_first", "runners_online", "ready"]
+    assert claimed == ["runner", "ready_first", "update", "put_claim"]
+
+
+def test_only_the_end_of_a_job_that_others_come_after_looks_for_them(shop: Shop, asked: list[str]) -> None:
+    runner = shop.runner()
+    earlier = shop.create("first", executor="codex")
+    later = shop.create("second", executor="codex", after=[earlier["job_id"]])
+    held = runner.claim()
+    taken(asked)
+
+    held.complete()
+    first_ended = taken(asked)
+    runner.claim(later["job_id"]).complete()
+
+    assert first_ended == ["job", "update", "end_claim", "unblock"]
+    assert "unblock" not in taken(asked)
+
+
+def test_a_runner_that_cannot_take_the_head_of_a_long_queue_gets_the_first_that_it_can(shop: Shop) -> None:
+    for number in range(40):
+        shop.create(f"job {number}", executor="codex")
+    wanted = shop.create("for the other", executor="gemini")
+
+    held = shop.runner("r1", executors=["gemini"]).claim()
+
+    assert (held.job_id, held.answer["prompt"]) == (wanted["job_id"], "do for the other")
+
+
+def test_only_a_completion_that_names_a_file_looks_for_the_rooms_folders_beforehand(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = shop.runner()
+    opened: list[bool] = []
+    reading = shop.scene.hub.reading
+    monkeypatch.setattr(shop.scene.hub, "reading", lambda: (opened.append(True), reading())[1])
+
+    shop.create("without", executor="codex")
+    runner.claim().complete(refs=["CMD: pytest -q (exit 0)"])
+    before = len(opened)
+    (shop.scene.workspace / "result.txt").write_text("three")
+    shop.create("with", executor="codex")
+    runner.claim().complete(refs=["FILE: result.txt"])
+
+    assert (before, len(opened)) == (0, 1)
