@@ -20,6 +20,10 @@ EVERY_ROOM = "every-room"
 T = TypeVar("T")
 
 
+class NotBrief(Exception):
+    """A read that was to be brief is not: read again without haste."""
+
+
 class Read(Protocol):
     """A consistent view of the store."""
 
@@ -61,6 +65,10 @@ class Store(Protocol):
     """`sqlite` or `postgres`."""
 
     def read(self) -> AbstractContextManager[Read]: ...
+
+    def brief(self, seconds: float, /) -> AbstractContextManager[Read]:
+        """A read that raises `NotBrief` rather than take longer or wait for anybody; always does so over a network."""
+        ...
 
     def write(self) -> AbstractContextManager[Write]: ...
 

@@ -141,7 +141,7 @@ class SqliteRead:
         self._home.columns[query] = names
         return names
 
-    def _fail(self, wrong: Exception) -> TallyError:
+    def _fail(self, wrong: Exception, /) -> Exception:
         if isinstance(wrong, apsw.CursorClosedError):
             return TransactionOver()
         self._execute = ended.failed
