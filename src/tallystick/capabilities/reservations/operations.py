@@ -41,7 +41,7 @@ SYSTEM = "system"
 
 def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
     tx.head(ask.room_id)
-    member = agents.member(tx, ask.room_id, me.agent_id)
+    member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
