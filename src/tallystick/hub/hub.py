@@ -179,7 +179,7 @@ class Hub:
         if operation.surveys and not operation.surveys(ask):
             return look(ask, None)
         with self.reading() as tx:
-            seen = operation.survey(tx, agents.acting(tx, getattr(ask, "room_id", None), caller), ask)
+            seen = operation.survey(tx, caller, ask)
         return look(ask, seen)
 
     def call(

@@ -41,8 +41,8 @@ class Read(Protocol):
 class Write(Read, Protocol):
     """A transaction that may change rows: commits when its `with` block ends, rolls back when that block raises."""
 
-    def run(self, query: Query, /, **values: Value) -> int:
-        """Run a statement and return how many rows it changed."""
+    def run(self, query: Query, /, **values: Value) -> None:
+        """Run a statement; an engine may tell that it failed only with the next read, or when the block ends."""
         ...
 
     def wake(self, room_id: str) -> None:

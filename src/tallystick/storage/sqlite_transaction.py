@@ -200,10 +200,9 @@ class SqliteWrite(SqliteRead):
         if not silently:
             raise TransactionFailed from self._failure
 
-    def run(self, query: Query, /, **values: Value) -> int:
+    def run(self, query: Query, /, **values: Value) -> None:
         try:
             self._execute(query.sqlite, values)
-            return self._session.changes()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
 
