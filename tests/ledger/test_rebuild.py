@@ -17,7 +17,7 @@ from tests.scene import TABLES, Scene, refused
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.integers(min_value=0))
 def test_a_rebuild_after_a_long_history_equals_the_live_rows(scene: Scene, seed: int) -> None:
     live(scene, scene.folder(f"room-{seed}"), 120, Random(seed))
