@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tallystick.hub import registry
 from tallystick.storage.open import FILE, open_store
@@ -25,6 +26,10 @@ from tests.scene import Scene
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 

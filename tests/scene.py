@@ -89,10 +89,10 @@ class Scene:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
-    def sql(self, text: str, **values: Value) -> int:
+    def sql(self, text: str, **values: Value) -> None:
         """Change rows behind the hub's back."""
         with self.store.write() as rows:
-            return rows.run(Query(text, text, text), **values)
+            rows.run(Query(text, text, text), **values)
 
     def rows(self, table: str) -> Rows:
         with self.hub.reading() as tx:

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 HERE = Path(__file__).parent
 SIZE: ViewportSize = {"width": 1280, "height": 860}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 def main() -> None:
@@ -39,33 +40,37 @@ def _look(link: str) -> None:
         page = context.new_page()
         page.goto(link)
         page.wait_for_url(f"{base}/")
-        for name, path in _views(page, base).items():
+        for name, path in _views(page).items():
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
                 page.goto(f"{base}{path}")
-                if "replay" not in path:
+                if "replay" not in path and "event" not in path:
                     page.wait_for_selector("#live[data-state=on]")
                 page.screenshot(path=HERE / f"{name}-{scheme}.png")
+        page.set_viewport_size(PHONE)
+        page.emulate_media(color_scheme="light")
+        page.goto(f"{base}/")
+        page.wait_for_selector("#live[data-state=on]")
+        page.screenshot(path=HERE / "phone-light.png")
         browser.close()
 
 
-def _views(page: Page, base: str) -> dict[str, str]:
+def _views(page: Page) -> dict[str, str]:
     """Every view by the name of its picture."""
     rooms = {link.inner_text(): link.get_attribute("href") or "" for link in page.locator(".rooms .title").all()}
     lighthouse = rooms["lighthouse"]
-    page.goto(f"{base}{lighthouse}")
-    tabs = {tab.inner_text() for tab in page.locator("#tabs a").all()}
-    views = {
+    return {
         "overview": "/",
         "room": lighthouse,
         "sessions": f"{lighthouse}/sessions",
         "reservations": f"{lighthouse}/reservations",
+        "jobs": f"{lighthouse}/jobs",
+        "job": f"{lighthouse}/jobs/JOB-002",
         "history": f"{lighthouse}/history",
-        "replay": f"{lighthouse}/replay?seq=25",
+        "search": f"{lighthouse}/history?q=lens",
+        "replay": f"{lighthouse}/replay?seq=58",
+        "event": f"{lighthouse}/event/37",
     }
-    if "Jobs" in tabs:
-        views |= {"jobs": f"{lighthouse}/jobs", "job": f"{lighthouse}/jobs/JOB-001"}
-    return views
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def test_a_message_is_an_event_and_is_in_the_inbox(house: House) -> None:
 def test_a_message_answers_an_action_once(house: House) -> None:
     boss, worker = house.agents("boss", "worker")
     boss.submit(message("a1", "worker", "plan it"))
-    reply = {"text": "a plan", "kind": "reply", "reply_to_action_id": "a1", "sender_name": "Willy"}
+    reply = {"text": "a plan", "kind": "reply", "reply_to_action_id": "a1"}
 
     worker.do("message.created", reply, dst="boss")
 
@@ -49,6 +49,23 @@ def test_a_message_answers_an_action_once(house: House) -> None:
         "reply_to_action_id": "a1",
         "priority": "normal",
     }
+
+
+def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: House) -> None:
+    boss, worker = house.agents("boss", "worker")
+    worker.do("agent.update", {"id": "worker", "name": "Willy"})
+
+    for name in ("Willy", "worker"):
+        worker.do("message.created", {"text": "it is me", "sender_name": name})
+
+    assert worker.refused("message.created", {"text": "it is me", "sender_name": "boss"}) == "wrong_sender_name"
+    assert worker.refused("message.created", {"text": "it is me", "sender_name": ""}) == "invalid_input"
+    said = boss.do("events.history", {"types": ["message.created"]})["records"]
+    common = {"text": "it is me", "kind": "user", "priority": "normal"}
+    assert [each["envelope"]["payload"] for each in said] == [
+        {**common, "sender_name": "Willy"},
+        {**common, "sender_name": "worker"},
+    ]
 
 
 @pytest.mark.parametrize(

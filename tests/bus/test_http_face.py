@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tests.actions.errands import message
-from tests.bus.talking import HttpWay, Party, Row, envelope
+from tests.bus.talking import HttpWay, Party, Row, SocketWay, envelope
 from tests.http.running import Client, Reply, RunningHub
 
 
@@ -140,3 +140,21 @@ def test_a_revoked_token_ends_its_stream(sqlite_hub: RunningHub) -> None:
     sqlite_hub.control("token_main", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
 
     assert [frame.event for frame in way.stream] == ["error"]
+
+
+def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(sqlite_hub: RunningHub) -> None:
+    session = sqlite_hub.user.room()
+    boss = Party(SocketWay(sqlite_hub), "boss", session)
+    boss.do("agent.add", {"id": "boss"})
+    deaf = Party(HttpWay(sqlite_hub.local), "deaf", session)
+    deaf.do("agent.add", {"id": "deaf"})
+    deaf.do("events.stream", {})
+    big = {"kind": "x.test.big", "data": {"text": "x" * 200_000}}
+
+    # Socket buffers and the hub's own take some; then it counts as not reading.
+    while next(each for each in boss.do("agent.list")["agents"] if each["id"] == "deaf")["status"] == "online":
+        boss.do("events.append", big)
+
+    assert boss.do("hub.health")["ok"] is True
+    deaf.close()
+    boss.close()

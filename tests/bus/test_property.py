@@ -96,6 +96,7 @@ class World:
     """A hub that can be started again, its connections, and the model beside it."""
 
     folder: Path
+    database_url: str | None = None
     queues: dict[str, list[Asked]] = field(default_factory=lambda: {name: [] for name in TARGETS})
     boxes: dict[str, Box] = field(default_factory=dict[str, Box])
     results: list[tuple[str, int, str]] = field(default_factory=list[tuple[str, int, str]])
@@ -105,7 +106,7 @@ class World:
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def start(self) -> None:
-        self.hub = Hub.open(Settings(data_dir=self.folder), grouped=True)
+        self.hub = Hub.open(Settings(data_dir=self.folder, database_url=self.database_url), grouped=True)
         self.serving = Serving(self.hub, frame)
         self.bus = Bus(self.serving)
 
@@ -225,9 +226,9 @@ class World:
                 await self.settle()
 
 
-async def play(steps: list[Step]) -> World:
+async def play(steps: list[Step], database_url: str | None) -> World:
     with tempfile.TemporaryDirectory(prefix="tally-") as folder:
-        world = World(Path(folder))
+        world = World(Path(folder), database_url)
         await world.begin()
         try:
             for step in steps:
@@ -240,8 +241,8 @@ async def play(steps: list[Step]) -> World:
         return world
 
 
-def check(steps: list[Step]) -> None:
-    world = asyncio.run(asyncio.wait_for(play(steps), 60))
+def check(steps: list[Step], database_url: str | None = None) -> None:
+    world = asyncio.run(asyncio.wait_for(play(steps, database_url), 60))
 
     assert world.seen == world.results
     assert all(each.handed for queue in world.queues.values() for each in queue)
@@ -254,6 +255,13 @@ LAX = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @given(st.lists(STEPS, max_size=25))
 def test_order_holds_and_nothing_is_lost_or_comes_twice(steps: list[Step]) -> None:
     check(steps)
+
+
+@pytest.mark.postgres
+@settings(max_examples=5, **LAX)  # pyright: ignore[reportArgumentType]
+@given(steps=st.lists(STEPS, max_size=25))
+def test_the_same_on_postgresql(postgres_url: str, steps: list[Step]) -> None:
+    check(steps, postgres_url)
 
 
 @pytest.mark.soak

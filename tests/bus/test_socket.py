@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from tallystick.hub.settings import Settings
 from tallystick.surfaces.bus import peers
 from tallystick.surfaces.bus.socket import Bounds, opened
 from tests.bus.talking import SocketWay, envelope
+from tests.http import conftest as http
 from tests.http.running import RunningHub
 from tests.scene import refused
 
@@ -53,6 +56,41 @@ def test_only_the_hubs_own_user_is_let_in() -> None:
 
     with refused("foreign_user"):
         peers.admitted(os.getpid(), os.geteuid() + 1)
+
+
+STRANGER = """
+import contextlib, os, socket, sys
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+wire = socket.socket(socket.AF_UNIX)
+wire.connect(sys.argv[1])
+with contextlib.suppress(OSError):
+    wire.sendall(sys.argv[2].encode() + b"\\n")
+    wire.shutdown(socket.SHUT_WR)
+sys.stdout.write("".join(wire.makefile()))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_another_user_is_turned_away_with_a_reason_although_it_could_connect() -> None:
+    with http.running(None) as hub:
+        path = hub.data_dir / "bus.sock"
+        for folder in (hub.data_dir.parent, hub.data_dir):
+            folder.chmod(0o755)
+        path.chmod(0o666)
+        create = line("session.create", "stranger").decode().strip()
+        said = subprocess.run(
+            [sys.executable, "-c", STRANGER, str(path), create], capture_output=True, text=True, check=True
+        ).stdout
+        mine = SocketWay(hub)
+        rooms = mine.exchange(line("session.list")[:-1])["payload"]
+        mine.close()
+
+    (only,) = [json.loads(each) for each in said.splitlines()]
+    assert (only["status"], only["error"]["code"]) == ("error", "foreign_user")
+    assert only["error"]["hint"]
+    assert rooms == {"sessions": []}
 
 
 def test_the_process_behind_a_connection_is_known(sqlite_hub: RunningHub, way: SocketWay) -> None:
@@ -222,3 +260,22 @@ def test_a_follower_that_never_reads_is_cut_off_and_the_others_go_on(tmp_path: P
     seen = asyncio.run(play())
 
     assert seen == list(range(2, len(seen) + 2))
+
+
+def test_whoever_asks_for_a_stream_and_hangs_up_at_once_leaves_none_behind(tmp_path: Path) -> None:
+    async def play() -> int:
+        async with served(tmp_path, Bounds()) as street:
+            boss = await street.connect()
+            session = (await ask(boss, line("session.create")))["session"]
+            for _ in range(5):
+                hasty = await street.connect()
+                hasty[1].write(line("events.stream", "hasty", session=session) * 2)
+                hasty[1].write_eof()
+                await hasty[0].read()
+            while street.bus.connections > 1:
+                await ask(boss, line())
+            for _ in range(5):
+                await ask(boss, line())
+            return street.bus.feeds.followers
+
+    assert asyncio.run(play()) == 0

@@ -31,7 +31,7 @@ def database(desk: Desk) -> str:
     return str(desk.place.data_dir / "tally.sqlite")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(reserved=st.lists(paths, max_size=4), touched=st.lists(paths, min_size=1, max_size=3))
 def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
     desk: Desk, database: str, reserved: list[str], touched: list[str]

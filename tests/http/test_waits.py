@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import cast
 
+from tallystick.hub.serving import READERS
 from tests.http.running import Client, Json, RunningHub
 from tests.scene import HANDOFF
 from tests.waiting import until
@@ -117,7 +118,8 @@ def test_many_waits_share_a_few_threads_and_all_are_woken(sqlite_hub: RunningHub
     user.append(room)
 
     assert [answered(each)["cursor"] for each in (*few, *many)] == [2] * 60
-    assert with_many == before
+    # A thread that reads is started when it is first needed, and there are only so many.
+    assert with_many - before <= READERS
 
 
 def test_two_who_wait_for_a_free_stick_do_not_both_get_it(hub: RunningHub) -> None:

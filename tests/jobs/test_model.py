@@ -133,7 +133,7 @@ class Model:
             runner.beat()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(_steps)
 def test_any_history_has_one_holder_no_zombie_write_and_the_rows_its_ledger_tells(steps: list[tuple[str, int]]) -> None:
     with _shop() as shop:

@@ -108,7 +108,7 @@ _needs = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_needs, _runners.flatmap(lambda there: st.tuples(st.just(there), st.permutations(there))))
 def test_the_same_facts_give_the_same_routing_in_any_order(
     asked: Needs, orders: tuple[list[Runner], list[Runner]]
@@ -116,7 +116,7 @@ def test_the_same_facts_give_the_same_routing_in_any_order(
     assert route(asked, orders[0]) == route(asked, orders[1])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_needs, _runners)
 def test_what_is_chosen_can_do_the_job_and_nothing_better_was_there(asked: Needs, there: list[Runner]) -> None:
     chosen = route(asked, there)
@@ -131,7 +131,7 @@ def test_what_is_chosen_can_do_the_job_and_nothing_better_was_there(asked: Needs
     assert places[chosen.executor] == min(places.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_needs, _runners)
 def test_a_runner_is_suited_exactly_when_the_specification_says_so(asked: Needs, there: list[Runner]) -> None:
     for each in there:

@@ -54,7 +54,7 @@ def written(draw: st.DrawFn) -> tuple[Key, str]:
     return key, draw(spellings(key))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(written(), written())
 def test_overlap_is_what_brute_force_says_and_the_same_from_either_side(
     one: tuple[Key, str], other: tuple[Key, str]
@@ -65,7 +65,7 @@ def test_overlap_is_what_brute_force_says_and_the_same_from_either_side(
     assert covers(a, b) == (inside(one[0], folds=False) >= inside(other[0], folds=False))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(written(), written(), st.booleans())
 def test_where_either_side_ignores_case_so_does_the_overlap(
     one: tuple[Key, str], other: tuple[Key, str], first: bool
@@ -75,7 +75,7 @@ def test_where_either_side_ignores_case_so_does_the_overlap(
     assert (classify(a, b), classify(b, a)) == (expected, expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(written(), written())
 def test_a_look_up_by_ancestors_and_by_range_finds_every_overlap(one: tuple[Key, str], other: tuple[Key, str]) -> None:
     a, b = lexical(one[1]), lexical(other[1])
@@ -83,7 +83,7 @@ def test_a_look_up_by_ancestors_and_by_range_finds_every_overlap(one: tuple[Key,
     assert found or classify(a, b) == "disjoint"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(("a", "b", "..", ".", "")), min_size=1, max_size=8))
 def test_what_climbs_out_is_refused_and_nothing_else(parts: list[str]) -> None:
     text = "/".join(parts)
@@ -101,13 +101,13 @@ def test_what_climbs_out_is_refused_and_nothing_else(parts: list[str]) -> None:
         assert lexical(text).key.count("/") == max(depth - 1, 0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=30))
 def test_folding_twice_is_folding_once(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_is_a_scope_or_a_refusal_and_overlap_stays_symmetric(one: str, other: str) -> None:
     def read(text: str) -> Spot | None:

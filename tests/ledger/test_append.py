@@ -162,7 +162,7 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.c
 values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.text(st.characters(codec=None)), values))
 def test_a_body_is_stored_unchanged_or_refused(scene: Scene, data: dict[str, object]) -> None:
     ada = scene.agent("ada")

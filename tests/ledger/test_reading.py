@@ -156,7 +156,7 @@ def test_the_newest_are_the_last_ones_oldest_first(scene: Scene) -> None:
     assert seqs(ada.events(newest=True, limit=100)) == list(range(1, 10))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     kinds=st.lists(st.sampled_from("abc"), min_size=1, max_size=12),
     wanted=st.sets(st.sampled_from("abc")),

@@ -17,7 +17,7 @@ from tests.scene import TABLES, Scene, refused
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.integers(min_value=0))
 def test_a_rebuild_after_a_long_history_equals_the_live_rows(scene: Scene, seed: int) -> None:
     live(scene, scene.folder(f"room-{seed}"), 120, Random(seed))
@@ -67,8 +67,9 @@ def test_a_tampered_projection_is_named_and_a_rebuild_repairs_it(scene: Scene, t
     ada, _bob = scene.joined("ada", "bob")
     ada.claim()
     healthy = scene.dump()
-    assert scene.sql(DAMAGE[table]) == 1
+    scene.sql(DAMAGE[table])
     damaged = scene.dump()
+    assert damaged != healthy
     assert maintenance.check(scene.hub) == [table]
     assert scene.dump() == damaged
     maintenance.rebuild(scene.hub)

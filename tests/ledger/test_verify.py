@@ -61,7 +61,7 @@ def test_an_untouched_ledger_verifies(ada: Actor) -> None:
     ],
 )
 def test_a_change_of_any_column_is_found(scene: Scene, ada: Actor, change: str, problem: str) -> None:
-    assert scene.sql(f"UPDATE events SET {change} WHERE room_id = :room AND seq = 5", room=ada.room_id) == 1
+    scene.sql(f"UPDATE events SET {change} WHERE room_id = :room AND seq = 5", room=ada.room_id)
     room = verdict(ada)
     assert (room["ok"], room["events"], room["bad_seq"], room["problem"]) == (False, 4, 5, problem)
 

@@ -200,7 +200,6 @@ def test_any_history_leaves_the_counts_and_debts_of_the_model(store: Store, tmp_
         settings=settings(
             max_examples=40 if store.engine == "sqlite" else 5,
             stateful_step_count=30,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )

@@ -229,7 +229,7 @@ def test_whatever_is_unavailable_can_be_tried_again() -> None:
 
 def test_every_refusal_about_messages_says_what_to_do_next() -> None:
     ours = [error for error in every_error() if error.__module__ == errors.__name__]
-    assert len(ours) == 10
+    assert len(ours) == 11
     assert [error.code for error in ours if not error.hint or not error.__doc__] == []
 
 

@@ -116,3 +116,14 @@ def test_a_stranger_may_look_and_the_question_must_be_whole(scene: Scene) -> Non
             ada.call("reservations.check", **wrong)
     with refused("room_not_found"):
         ada.call("reservations.check", room_id="nowhere", paths=["x"])
+
+
+def test_what_overlaps_somebody_elses_is_said_to_be_contested(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    outer = reserve(ada, "src/api")["reservation_id"]
+    reserve(ada, "src/api/own.py")
+    reserve(ada, "src/apis")
+    inner = reserve(bob, "src/api/v1/a.py", mode="shared")["reservation_id"]
+    found = ada.here("reservations.status")
+    assert sorted(cast("list[str]", found["contested"])) == sorted([outer, inner])
+    assert ada.here("reservations.status", ended=True)["contested"] == []

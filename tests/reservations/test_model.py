@@ -195,7 +195,6 @@ def test_whatever_happens_two_exclusive_reservations_never_overlap(store: Store,
         settings=settings(
             max_examples=40 if store.engine == "sqlite" else 6,
             stateful_step_count=30,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )

@@ -62,7 +62,7 @@ def tree() -> Generator[Path]:
         yield root
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(steps, min_size=1, max_size=20), st.booleans())
 def test_a_path_lies_where_a_walk_through_the_tree_ends(paths: list[list[str]], absolute: bool) -> None:
     with tree() as root:
@@ -78,7 +78,7 @@ def test_a_path_lies_where_a_walk_through_the_tree_ends(paths: list[list[str]], 
             assert found.key == "/".join(expected), parts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(steps)
 def test_what_ends_outside_is_nowhere_in_the_room(parts: list[str]) -> None:
     with tree() as root:

@@ -116,6 +116,7 @@ def hold(store: Store) -> None:
     """Write, and commit when told to."""
     with store.write() as rows:
         rows.run(RAISE, by=1)
+        rows.one(TOTAL, Item)
         say("holding")
         listen()
     say("committed")

@@ -21,7 +21,6 @@ from tallystick.storage.port import Store, Write
 from tests.conftest import Place
 from tests.storage.items import (
     ADD,
-    ADD_IF_NEW,
     ADD_PART,
     ADD_WHOLE,
     ITEM,
@@ -103,13 +102,6 @@ def test_a_stream_of_many_rows_gives_each_once(items: Store) -> None:
         assert [item.count for item in rows.stream(ITEMS, Item)] == [1, 2, 3, *range(1500)]
 
 
-def test_run_tells_how_many_rows_it_changed(items: Store) -> None:
-    with items.write() as rows:
-        assert rows.run(RAISE, by=10) == 3
-        assert rows.run(ADD_IF_NEW, id="a", count=0) == 0
-        assert rows.run(ADD_IF_NEW, id="d", count=0) == 1
-
-
 def test_a_change_can_return_its_row(items: Store) -> None:
     with items.write() as rows:
         assert rows.one(TAKE, Item, id="b") == Item(id="b", count=3)
@@ -160,15 +152,34 @@ def test_after_a_failed_statement_a_transaction_only_rolls_back(items: Store) ->
     def swallow(rows: Write) -> None:
         rows.run(ADD, id="d", count=1)
         with pytest.raises(DuplicateRow):
-            rows.run(ADD, id="a", count=1)
+            read_after_adding(rows)
         with pytest.raises(TransactionFailed):
             rows.one(ITEM, Item, id="a")
+
+    def read_after_adding(rows: Write) -> None:
+        rows.run(ADD, id="a", count=1)
+        rows.one(ITEM, Item, id="a")
 
     with pytest.raises(TransactionFailed) as failed, items.write() as rows:
         swallow(rows)
 
     assert isinstance(failed.value.__cause__, DuplicateRow)
     assert contents(items) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_a_failed_statement_without_a_read_after_it_fails_the_commit(items: Store) -> None:
+    with pytest.raises(DuplicateRow), items.write() as rows:
+        rows.run(ADD, id="a", count=1)
+
+    assert contents(items) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_a_transaction_of_many_statements_commits_all_of_them(items: Store) -> None:
+    with items.write() as rows:
+        for number in range(1000):
+            rows.run(ADD, id=f"x{number}", count=number)
+
+    assert len(contents(items)) == 1003
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,6 @@ def test_the_hub_does_what_the_specification_says(store: Store, tmp_path: Path) 
         settings=settings(
             max_examples=80 if store.engine == "sqlite" else 10,
             stateful_step_count=50,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )

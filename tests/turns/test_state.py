@@ -40,6 +40,7 @@ def fresh(scene: Scene, room_id: str) -> Row:
         "updated_at": "2026-09-21T14:13:20.000Z",
         "takeover": None,
         "takeover_candidates": [],
+        "next": None,
         "policy": seen["policy"],
         "cursor": "4",
     }
@@ -57,6 +58,7 @@ def test_an_owned_room_names_its_owner_and_the_end_of_its_lease(scene: Scene) ->
     assert scene.stranger(ada.room_id).state() == {
         **fresh(scene, ada.room_id),
         "owner": "ada",
+        "next": "bob",
         "turn_id": 1,
         "lease_expires_at": "2026-09-21T14:59:20.000Z",
         "state": "owned",
@@ -78,6 +80,7 @@ def test_a_reserved_room_names_its_recipient_and_how_long_it_is_kept(scene: Scen
         **fresh(scene, ada.room_id),
         "sequence_index": 1,
         "reserved_for": "bob",
+        "next": "bob",
         "pending_handoff_event_seq": 6,
         "turn_id": 1,
         "claim_expires_at": "2026-09-21T14:34:20.000Z",
@@ -94,6 +97,7 @@ def test_a_stale_owner_is_still_the_owner_and_others_may_take_over(scene: Scene)
     assert scene.stranger(ada.room_id).state() == {
         **fresh(scene, ada.room_id),
         "owner": "ada",
+        "next": "bob",
         "turn_id": 1,
         "lease_expires_at": "2026-09-21T14:58:20.000Z",
         "state": "stale_owner",
@@ -159,3 +163,13 @@ def test_a_claim_and_a_takeover_clear_reservation_and_pending_handoff(scene: Sce
         None,
         None,
     )
+
+
+def test_who_is_next_follows_the_holder_among_those_who_could_hold(scene: Scene) -> None:
+    ada, bob, cleo = scene.joined("ada", "bob", "cleo")
+    bob.claim()
+    assert ada.state()["next"] == "cleo"
+    scene.kill(cleo)
+    assert ada.state()["next"] == "ada"
+    scene.kill(ada)
+    assert bob.state()["next"] is None

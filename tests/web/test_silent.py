@@ -83,7 +83,7 @@ def test_one_glance_says_who_is_stuck_and_on_what(hub: RunningHub, look: Look, r
     told = [" ".join(text.split()) for text in mine.all_inner_texts()]
     assert [text[0] for text in told] == ["!", "?", "?", "~", "~"]
     for expected in (
-        "JOB-001 proof_gate: no test run after the last change",
+        "JOB-001 proof gate: no test run after the last change",
         "ada which currency first?",
         "JOB-002 question: keep v1 or drop it?",
         "ghost holds the stick, and its process is gone; takeover is open",

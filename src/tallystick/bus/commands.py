@@ -56,7 +56,8 @@ async def create_session(party: Party, request: Request) -> Said:
 async def list_sessions(party: Party, request: Request) -> Said:
     ask = payloads.read(payloads.ListSessions, request.payload)
     rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
-    changed = await party.look_up(lambda hub: errands.changed_at(hub, [cast("str", room["room_id"]) for room in rooms]))
+    ids = [cast("str", room["room_id"]) for room in rooms]
+    changed = await party.look_up(lambda reading: errands.changed_at(reading, ids))
     sessions = [
         {
             "id": room["room_id"],
@@ -161,7 +162,7 @@ async def read_history(party: Party, request: Request) -> Said:
     room_id = party.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
     events, cursor = await party.look_up(
-        lambda hub: errands.page(hub, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
+        lambda reading: errands.page(reading, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
     )
     return Said(payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id)
 

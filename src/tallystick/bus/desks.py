@@ -110,20 +110,20 @@ class Desk:
     async def _seen(self, fresh: set[str]) -> Look:
         for agent in fresh:
             self._attached[agent].new = False
-        hub, room_id = self._serving.hub, self.room_id
+        room_id = self.room_id
         if self._cursor is None:
-            self._cursor = await self._serving.read(lambda: errands.head(hub, room_id))
+            self._cursor = await self._serving.look_up(lambda reading: errands.head(reading, room_id))
         after, attached = self._cursor, set(self._attached)
-        return await self._serving.read(
-            lambda: errands.look(hub, room_id, after, attached=attached, fresh=fresh & attached)
+        return await self._serving.look_up(
+            lambda reading: errands.look(reading, room_id, after, attached=attached, fresh=fresh & attached)
         )
 
     async def _catch_up(self, each: Attachment) -> None:
         """The results that came while an agent was away, before any newer ones."""
-        hub, room_id, until = self._serving.hub, self.room_id, self._cursor or 0
+        room_id, until = self.room_id, self._cursor or 0
         if each.results_after < until:
-            missed = await self._serving.read(
-                lambda: errands.results(hub, room_id, each.agent, each.results_after, until)
+            missed = await self._serving.look_up(
+                lambda reading: errands.results(reading, room_id, each.agent, each.results_after, until)
             )
             for event in missed:
                 self._tell(each, event)

@@ -14,7 +14,7 @@ from tallystick.bus.envelope import Request
 from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.hub import errands
 from tallystick.hub.feed import Follow, Follower
-from tallystick.hub.hub import Hub
+from tallystick.hub.hub import Reading
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import InternalFault, TallyError
@@ -61,6 +61,7 @@ class Party:
         self._seq = 0
         self._rooms: set[tuple[str, str]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def read(self, line: bytes) -> Request | Reply:
         """The request in a line, admitted and counted; or the refusal to send back."""
@@ -106,7 +107,7 @@ class Party:
             self.push((await self.answer(request)).line)
 
         try:
-            self._begin(later())
+            self._begin(later)
         except TallyError as refused:
             return _refusal(request, refused)
         return None
@@ -135,8 +136,8 @@ class Party:
         answer = await self._bus.serving.call(self.visitor, operation, given, key=scoped)
         return answer.model_dump(mode="json")
 
-    async def look_up(self, work: Callable[[Hub], T]) -> T:
-        return await self._bus.serving.read(lambda: work(self._bus.serving.hub))
+    async def look_up(self, work: Callable[[Reading], T]) -> T:
+        return await self._bus.serving.look_up(work)
 
     def visible(self, room_id: str) -> str:
         self.visitor.may_see(room_id)
@@ -168,7 +169,7 @@ class Party:
         """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
         if since_seq is not None:
             return since_seq
-        return await self.look_up(lambda hub: errands.head(hub, room_id)) if follow else 0
+        return await self.look_up(lambda reading: errands.head(reading, room_id)) if follow else 0
 
     async def streaming(
         self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool
@@ -179,7 +180,7 @@ class Party:
         self._check_room()
         ask = Follow.of({"room_id": room_id, "since_seq": after, "kinds": list(kinds)})
         follower = await self._bus.feeds.follow(ask)
-        return lambda: self._begin(self._send(corr, follower, follow=follow))
+        return lambda: self._begin(lambda: self._send(corr, follower, follow=follow))
 
     async def _send(self, corr: str, follower: Follower, *, follow: bool) -> None:
         outbox = cast("Outbox", self._outbox)
@@ -205,13 +206,10 @@ class Party:
         if len(self._tasks) >= AT_ONCE:
             raise TooManyAtOnce(f"At most {AT_ONCE} streams and waits may be open.", limit=AT_ONCE)
 
-    def _begin(self, work: Awaitable[None]) -> None:
-        try:
-            self._check_room()
-        except TallyError:
-            if asyncio.iscoroutine(work):
-                work.close()
-            raise
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
+        if self._closed:
+            return  # It hung up between its request and now.
+        self._check_room()
         task = asyncio.ensure_future(_logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -223,6 +221,7 @@ class Party:
 
     def close(self) -> None:
         """The other end is gone, or has to go."""
+        self._closed = True
         for room_id, agent in tuple(self._rooms):
             self.detach(room_id, agent)
         for task in tuple(self._tasks):
@@ -230,9 +229,10 @@ class Party:
         self._bus.forget(self)
 
 
-async def _logged(work: Awaitable[None]) -> None:
+async def _logged(work: Callable[[], Awaitable[None]]) -> None:
+    """Called only when it is its turn: who hangs up before that leaves nothing half begun."""
     try:
-        await work
+        await work()
     except (asyncio.CancelledError, ConnectionError):
         raise
     except Exception:

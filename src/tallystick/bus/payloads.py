@@ -65,11 +65,10 @@ class CreateMessage(Conversing):
     kind: Literal["user", "reply"] = "user"
     task_id: Id | None = None
     reply_to_action_id: Id | None = None
-    sender_name: Annotated[str | None, Field(max_length=128)] = None
-    """For display; the hub knows the sender's name itself."""
+    sender_name: Annotated[str | None, Field(min_length=1, max_length=128)] = None
 
     def conversation(self) -> dict[str, object] | None:
-        about = self.model_dump(exclude={"text", "sender_name"}, exclude_none=True)
+        about = self.model_dump(exclude={"text"}, exclude_none=True)
         return about if about.keys() - {"kind"} or self.kind == "reply" else None
 
 

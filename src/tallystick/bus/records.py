@@ -45,7 +45,7 @@ def _message(data: Data) -> Payload:
         "text": data["text"],
         "kind": conversation.get("kind") or "user",
         **named,
-        **_chosen(conversation, "action_id"),
+        **_chosen(conversation, "action_id", "sender_name"),
         **_chosen(data, "reply_to", "priority"),
     }
 

@@ -47,6 +47,14 @@ class Place:
         except (OSError, ValueError, KeyError) as absent:
             raise HubNotRunning(f"No hub is running in {self.data_dir}.") from absent
 
+    def bus_socket(self) -> str:
+        """The socket of the bus, which may be one that a killed hub has left behind."""
+        try:
+            card = cast("dict[str, object]", json.loads((self.data_dir / "hub.json").read_bytes()))
+            return str(card["bus_socket"])
+        except (OSError, ValueError, KeyError) as absent:
+            raise HubNotRunning(f"No hub is running in {self.data_dir}.") from absent
+
 
 def _answering(path: str) -> str:
     """The path, once somebody takes connections there: a hub that was killed leaves its files behind."""

@@ -29,8 +29,16 @@ HANDOFF: Mapping[str, object] = {
 JOBS = (
     ("Compare the two lenses", "Count the watches that each lens costs in a year.", "HIGH"),
     ("Photograph the old lens", "All eight sides, in daylight.", "MEDIUM"),
-    ("Oil the clockwork", "As every spring.", "LOW"),
+    ("Oil the clockwork", "As every spring, and **try it through a night**.", "LOW"),
 )
+BENCH = "eves-bench"
+ALBUM = """## The old lens
+All eight sides, in daylight:
+- six without a scratch
+- two with a chip of *less* than a nail's width
+
+`album/side-3.jpg` shows the larger one.
+"""
 UP = """
 import os, signal, sys, threading
 from tallystick.surfaces.http.serve import main
@@ -129,10 +137,21 @@ def _jobs(dov: Ask, eve: Ask, room: str) -> None:
         dov("jobs.create", room_id=room, title=title, prompt=prompt, priority=priority, task="TASK-001")
         for title, prompt, priority in JOBS
     ]
-    jobs = [each["job"]["job_id"] for each in created]
-    eve("runners.heartbeat", room_id=room, runner_id="eves-bench", status="idle", executors=["codex", "claude_code"])
-    claim = eve("jobs.claim", room_id=room, runner_id="eves-bench", job=jobs[0])
-    fence = {"room_id": room, "job": jobs[0], "runner_id": "eves-bench", "claim_revision": claim["claim_revision"]}
-    eve("jobs.report", **fence, message="A year has 8,760 hours of watch; counted both lenses.", percent=60)
-    eve("jobs.report", **fence, kind="question", message="Does a foggy night count as one watch or as two?")
-    eve("runners.heartbeat", room_id=room, runner_id="eves-bench", status="live", active_job_id=jobs[0])
+    asks, ends, lacks = (each["job"]["job_id"] for each in created)
+    given = {"title": "Order the new lens", "prompt": "From the glassworks.", "after": [asks], "task": "TASK-001"}
+    dov("jobs.create", room_id=room, **given)
+    able = {"executors": ["codex", "claude_code"], "max_parallel": 3}
+    eve("runners.heartbeat", room_id=room, runner_id=BENCH, status="idle", **able)
+    fences = [_claimed(eve, room, job) for job in (asks, ends, lacks)]
+    eve("jobs.report", **fences[0], message="A year has 8,760 hours of watch; counted both lenses.", percent=60)
+    album = eve("cards.create", room_id=room, title="The old lens, in pictures", body=ALBUM)["card_id"]
+    eve("jobs.complete", **fences[1], status="DONE", summary="All eight sides, **two chipped**.", refs=[album])
+    eve("jobs.report", **fences[2], kind="proof_gate", message="says done without proof: no night's run is on record")
+    eve("jobs.report", **fences[0], kind="question", message="Does a foggy night count as one watch or as two?")
+    dov("tasks.macro.merge_report", room_id=room, jobs=[ends, lacks], title="A new lens: where we are")
+    eve("runners.heartbeat", room_id=room, runner_id=BENCH, status="live", active_job_id=asks, **able)
+
+
+def _claimed(ask: Ask, room: str, job: str) -> dict[str, object]:
+    claim = ask("jobs.claim", room_id=room, runner_id=BENCH, job=job)
+    return {"room_id": room, "job": job, "runner_id": BENCH, "claim_revision": claim["claim_revision"]}

@@ -20,12 +20,23 @@ from tallystick.capabilities.blobs.errors import BlobsUnavailable
 from tallystick.capabilities.blobs.model import Content
 from tallystick.kernel.errors import TallyError, TooLarge
 from tallystick.storage.errors import DiskFailed, DiskFull
+from tallystick.storage.port import NotBrief
 
 SIZE_LIMIT = 32 * 1024 * 1024
 ABANDONED_SECONDS = 3600
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PART = "part-"
+
+
+class NoFiles:
+    """The folder for those who may not wait for a disk."""
+
+    def keep(self, _content: bytes) -> Content:
+        raise NotBrief
+
+    def read(self, _sha256: str) -> bytes | None:
+        raise NotBrief
 
 
 class Incoming:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
@@ -17,7 +18,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
 from tallystick.hub import asking, presence, registry, replies
-from tallystick.hub.blobs import BlobFolder
+from tallystick.hub.blobs import BlobFolder, NoFiles
 from tallystick.hub.settings import STALE_MS, Settings
 from tallystick.hub.writing import Direct, Grouped, Writer
 from tallystick.kernel.caller import Caller, Process, ProcessState
@@ -28,6 +29,8 @@ from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Opera
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
+
+GLANCE_SECONDS = 0.001
 
 
 class Interest(Protocol):
@@ -52,6 +55,8 @@ class Patient:
         pass
 
 
+Reading: TypeAlias = "Callable[[], AbstractContextManager[Tx]]"
+"""How to read: `Hub.reading`, or `Hub.glancing` where nobody may be held up."""
 Found: TypeAlias = Answer | Pending[Answer] | Declined
 
 
@@ -122,6 +127,7 @@ class Hub:
             projections=registry.projections(),
             offers={**registry.offers(), Files: self.blobs},
         )
+        self._hasty = replace(self.world, offers={**self.world.offers, Files: NoFiles()})
         self.writer: Writer = Grouped(store, self.world) if grouped else Direct(store, self.world)
 
     @classmethod
@@ -143,6 +149,12 @@ class Hub:
     def reading(self) -> Generator[Tx]:
         with self.store.read() as rows:
             yield Tx(rows, self.world, writable=False)
+
+    @contextmanager
+    def glancing(self) -> Generator[Tx]:
+        """Read what takes no time, and nothing but the store; raises `NotBrief` where that does not do."""
+        with self.store.brief(GLANCE_SECONDS) as rows:
+            yield Tx(rows, self._hasty, writable=False)
 
     @contextmanager
     def writing(self) -> Generator[Tx]:
@@ -167,7 +179,7 @@ class Hub:
         if operation.surveys and not operation.surveys(ask):
             return look(ask, None)
         with self.reading() as tx:
-            seen = operation.survey(tx, agents.acting(tx, getattr(ask, "room_id", None), caller), ask)
+            seen = operation.survey(tx, caller, ask)
         return look(ask, seen)
 
     def call(

@@ -1,7 +1,8 @@
 """The hub for many callers in one event loop: no thread per caller, whether it writes, reads or waits.
 
-Writes go to the group committer and come back by one wake per group; reads run in a few threads; a wait looks, then
-sleeps until its room is woken. How far a caller may reach is checked here for every call (see `tokens_reach`).
+Writes go to the group committer and come back by one wake per group; a read that takes no time is done on the spot, any
+other in one of a few threads; a wait looks, then sleeps until its room is woken. How far a caller may reach is checked
+here for every call (see `tokens_reach`).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from tallystick.hub import notices, registry
+from tallystick.hub import notices, presence, registry
 from tallystick.hub.feed import Feeds
 from tallystick.hub.feed_watch import Encode
-from tallystick.hub.hub import Call, Hub, granted
+from tallystick.hub.hub import Call, Hub, Reading, granted
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.hub.writing import Grouped, HubClosed
 from tallystick.kernel.errors import Refused
 from tallystick.kernel.operation import Answer, Declined, Pending
 from tallystick.ledger.tx import Tx
+from tallystick.storage.port import NotBrief
 
 T = TypeVar("T")
 
@@ -76,6 +78,17 @@ class Served:
     """What the caller should know besides."""
 
 
+def _seen(tx: Tx, call: Call, given: Mapping[str, object]) -> tuple[Served, bool]:
+    """What a read answers, and whether the caller's presence wants writing."""
+    answer = cast("Answer", granted(call.run(tx)))
+    signs = notices.beside(tx, call.operation.name, given, answer, call.caller)
+    return Served(answer=answer, notices=signs), _due(tx, call)
+
+
+def _due(tx: Tx, call: Call) -> bool:
+    return call.room_id is not None and presence.due(tx, call.room_id, call.acting(tx)) is not None
+
+
 def _served(tx: Tx, call: Call, given: Mapping[str, object]) -> Served | Declined:
     found = call.write(tx)
     if isinstance(found, Declined):
@@ -115,14 +128,30 @@ class Serving:
             return await self._write(call, lambda tx: _served(tx, call, given))
         if operation.waits:
             answer = await self._wait(call)
-            return await self.read(lambda: self._noticed(call, given, answer))
-        return await self.read(lambda: self._noticed(call, given, self.hub.run(call)))
+            signs = await self.look(lambda tx: notices.beside(tx, name, given, answer, visitor.caller))
+            return Served(answer=answer, notices=signs)
+        served, due = await self.look(lambda tx: _seen(tx, call, given))
+        if due:
+            await self._touch(call)
+        return served
 
     def on_commit(self, told: Callable[[int], None]) -> None:
         """Have the size of every committed group told."""
         self._writer.on_commit = told
 
+    async def look(self, at: Callable[[Tx], T]) -> T:
+        """Read from the store in one transaction: at once, or in a thread when that would hold others up."""
+        return await self.look_up(lambda reading: _within(reading, at))
+
+    async def look_up(self, work: Callable[[Reading], T]) -> T:
+        """The same for work that opens its transaction itself."""
+        try:
+            return work(self.hub.glancing)
+        except NotBrief:
+            return await self.read(lambda: work(self.hub.reading))
+
     async def read(self, work: Callable[[], T]) -> T:
+        """Have something done in a thread."""
         return await self._loop.run_in_executor(self.pool, work)
 
     async def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> T:
@@ -153,21 +182,21 @@ class Serving:
             if isinstance(found, Declined):
                 raise found.refusal
         except Refused:
-            await self.read(lambda: self.hub.touch(call))
+            await self._attend(call)
             raise
         return found
 
-    def _noticed(self, call: Call, given: Mapping[str, object], answer: Answer) -> Served:
-        signs = notices.after(self.hub, call.operation.name, given, answer, call.caller)
-        return Served(answer=answer, notices=signs)
+    async def _attend(self, call: Call) -> None:
+        """Keep the caller's presence fresh after a call that wrote nothing; most often there is nothing to do."""
+        if await self.look(lambda tx: _due(tx, call)):
+            await self._touch(call)
+
+    async def _touch(self, call: Call) -> None:
+        await self.write(lambda tx: presence.refresh(tx, call.room_id, call.acting(tx)))
 
     async def _look(self, call: Call) -> Answer | Pending[Answer]:
-        found = await self.read(lambda: self._peek(call))
+        found = await self.look(lambda tx: granted(call.run(tx)))
         return await self._write(call, call.write) if isinstance(found, Pending) and found.act else found
-
-    def _peek(self, call: Call) -> Answer | Pending[Answer]:
-        with self.hub.reading() as tx:
-            return granted(call.run(tx))
 
     async def _wait(self, call: Call) -> Answer:
         attendance = call.attendance
@@ -183,7 +212,7 @@ class Serving:
 
     async def _look_until(self, call: Call) -> Answer:
         """Look, and look again at every wake, until there is an answer or the time is up."""
-        await self.read(lambda: self.hub.touch(call))
+        await self._attend(call)
         started = self._loop.time()
         # The first look refuses an unknown room before anything watches it.
         found = await self._look(call)
@@ -200,3 +229,8 @@ class Serving:
                 return found.otherwise
         finally:
             self.waits -= 1
+
+
+def _within(reading: Reading, at: Callable[[Tx], T]) -> T:
+    with reading() as tx:
+        return at(tx)

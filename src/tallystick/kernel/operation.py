@@ -92,7 +92,7 @@ class Operation:
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
     survey: Callable[..., object] | None = None
-    """`(tx, me, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
+    """`(tx, caller, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
     surveys: Callable[..., bool] | None = None
     """`(ask) -> bool`: whether this call has anything to survey, when not all have; otherwise `prepare` gets None."""
     short: str = ""

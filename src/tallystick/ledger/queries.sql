@@ -19,6 +19,9 @@ UPDATE heads SET closed = 0, adopted = 0 WHERE closed <> 0 OR adopted <> 0
 -- rooms --
 SELECT room_id FROM heads ORDER BY room_id
 
+-- count_rooms --
+SELECT count(*) AS rooms FROM heads
+
 -- heads -- the rooms that moved last come first
 SELECT room_id, seq, ts, closed FROM heads ORDER BY ts DESC, room_id LIMIT :limit
 

@@ -34,8 +34,16 @@ def _room_id(*, room_id: str) -> str:
     return room_id
 
 
+def _count(*, rooms: int) -> int:
+    return rooms
+
+
 def every_room(tx: Tx) -> list[str]:
     return tx.all(SQL["rooms"], _room_id)
+
+
+def count_rooms(tx: Tx) -> int:
+    return tx.one(SQL["count_rooms"], _count) or 0
 
 
 def lock_every_room(tx: Tx) -> list[str]:

@@ -109,6 +109,8 @@ def _place(tx: Tx, event: Event, number: int) -> None:
         if event.seq == 1:
             tx.open_ledger(event.room_id)
         tx.place(event)
+        # Read back, since an engine may tell only now that a row was refused, and the line should be the right one.
+        reading.find_event(tx, event.room_id, event.id)
     except (LookupError, TypeError, ValueError, msgspec.MsgspecError, Refused) as wrong:
         # A fitting hash proves that nothing was changed, not that Tallystick wrote it.
         raise BadImport(f"Line {number} is no event that Tallystick writes: {wrong!r}.", line=number) from wrong

@@ -80,8 +80,8 @@ class Tx:
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         return self._rows.stream(query, into, **values)
 
-    def run(self, query: Query, /, **values: Value) -> int:
-        return self._write.run(query, **values)
+    def run(self, query: Query, /, **values: Value) -> None:
+        self._write.run(query, **values)
 
     def new_id(self) -> str:
         return self.world.new_id()

@@ -92,7 +92,7 @@ class Keeper:
             Work(self._office, self._setup, hold, self._tell).run()
         except TallyError as wrong:
             self._tell(f"{hold.job.job_id}: {wrong.message}")
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - the outermost of a thread: one job that fails ends no other
             self._tell(f"{hold.job.job_id}: a fault of the runner\n{traceback.format_exc()}")
         finally:
             self._leases.drop(hold)

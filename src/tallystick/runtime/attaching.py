@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tallystick.client.bus_talk import Envelope
 from tallystick.client.link import folder_of
 from tallystick.harnesses.headless import Sandbox
 from tallystick.kernel.caller import check_agent_id
@@ -17,9 +18,8 @@ from tallystick.runtime import model
 from tallystick.runtime.agent import Agent, Gone, Leave, MailBox
 from tallystick.runtime.engine import Engine
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.line import Envelope, Line
+from tallystick.runtime.line import Line
 from tallystick.runtime.telling import Tell, teller
-from tallystick.runtime.wires import SocketWire, Wire
 
 FOLDER = "attached"
 
@@ -30,11 +30,6 @@ class Elsewhere:
 
     url: str
     token: str = field(repr=False)
-
-    def wire(self) -> Wire:
-        from tallystick.runtime.wires_http import HttpWire
-
-        return HttpWire(self.url, self.token)
 
 
 class Attachment:
@@ -119,11 +114,15 @@ def on_the_bus(
             mail.put(found)
 
     data = folder_of(data_dir)
-
-    def connect() -> Wire:
-        return hub.wire() if hub else SocketWire(data)
-
-    line = Line(connect, check_agent_id(name), brought=brought, ended=lambda why: mail.put(Gone(why=why)), tell=tell)
+    line = Line(
+        check_agent_id(name),
+        data_dir=data,
+        url=hub.url if hub else None,
+        token=hub.token if hub else None,
+        brought=brought,
+        ended=lambda why: mail.put(Gone(why=why)),
+        tell=tell,
+    )
     try:
         journal = Journal(data / FOLDER, line.enter(room, folder), name)
         try:

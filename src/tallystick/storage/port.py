@@ -20,6 +20,10 @@ EVERY_ROOM = "every-room"
 T = TypeVar("T")
 
 
+class NotBrief(Exception):
+    """A read that was to be brief is not: read again without haste."""
+
+
 class Read(Protocol):
     """A consistent view of the store."""
 
@@ -37,8 +41,8 @@ class Read(Protocol):
 class Write(Read, Protocol):
     """A transaction that may change rows: commits when its `with` block ends, rolls back when that block raises."""
 
-    def run(self, query: Query, /, **values: Value) -> int:
-        """Run a statement and return how many rows it changed."""
+    def run(self, query: Query, /, **values: Value) -> None:
+        """Run a statement; an engine may tell that it failed only with the next read, or when the block ends."""
         ...
 
     def wake(self, room_id: str) -> None:
@@ -61,6 +65,10 @@ class Store(Protocol):
     """`sqlite` or `postgres`."""
 
     def read(self) -> AbstractContextManager[Read]: ...
+
+    def brief(self, seconds: float, /) -> AbstractContextManager[Read]:
+        """A read that raises `NotBrief` rather than take longer or wait for anybody; always does so over a network."""
+        ...
 
     def write(self) -> AbstractContextManager[Write]: ...
 

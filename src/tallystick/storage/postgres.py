@@ -10,7 +10,7 @@ import psycopg
 from tallystick.storage.errors import BackupUnsupported
 from tallystick.storage.migrations import Migration, applied_migration, missing
 from tallystick.storage.pool import LimitedPool
-from tallystick.storage.port import Watch
+from tallystick.storage.port import NotBrief, Watch
 from tallystick.storage.postgres_listener import Listener
 from tallystick.storage.postgres_server import SCHEMA, PostgresServer, Session, leave
 from tallystick.storage.postgres_transaction import Home, PostgresRead, PostgresWrite
@@ -54,6 +54,9 @@ class PostgresStore:
 
     def read(self) -> PostgresRead:
         return PostgresRead(self._home)
+
+    def brief(self, _seconds: float, /) -> PostgresRead:
+        raise NotBrief
 
     def write(self) -> PostgresWrite:
         return PostgresWrite(self._home)

@@ -12,7 +12,6 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import AdaptersMap, Loader
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
 
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
@@ -64,9 +63,9 @@ class Session:
         return self.connection.closed
 
     @property
-    def idle(self) -> bool:
+    def sound(self) -> bool:
         """Whether it is good for another transaction."""
-        return self.connection.info.transaction_status == TransactionStatus.IDLE
+        return not (self.statements.broken or self.connection.closed)
 
     def close(self) -> None:
         self.connection.close()

@@ -1,12 +1,14 @@
-"""Statements on one connection, straight through libpq, prepared by the server when they come again.
+"""Statements on one connection, straight through libpq: sent one behind the other, answered together.
 
-psycopg's cursors wait for every answer in Python, which takes longer than most of our answers. Its lower layer and its
-conversions do the same work in a third of the time; what it costs is that an interrupt waits for the answer too, which
-`lock_timeout` bounds.
+A statement whose result nobody asks for is only sent; what becomes of it is learnt with the next one that is asked for.
+So a transaction takes as many round trips as it has questions, not as many as it has statements. psycopg's own cursors
+wait for each answer, and in Python, which takes longer than most of our answers; its lower layer and its conversions
+are used without them.
 """
 
 from __future__ import annotations
 
+import select
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
@@ -14,16 +16,17 @@ from typing import Any, NamedTuple, TypeAlias
 import psycopg
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
 
 Result: TypeAlias = PGresult
-
 STATEMENTS = 250
 """At most so many are prepared on a connection; the rest is parsed each time."""
+AHEAD = 100
+"""At most so many statements are sent before their outcome is looked at."""
 UNKNOWN, BYTEA, INT8, FLOAT8 = 0, 17, 20, 701
 _SOUND = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
@@ -31,45 +34,134 @@ _SOUND = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 class Statements:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._server = connection.pgconn
+        self._server.enter_pipeline_mode()
         self._conversions = Transformer.from_context(connection)
+        self._poll = select.poll()
+        self._poll.register(self._server.socket, select.POLLIN)
+        self._ahead = self._syncs = 0
+        """Statements since the last mark, and marks in the stream of answers, that have not come back yet."""
         self._names: dict[tuple[Query, tuple[int, ...]], bytes] = {}
-        """The prepared statement for a query and the types of its parameters; empty after its first run."""
+        self._unsure: list[tuple[Query, tuple[int, ...]]] = []
+        """What was prepared since the last mark: after an error before it, the server has not seen it."""
         self._numbers = count(1)
+        self.broken = False
+        """Interrupted in the middle of an answer: the connection is good for nothing more."""
 
-    def script(self, sql: str) -> None:
-        """Run statements that have no parameters, in one round trip."""
-        _sound(self._server.exec_(sql.encode()))
+    def check(self) -> None:
+        """Raise when the connection died while nobody used it."""
+        self._answers()
+        while self._poll.poll(0):
+            self._server.consume_input()
+
+    def send(self, query: Query, values: Mapping[str, Value]) -> None:
+        """Run a query without waiting for it."""
+        bound = Bound.of(query, values)
+        name = self._names.get((query, bound.types)) or self._prepare(query, bound.types)
+        if name:
+            self._server.send_query_prepared(name, bound.values, bound.formats)
+        else:
+            self._server.send_query_params(query.numbered.encode(), bound.values, bound.types, bound.formats)
+        self._sent()
 
     def run(self, query: Query, values: Mapping[str, Value]) -> Result:
-        bound = Bound.of(query, values)
-        name = self._names.get((query, bound.types))
-        if name is None:
-            result = self._once(query.numbered, bound)
-            if len(self._names) < STATEMENTS:
-                # Whoever asks only once should not pay for a second round trip.
-                self._names[query, bound.types] = b""
-            return result
-        prepared = name or self._prepare(query, bound.types)
-        return _sound(self._server.exec_prepared(prepared, bound.values, bound.formats))
+        """Run a query and wait for its result; an error may be that of one sent before."""
+        self.send(query, values)
+        return self.settle()
+
+    def say(self, sql: str) -> None:
+        """Run one statement that has no parameters, without waiting for it."""
+        self._server.send_query_params(sql.encode(), None)
+        self._sent()
 
     def declare(self, cursor: str, query: Query, values: Mapping[str, Value]) -> None:
         """Open a cursor on a query; the end of the transaction closes it."""
-        self._once(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.numbered}", Bound.of(query, values))
+        bound = Bound.of(query, values)
+        sql = f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.numbered}".encode()
+        self._server.send_query_params(sql, bound.values, bound.types, bound.formats)
+        self._sent()
 
     def fetch(self, cursor: str, rows: int) -> Result:
-        return _sound(self._server.exec_(f"FETCH {rows} FROM {cursor}".encode()))
+        self.say(f"FETCH {rows} FROM {cursor}")
+        return self.settle()
+
+    def script(self, sql: str) -> None:
+        """Run any number of statements that have no parameters."""
+        self.settle()
+        self._server.exit_pipeline_mode()
+        try:
+            _sound(self._server.exec_(sql.encode()))
+        finally:
+            self._server.enter_pipeline_mode()
+
+    def leave(self, ending: str) -> None:
+        """End the transaction, whatever became of what was sent, without waiting for it."""
+        if self._ahead:
+            self.mark()
+        self.say(ending)
+        self.mark()
+
+    def settle(self) -> Result:
+        """Wait for everything that was sent; the result is the last one's."""
+        self.mark()
+        return self._answers()
+
+    def mark(self) -> None:
+        """Send what is waiting. An error makes the server skip what follows, up to the mark."""
+        self._server.pipeline_sync()
+        self._syncs += 1
+        self._ahead = 0
+        self._server.flush()
 
     def rows(self, result: Result) -> list[tuple[Any, ...]]:
         self._conversions.set_pgresult(result)
         return self._conversions.load_rows(0, result.ntuples, tuple)
 
-    def _once(self, sql: str, bound: Bound) -> Result:
-        return _sound(self._server.exec_params(sql.encode(), bound.values, bound.types, bound.formats))
+    def _sent(self) -> None:
+        self._ahead += 1
+        if self._ahead >= AHEAD:
+            self.settle()
+
+    def _answers(self) -> Result:
+        """The last result before the last mark; raises the first error."""
+        last: Result | None = None
+        wrong: Result | None = None
+        while self._syncs:
+            result = self._next()
+            if result is None:
+                if self._server.status == ConnStatus.BAD:
+                    raise psycopg.OperationalError("the connection is lost")
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                self._syncs -= 1
+            elif result.status in _SOUND:
+                last = result
+            elif result.status != ExecStatus.PIPELINE_ABORTED:
+                wrong = wrong or result
+        unsure, self._unsure = self._unsure, []
+        if wrong:
+            for each in unsure:
+                self._names.pop(each, None)
+            _sound(wrong)
+        return last  # pyright: ignore[reportReturnType] - who asks has sent something
+
+    def _next(self) -> Result | None:
+        """The next result, or None between two of them; waits so that other threads go on and an interrupt ends it."""
+        try:
+            while self._server.is_busy():
+                self._poll.poll()
+                self._server.consume_input()
+        except BaseException:
+            self.broken = True
+            raise
+        return self._server.get_result()
 
     def _prepare(self, query: Query, types: tuple[int, ...]) -> bytes:
+        if len(self._names) >= STATEMENTS:
+            return b""
         name = f"tally_{next(self._numbers)}".encode()
-        _sound(self._server.prepare(name, query.numbered.encode(), types))
+        self._server.send_prepare(name, query.numbered.encode(), types)
+        self._sent()
         self._names[query, types] = name
+        self._unsure.append((query, types))
         return name
 
 

@@ -41,32 +41,36 @@ class Home:
 class PostgresRead:
     reading = True
     # A reader holds no lock that others wait for, so it may take its time between two rows of a stream.
-    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
+    begin: tuple[str, ...] = (
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        "SET LOCAL idle_in_transaction_session_timeout = 0",
+    )
     _session: Session
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._execute: Callable[[Query, Mapping[str, Value]], Result] = ended.over
         self._streams = 0
+        self._untouched = True
+        """Nothing but the beginning has been sent, so on a lost connection it may begin anew on another."""
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
         session = self._home.sessions.take(self)
         try:
-            session = self._session = self._start(session)
+            self._session = self._start(session)
         except psycopg.Error as wrong:
             self._home.sessions.give(self, sound=False)
             raise from_postgres(wrong) from wrong
         except BaseException:
             self._home.sessions.give(self, sound=False)
             raise
-        self._execute = session.statements.run
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._execute is not ended.forked:
             self._execute = ended.over
-            self._home.sessions.give(self, self._finish("COMMIT"))
+            self._home.sessions.give(self, self._leave())
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         names, rows = self._read(query, values)
@@ -105,7 +109,12 @@ class PostgresRead:
             result = self._execute(query, values)
             rows = self._session.statements.rows(result)
         except _ERRORS as wrong:
+            if self._untouched and self._session.lost:
+                self._untouched = False
+                self._session = self._begin(self._home.sessions.replace(self))
+                return self._read(query, values)
             raise self._fail(wrong) from wrong
+        self._untouched = False
         names = self._home.columns.get(query)
         if names is None:
             names = self._home.columns[query] = column_names(result)
@@ -115,22 +124,25 @@ class PostgresRead:
         self._execute = ended.forked
 
     def _start(self, session: Session) -> Session:
-        """Begin; a connection that died in the pool is replaced once, since nothing has run on it yet."""
+        """Begin; a connection that is known to have died in the pool is replaced."""
         try:
-            session.statements.script(self.begin)
+            session.statements.check()
         except psycopg.OperationalError:
-            if not session.lost:
-                raise
             session = self._home.sessions.replace(self)
-            session.statements.script(self.begin)
+        return self._begin(session)
+
+    def _begin(self, session: Session) -> Session:
+        for statement in self.begin:
+            session.statements.say(statement)
+        self._execute = session.statements.run
         return session
 
-    def _finish(self, statement: str) -> bool:
-        """Leave the transaction; tells whether the connection is good for another."""
-        if not self._session.lost:
+    def _leave(self) -> bool:
+        """Undo the transaction, if there is anything to undo; tells whether the connection is good for another."""
+        if self._session.sound:
             with suppress(psycopg.Error):
-                self._session.statements.script(statement)
-        return self._session.idle
+                self._session.statements.leave("ROLLBACK")
+        return self._session.sound
 
     def _fail(self, wrong: Exception) -> TallyError:
         if self._execute is ended.over:
@@ -142,7 +154,7 @@ class PostgresRead:
 
 class PostgresWrite(PostgresRead):
     reading = False
-    begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    begin = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",)
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
@@ -160,13 +172,15 @@ class PostgresWrite(PostgresRead):
                 self._commit()
                 committed = True
         finally:
-            self._home.sessions.give(self, self._session.idle if committed else self._finish("ROLLBACK"))
+            self._home.sessions.give(self, self._session.sound if committed else self._leave())
         if kind is None and not committed:
             raise TransactionFailed from self._failure
 
-    def run(self, query: Query, /, **values: Value) -> int:
+    def run(self, query: Query, /, **values: Value) -> None:
+        ended.refuse_if_ended(self._execute)
+        self._untouched = False
         try:
-            return self._execute(query, values).command_tuples or 0
+            self._session.statements.send(query, values)
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
 
@@ -184,9 +198,12 @@ class PostgresWrite(PostgresRead):
 
     def _commit(self) -> None:
         """Notify and commit in one round trip; the server delivers a notice only if the commit succeeds."""
-        notices = "".join(f"SELECT pg_notify('{CHANNEL}', '{room_id}');" for room_id in sorted(self._rooms))
+        statements = self._session.statements
         try:
-            self._session.statements.script(f"{notices} COMMIT")
+            for room_id in sorted(self._rooms):
+                statements.say(f"SELECT pg_notify('{CHANNEL}', '{room_id}')")
+            statements.say("COMMIT")
+            statements.settle()
         except psycopg.Error as wrong:
             if self._session.lost:
                 raise OutcomeUnknown from wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import stat
 from pathlib import Path
 from time import monotonic
@@ -18,6 +19,7 @@ from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Watch
 from tallystick.storage.queries import Queries
+from tallystick.storage.sqlite_brief import BriefSession, SqliteBrief
 from tallystick.storage.sqlite_file import Connection, Session, SqliteFile
 from tallystick.storage.sqlite_transaction import Home, SqliteRead, SqliteWrite
 from tallystick.storage.wakes import WakeFiles
@@ -25,6 +27,7 @@ from tallystick.storage.write_queue import WriteQueue
 from tallystick.storage.writer_seat import WriterSeat
 
 IDLE_READERS = 8
+IDLE_BRIEF = 1
 CHECK_SECONDS = 0.001
 """How long a look at the file's place holds. Who deletes the file loses what is in it, the last millisecond or not."""
 
@@ -62,6 +65,9 @@ class SqliteStore:
             seat=WriterSeat(self._file, self._queue),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
+        self._hasty = replace(
+            self._home, readers=Pool(self._brief_session, Session.close, self._file.leave, keep=IDLE_BRIEF)
+        )
         self._name = str(path)
         self._inode = self._device = 0
         self._checked_until = 0.0
@@ -69,6 +75,13 @@ class SqliteStore:
     def read(self) -> SqliteRead:
         self._check()
         return SqliteRead(self._home)
+
+    def brief(self, seconds: float, /) -> SqliteBrief:
+        self._check()
+        return SqliteBrief(self._hasty, seconds)
+
+    def _brief_session(self) -> Session:
+        return BriefSession(replace(self._file, busy_timeout_ms=0).reader().connection)
 
     def write(self) -> SqliteWrite:
         self._check()
@@ -133,6 +146,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._home.readers.close()
+        self._hasty.readers.close()
         self._home.seat.close()
         self._home.wakes.close()
 

@@ -47,11 +47,11 @@ class Connection(Protocol):
 
     def cursor(self) -> Cursor: ...
 
-    def changes(self) -> int: ...
-
     def pragma(self, name: str, value: str | int | None = None, /) -> Value: ...
 
     def set_busy_timeout(self, milliseconds: int) -> None: ...
+
+    def set_progress_handler(self, late: Callable[[], bool], steps: int, /) -> None: ...
 
     def config(self, option: int, value: int, /) -> int: ...
 
@@ -61,11 +61,10 @@ class Connection(Protocol):
 class Session:
     """A connection and the one cursor that runs everything but streams on it."""
 
-    __slots__ = ("changes", "connection", "execute")
+    __slots__ = ("connection", "execute")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.changes = connection.changes
         self.execute = connection.cursor().execute
 
     def close(self) -> None:

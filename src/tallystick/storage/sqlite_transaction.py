@@ -141,7 +141,7 @@ class SqliteRead:
         self._home.columns[query] = names
         return names
 
-    def _fail(self, wrong: Exception) -> TallyError:
+    def _fail(self, wrong: Exception, /) -> Exception:
         if isinstance(wrong, apsw.CursorClosedError):
             return TransactionOver()
         self._execute = ended.failed
@@ -200,10 +200,9 @@ class SqliteWrite(SqliteRead):
         if not silently:
             raise TransactionFailed from self._failure
 
-    def run(self, query: Query, /, **values: Value) -> int:
+    def run(self, query: Query, /, **values: Value) -> None:
         try:
             self._execute(query.sqlite, values)
-            return self._session.changes()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
 

@@ -11,6 +11,12 @@ class UnknownRecipient(NotFound):
     hint = "Name members by their agent_id, or use @all, @peers, @foreman or @user; leave `to` out to reach everyone."
 
 
+class WrongSenderName(NotAllowed):
+    """A message is signed with its sender's own name, or not at all."""
+
+    hint = "Leave sender_name out, or take that name first with agents.update."
+
+
 class ReservedService(NotAllowed):
     """Service names that begin with svc:cccc. or svc:tally. are reserved."""
 

@@ -42,3 +42,6 @@ class ConversationRef(Ask):
     reply_to_action_id: Annotated[EventId | None, Field(description="The action it answers.")] = None
     parent_message_id: Annotated[EventId | None, Field(description="The message it follows.")] = None
     task_id: Annotated[EventId | None, Field(min_length=1, description="The task it is about.")] = None
+    sender_name: Annotated[
+        Text | None, Field(min_length=1, max_length=128, description="Your present name or id, for display.")
+    ] = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.messages import overdue, queries, rules
+from tallystick.capabilities.messages import overdue, rules
+from tallystick.capabilities.messages.acking import acked
 from tallystick.capabilities.messages.contract import Acked, AckNotification, Notified, Notify
 from tallystick.capabilities.messages.model import Kind, Selector
 from tallystick.capabilities.rooms import queries as rooms
@@ -42,12 +42,12 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
 @operation("notifications.ack", writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},))
 def ack(tx: Tx, me: Caller, ask: AckNotification) -> Acked:
     """Say that you have taken note of a notification addressed to you. Once is enough."""
-    room = rooms.open_room(tx, ask.room_id)
-    mine = agent_rules.principal(me.agent_id)
-    rules.check_self(mine, ask.actor_id)
-    event = reading.event_by_id(tx, room.room_id, ask.notify_event_id)
-    delivery = rules.check_notify_ack(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
-    if delivery.acked_at is not None:
-        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=delivery.acked_at)
-    (done,) = tx.append(room.room_id, mine, [rules.settlement(Kind.NOTIFY_ACK, mine, event.id)])
-    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=done.ts)
+    return acked(
+        tx,
+        me,
+        Kind.NOTIFY_ACK,
+        rules.check_notify_ack,
+        room_id=ask.room_id,
+        event_id=ask.notify_event_id,
+        actor_id=ask.actor_id,
+    )

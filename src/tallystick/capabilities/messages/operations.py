@@ -17,6 +17,7 @@ from tallystick.capabilities.messages import (
     search,
     sending,
 )
+from tallystick.capabilities.messages.acking import acked
 from tallystick.capabilities.messages.contract import (
     Acked,
     AckMessage,
@@ -72,15 +73,7 @@ def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkedRead:
 @operation("messages.ack", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
 def ack(tx: Tx, me: Caller, ask: AckMessage) -> Acked:
     """Accept a message that asked for your attention: you have understood it and will act on it. Once is enough."""
-    room = rooms.open_room(tx, ask.room_id)
-    mine = agent_rules.principal(me.agent_id)
-    rules.check_self(mine, ask.actor_id)
-    event = reading.event_by_id(tx, room.room_id, ask.event_id)
-    delivery = rules.check_ack(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
-    if delivery.acked_at is not None:
-        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=delivery.acked_at)
-    (done,) = tx.append(room.room_id, mine, [rules.settlement(Kind.ACK, mine, event.id)])
-    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=done.ts)
+    return acked(tx, me, Kind.ACK, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
 
 
 @operation("messages.react", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},))

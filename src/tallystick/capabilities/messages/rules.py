@@ -20,6 +20,7 @@ from tallystick.capabilities.messages.errors import (
     OwnMessage,
     ReservedService,
     UnknownRecipient,
+    WrongSenderName,
 )
 from tallystick.capabilities.messages.fields import TEXT_LIMIT
 from tallystick.capabilities.messages.model import (
@@ -58,6 +59,13 @@ def author(members: Sequence[Member], me: Caller) -> Author:
     if name in {USER, SYSTEM} or _SERVICE.fullmatch(name):
         return Author(principal=name)
     return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
+
+
+def check_sender_name(members: Sequence[Member], sender: str, name: str | None) -> None:
+    """Whoever reads a message may trust the name on it."""
+    own = {sender, *(member.name for member in members if member.agent_id == sender)}
+    if name is not None and name not in own:
+        raise WrongSenderName(f"'{sender}' is not called '{name[:128]}'.", sender_name=name[:128], names=sorted(own))
 
 
 def recipients(members: Sequence[Member], to: Sequence[str], sender: str) -> list[str]:

@@ -26,6 +26,7 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
     if room.closed_at is not None:
         raise RoomClosed(room_id=room.room_id)
     if about := cast("Mapping[str, object] | None", data.get("conversation")):
+        rules.check_sender_name(members, author.principal, cast("str | None", about.get("sender_name")))
         tx.use(Conversations).admit(tx, room.room_id, author.principal, about)
     if reply_to := cast("str | None", data.get("reply_to")):
         reading.event_by_id(tx, room.room_id, reply_to)

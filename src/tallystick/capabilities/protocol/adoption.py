@@ -38,7 +38,7 @@ class Seen:
 
 def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
     tx.head(ask.room_id)
-    member = agents.member(tx, ask.room_id, me.agent_id)
+    member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 

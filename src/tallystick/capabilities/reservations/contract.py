@@ -200,6 +200,8 @@ class ShowStatus(Ask):
 class Status(Answer):
     room_id: str
     reservations: list[ReservationView]
+    contested: list[str]
+    """Which of these overlap one of somebody else's, by reservation_id; of what is over, none."""
 
 
 class ReplayedReservation(Answer):

@@ -41,7 +41,7 @@ SYSTEM = "system"
 
 def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
     tx.head(ask.room_id)
-    member = agents.member(tx, ask.room_id, me.agent_id)
+    member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
@@ -232,7 +232,8 @@ def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
     )
     held = queries.with_holders(tx, ask.room_id, found)
     views = [ReservationView.of(ask.room_id, each, now=tx.now) for each in held]
-    return Status(room_id=ask.room_id, reservations=views)
+    contested = [] if ask.ended else rules.contested(held)
+    return Status(room_id=ask.room_id, reservations=views, contested=contested)
 
 
 CAPABILITY = Capability(

@@ -18,7 +18,7 @@ from tallystick.kernel import scopes
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import Refused
-from tallystick.kernel.scopes import Spot
+from tallystick.kernel.scopes import Overlap, Spot
 
 MINUTE = 60_000
 RECORDED_LIMIT = 50
@@ -33,6 +33,25 @@ class Decision:
     takes: Sequence[Held] = ()
     shares: Sequence[Held] = ()
     incursions: Sequence[Held] = ()
+
+
+def contested(held: Sequence[Held]) -> list[str]:
+    """Those that overlap one of somebody else's, by id."""
+    at: dict[str, list[Held]] = {}
+    for each in held:
+        at.setdefault(each.reservation.spot.folded, []).append(each)
+    found: dict[str, None] = {}
+    for each in held:
+        # What overlaps a path stands at it or above it, or has the path above itself: looking up is enough.
+        for key in scopes.ancestors(each.reservation.spot.folded):
+            for other in at.get(key, ()):
+                if each.agent_id != other.agent_id and _overlap(each, other):
+                    found |= dict.fromkeys((each.reservation.reservation_id, other.reservation.reservation_id))
+    return list(found)
+
+
+def _overlap(one: Held, other: Held) -> bool:
+    return scopes.classify(one.reservation.spot, other.reservation.spot) is not Overlap.DISJOINT
 
 
 def decide(held: Sequence[Held], me: str, spot: Spot, *, mode: Mode, takeover_stale: bool, now: Instant) -> Decision:

@@ -23,12 +23,6 @@ class UnknownAnchor(NotFound):
     hint = "List the anchors with anchors.list, or make it with anchors.create."
 
 
-class NoFocus(NotFound):
-    """You have no task in focus here."""
-
-    hint = "Name the task, or set the focus with tasks.focus."
-
-
 class AnchorExists(Conflict):
     """That anchor is there already."""
 

@@ -210,6 +210,8 @@ class TurnState(Answer):
     updated_at: Moment
     takeover: Opening | None
     takeover_candidates: list[str]
+    next: str | None
+    """Whose turn comes next as things are: whom the stick is kept for, or who would get it were it released now."""
     policy: PolicyView
     cursor: str
 

@@ -149,6 +149,7 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         updated_at=max(stick.updated_at, lease.renewed_at),
         takeover=opening,
         takeover_candidates=[m.agent_id for m in rules.takers(table, now=tx.now)] if opening else [],
+        next=rules.upcoming(table, now=tx.now),
         policy=PolicyView.of(policy),
         cursor=str(tx.head(ask.room_id).seq),
     )

@@ -92,6 +92,15 @@ def successor(table: Table, me: Caller, *, now: Instant) -> Member | None:
     return next_after(table.members, me.agent_id, _ready(table, now))
 
 
+def upcoming(table: Table, *, now: Instant) -> str | None:
+    """Whose turn comes next as things are: whom the stick is kept for, or who would get it were it released now."""
+    stick = table.stick
+    if stick.reserved_for or not stick.owner:
+        return stick.reserved_for
+    following = next_after(table.members, stick.owner, _ready(table, now))
+    return following.agent_id if following else None
+
+
 def takers(table: Table, *, now: Instant) -> list[Member]:
     """The active members who may take over, were the stick open to it.
 

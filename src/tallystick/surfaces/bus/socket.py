@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from tallystick.bus import commands, envelope
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT
 from tallystick.bus.errors import InvalidEnvelope, PeerTooSlow
 from tallystick.bus.party import Party, Reply
+from tallystick.hub import local_sockets
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.bus import peers
 
@@ -44,29 +42,8 @@ class Bounds:
 async def opened(bus: Bus, path: Path, bounds: Bounds | None = None) -> AsyncGenerator[None]:
     """Take connections for as long as this lasts; those that are open at its end are let go with a word."""
     lines = Lines(bus, bounds or Bounds())
-    server = await asyncio.start_unix_server(lines.serve, sock=_bound(path), limit=LINE_LIMIT + 1, backlog=BACKLOG)
-    try:
+    async with local_sockets.taking(lines.serve, path, log, limit=LINE_LIMIT + 1, backlog=BACKLOG):
         yield
-    finally:
-        server.close()
-        _remove(path)
-        await lines.close()
-
-
-def _bound(path: Path) -> socket.socket:
-    """What an earlier hub left behind is replaced: only one runs in a data directory."""
-    _remove(path)
-    listening = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)
-    try:
-        listening.bind(str(path))
-    finally:
-        os.umask(before)
-    return listening
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
 
 
 class Line:
@@ -108,28 +85,8 @@ class Line:
 class Lines:
     def __init__(self, bus: Bus, bounds: Bounds) -> None:
         self._bus, self._bounds = bus, bounds
-        self._open: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        mine = cast("asyncio.Task[None]", asyncio.current_task())
-        self._open.add(mine)
-        try:
-            await self._serve(reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # The peer left, or the hub is about to.
-        except Exception:
-            log.exception("a connection of the bus ended by itself")
-        finally:
-            self._open.discard(mine)
-            writer.close()
-
-    async def close(self) -> None:
-        ending = tuple(self._open)
-        for task in ending:
-            task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = Line(writer, self._bounds)
         try:
             visitor = peers.visitor(writer.get_extra_info("socket"))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
+from tallystick.hub import local_sockets
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.surfaces.mcp.exchange import OURS
@@ -55,53 +56,18 @@ class Hello:
 @asynccontextmanager
 async def opened(hub: Hub, folder: Path) -> AsyncGenerator[None]:
     """Take clients for as long as this lasts; those who are connected at its end are let go."""
-    path = folder / SOCKET
-    path.unlink(missing_ok=True)
     sessions = Sessions(hub, Settings.of().database_url)
-    server = await asyncio.start_unix_server(sessions.serve, sock=_bound(path), limit=LONGEST_LINE)
-    try:
+    async with local_sockets.taking(sessions.serve, folder / SOCKET, log, limit=LONGEST_LINE):
         yield
-    finally:
-        server.close()
-        path.unlink(missing_ok=True)
-        await sessions.close()
-
-
-def _bound(path: Path) -> socket.socket:
-    listening = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)
-    try:
-        listening.bind(str(path))
-    finally:
-        os.umask(before)
-    return listening
 
 
 class Sessions:
     def __init__(self, hub: Hub, database_url: str | None) -> None:
         self._hub, self._database_url = hub, database_url
-        self._open: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        mine = cast("asyncio.Task[None]", asyncio.current_task())
-        self._open.add(mine)
-        try:
-            hello = await self._hello(reader, writer)
-            if hello:
-                await self._converse(hello, reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # The client left, or the hub is about to.
-        except Exception:
-            log.exception("a session ended by itself")
-        finally:
-            self._open.discard(mine)
-            writer.close()
-
-    async def close(self) -> None:
-        ending = tuple(self._open)
-        for task in ending:
-            task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
+        if hello := await self._hello(reader, writer):
+            await self._converse(hello, reader, writer)
 
     async def _hello(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
         """The client's first line, if it may stay."""

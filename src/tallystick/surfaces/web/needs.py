@@ -75,7 +75,7 @@ def _jobs(snapshot: Snapshot, room: Facts) -> Iterator[Need]:
             yield Need(
                 sign=each["marker"],
                 who=job["job_id"],
-                text=words.clip(f"{last['kind']}: {last['message']}", 200),
+                text=words.clip(f"{words.spaced(last['kind'])}: {last['message']}", 200),
                 room=room,
                 href=f"/rooms/{room['room_id']}/jobs/{job['job_id']}",
                 label=f"Open {last['ref']}",

@@ -52,30 +52,16 @@ def _joined(branch: Branch) -> Branch:
     return branch
 
 
-def contested(held: Sequence[Facts]) -> set[str]:
-    """The reservations that overlap one of somebody else's."""
-    found: set[str] = set()
-    for number, one in enumerate(held):
-        for other in held[number + 1 :]:
-            if one["agent_id"] != other["agent_id"] and _overlap(one["path"], other["path"]):
-                found |= {one["reservation_id"], other["reservation_id"]}
-    return found
-
-
-def _overlap(one: str, other: str) -> bool:
-    first, second = f"{one.rstrip('*').rstrip('/')}/", f"{other.rstrip('*').rstrip('/')}/"
-    return first.startswith(second) or second.startswith(first) or "/" in {first, second}
-
-
 def view(snapshot: Snapshot, asked: Asked) -> View:
     around = frame.of(snapshot, asked)
     room_id = asked.room_id
-    held = snapshot.rows("reservations.status", "reservations", room_id=room_id, limit=HELD)
+    status = snapshot.ask("reservations.status", room_id=room_id, limit=HELD)
+    held = status["reservations"]
     context: dict[str, object] = {
         **around.context,
         "tree": tree(held),
         "held": held,
-        "contested": contested(held[:200]),
+        "contested": set(status["contested"]),
         "ended": snapshot.rows("reservations.status", "reservations", room_id=room_id, ended=True, limit=ENDED),
         "incursions": incursions(snapshot, room_id),
         "member": snapshot.me in {member["agent_id"] for member in around.room["members"]},

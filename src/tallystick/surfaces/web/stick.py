@@ -13,7 +13,10 @@ TROUBLE = frozenset({"stale_owner", "owner_gone", "recipient_gone"})
 class Stick:
     facts: Facts
     """What `turns.state` says."""
-    next: str | None
+
+    @property
+    def next(self) -> str | None:
+        return self.facts["next"]
 
     @property
     def tone(self) -> str:
@@ -32,19 +35,4 @@ class Stick:
 
 
 def of(snapshot: Snapshot, room_id: str) -> Stick:
-    facts = snapshot.ask("turns.state", room_id=room_id)
-    return Stick(facts=facts, next=_next(facts))
-
-
-def _next(facts: Facts) -> str | None:
-    """Whom the stick is kept for, or who follows the holder among the active members that may hold it."""
-    if facts["reserved_for"] or not facts["owner"]:
-        return facts["reserved_for"]
-    members = facts["members"]
-    order = [member["agent_id"] for member in members]
-    start = order.index(facts["owner"]) + 1 if facts["owner"] in order else 0
-    for member in [*members[start:], *members[:start]]:
-        able = member["status"] == "active" and member["session_kind"] != "human_cli"
-        if able and member["agent_id"] != facts["owner"]:
-            return member["agent_id"]
-    return None
+    return Stick(facts=snapshot.ask("turns.state", room_id=room_id))

@@ -101,8 +101,9 @@ def _result(data: Facts) -> Words:
 def _job(data: Facts) -> Words:
     event = str(data.get("event", ""))
     tones = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
-    said = data.get("title") if event == "created" else data.get("message") or data.get("summary")
-    return {"tag": f"Job {event}", "tone": tones.get(event, ""), "text": said or ""}
+    first = {"created": "title", "completed": "summary"}.get(event, "message")
+    said = data.get(first) or data.get("message") or data.get("summary") or ""
+    return {"tag": f"Job {words.spaced(event)}", "tone": tones.get(event, ""), "text": said}
 
 
 def _thing(label: str) -> Callable[[Facts], Words]:

@@ -110,6 +110,11 @@ def person(agent_id: str) -> str:
     return "you" if agent_id == "user" else agent_id
 
 
+def spaced(name: str) -> str:
+    """A name of ours as words."""
+    return name.replace("_", " ")
+
+
 def state(name: str) -> str:
     return _STATES.get(name, name)
 
@@ -136,6 +141,7 @@ FILTERS = {
     "initials": initials,
     "colour": colour,
     "person": person,
+    "spaced": spaced,
     "state": state,
     "opening": opening,
     "highlighted": highlighted,

@@ -1,0 +1,121 @@
+"""One end of the bus without its wires: what to send, which reply answers what, and what to say after a reconnection.
+
+It does no I/O; `bus` and `bus_asynchronous` carry it out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from tallystick.client import refusals
+from tallystick.kernel.clock import system_clock, to_wire
+from tallystick.kernel.errors import TallyError, TooLarge, Unavailable
+from tallystick.kernel.ids import new_id
+
+Envelope: TypeAlias = Mapping[str, object]
+LINE_LIMIT = 1024 * 1024
+
+
+class BusClosed(Unavailable):
+    """This end of the bus has hung up."""
+
+    hint = "Open another connection."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An envelope to send, and the id under which its reply comes."""
+
+    id: str
+    line: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class Seat:
+    """A session in which this agent is."""
+
+    name: str | None
+    cursor: int | None = None
+    """Results of our own actions up to here have come."""
+
+
+class Talk:
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self._seats: dict[str, Seat] = {}
+
+    def ask(
+        self,
+        type: str,
+        payload: Mapping[str, object],
+        *,
+        session: str | None = None,
+        dst: str | None = None,
+        key: str | None = None,
+    ) -> Asked:
+        """A request; under its key it is done once, however often it is sent."""
+        head = {"v": 1, "type": type, "id": new_id(), "ts": to_wire(system_clock()), "src": self.agent}
+        optional = {"session": session, "dst": dst, "idempotency_key": key}
+        given = {name: value for name, value in optional.items() if value is not None}
+        return Asked(id=cast("str", head["id"]), line=_line({**head, **given, "payload": payload}))
+
+    def join(self, session: str, name: str | None) -> Asked:
+        """Take a seat now and after every reconnection: what is asked of this agent comes to us."""
+        return self._take_seat(session, self._seats.setdefault(session, Seat(name=name)))
+
+    def forget(self, session: str) -> None:
+        self._seats.pop(session, None)
+
+    def leave(self, session: str) -> Asked:
+        self.forget(session)
+        return self.ask("agent.remove", {"id": self.agent}, session=session)
+
+    def seats(self) -> list[Asked]:
+        """The first words on a new connection."""
+        return [self._take_seat(session, seat) for session, seat in self._seats.items()]
+
+    def _take_seat(self, session: str, seat: Seat) -> Asked:
+        optional = {"name": seat.name, "since_seq": seat.cursor}
+        given = {name: value for name, value in optional.items() if value is not None}
+        return self.ask("agent.add", {"id": self.agent, **given}, session=session)
+
+    def hear(self, line: bytes) -> Envelope:
+        """What came, once it was noted how far we have heard."""
+        envelope = cast("Envelope", json.loads(line))
+        seat = self._seats.get(cast("str", envelope.get("session")))
+        if seat:
+            payload = cast("Mapping[str, object]", envelope.get("payload") or {})
+            match envelope.get("type"):
+                case "agent.add" if seat.cursor is None and envelope.get("status") == "ok":
+                    seat.cursor = cast("int", payload["cursor"])
+                case "action.result" if "corr" not in envelope:
+                    seat.cursor = cast("int", envelope["seq"])
+                case "agent.replaced":
+                    # Another connection speaks for this agent; to come back would only be to fight over it.
+                    self.forget(cast("str", envelope["session"]))
+                case _:
+                    pass
+        return envelope
+
+
+def answer(reply: Envelope) -> dict[str, object]:
+    """A reply's payload, or the hub's own refusal raised."""
+    if reply.get("status") != "error":
+        return cast("dict[str, object]", reply.get("payload") or {})
+    raise refusal(reply)
+
+
+def refusal(reply: Envelope) -> TallyError:
+    error = cast("Mapping[str, object]", reply.get("error") or {})
+    return refusals.of(503 if error.get("retryable") else 400, error)
+
+
+def _line(envelope: Envelope) -> bytes:
+    # Halves of characters, which JSON can hold and UTF-8 cannot, would make it a line that nobody can answer.
+    line = json.dumps(envelope, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise TooLarge(f"One envelope has at most {LINE_LIMIT} bytes.", limit=LINE_LIMIT)
+    return line

@@ -1,0 +1,70 @@
+"""Unix sockets in the data directory: only its user may connect, and every connection is let go when the hub stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias, cast
+
+Converse: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def _bound(path: Path) -> socket.socket:
+    """What an earlier hub left behind is replaced: only one runs in a data directory."""
+    _remove(path)
+    listening = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    return listening
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def taking(
+    converse: Converse, path: Path, log: logging.Logger, *, limit: int, backlog: int = 100
+) -> AsyncGenerator[None]:
+    """Take connections for as long as this lasts; those that are open at its end are let go."""
+    connections = _Connections(converse, log)
+    server = await asyncio.start_unix_server(connections.serve, sock=_bound(path), limit=limit, backlog=backlog)
+    try:
+        yield
+    finally:
+        server.close()
+        _remove(path)
+        await connections.close()
+
+
+class _Connections:
+    def __init__(self, converse: Converse, log: logging.Logger) -> None:
+        self._converse, self._log = converse, log
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        mine = cast("asyncio.Task[None]", asyncio.current_task())
+        self._open.add(mine)
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # The peer left, or the hub is about to.
+        except Exception:  # noqa: BLE001 - the outermost of a connection: one that fails ends no other
+            self._log.exception("a connection ended by itself")
+        finally:
+            self._open.discard(mine)
+            writer.close()
+
+    async def close(self) -> None:
+        ending = tuple(self._open)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
