@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from tallystick.hub import tokens
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
 from tests.waiting import eventually
 
 Json: TypeAlias = dict[str, object]
@@ -227,9 +230,13 @@ class RunningHub:
         return Client(self, over_socket=True)
 
     def agent(self, name: str, room_id: str | None = None) -> Client:
-        reach = ["--room", room_id] if room_id else ["--any-room"]
-        issued = self.control("token_main", "issue", *reach, "--as", name, "--json")
-        return Client(self, cast("str", cast("Json", json.loads(issued.stdout)["data"])["token"]))
+        """An agent with a token of its own, issued as `tally token` does it: in the store, from another process."""
+        store = Hub.open(Settings(data_dir=self.data_dir, database_url=self.database_url))
+        try:
+            issued = tokens.issue(store, principal=name, room_id=room_id)
+        finally:
+            store.close()
+        return Client(self, issued.secret)
 
     def control(self, command: str, *args: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

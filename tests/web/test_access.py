@@ -32,7 +32,13 @@ VIEWS = (
     "/jobs/JOB-002",
     "/event/4",
 )
-PANELS = (("", "#act-note"), ("", "#act-more"), ("/jobs", "#act-report"), ("/jobs/JOB-001", "#act-cancel"))
+PANELS = (
+    ("", "#act-note"),
+    ("", "#act-more"),
+    ("/jobs", "#act-report"),
+    ("/jobs/JOB-001", "#act-cancel"),
+    ("/sessions", "[id^=relay-]"),
+)
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 
 
@@ -55,6 +61,7 @@ def axe() -> str:
 
 def lively(hub: RunningHub, room: str) -> None:
     """A room in which every view has something to show."""
+    hub.user.room("somewhere else")
     ada, bob = join(hub, room, "ada", "bob")
     ada.say("please **look**:\n- `one`\n- two", to=["@user"], priority="attention")
     ada.call("reservations.reserve", path="src/a.py")

@@ -43,6 +43,22 @@ def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, ro
     assert viewer.page.evaluate("navigator.clipboard.readText()") == "tally wait"
 
 
+EMPTY = {
+    "": "tally wait",
+    "/sessions?agent=nobody": "tally call messages.send",
+    "/reservations": "tally agent reserve",
+    "/jobs": "tally call jobs.create",
+}
+
+
+@pytest.mark.parametrize("view", EMPTY)
+def test_every_empty_view_says_what_to_do_next(hub: RunningHub, look: Look, room: str, view: str) -> None:
+    viewer = look()
+    viewer.go(f"/rooms/{room}{view}")
+    hint = viewer.find(f".empty:has-text('{EMPTY[view]}')")
+    expect(hint.get_by_role("button", name="Copy")).to_be_visible()
+
+
 def test_history_is_filtered_by_kind_agent_task_and_time(hub: RunningHub, look: Look, room: str) -> None:
     ada, bob = join(hub, room, "ada", "bob")
     task = ada.call("tasks.create", title="seven")["task_id"]

@@ -1,0 +1,76 @@
+"""What the overview says of agents, sticks and jobs as time passes: stalled, stale, gone, and when to step in."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.surfaces.web.asked import Asked
+from tallystick.surfaces.web.needs import Need
+from tallystick.surfaces.web.overview import Overview
+from tallystick.surfaces.web.people import Person
+from tallystick.surfaces.web.snapshot import look
+from tests.scene import Scene
+
+USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN))
+
+
+def overview(scene: Scene) -> dict[str, Any]:
+    page = Overview()
+    return dict(look(scene.hub, USER, lambda snapshot: page.view(snapshot, Asked(path="/"))).context)
+
+
+def signs(scene: Scene) -> dict[str, tuple[str, str]]:
+    found = cast("list[Person]", overview(scene)["people"])
+    return {person.agent_id: (person.tone, " · ".join(person.signs)) for person in found}
+
+
+def needs(scene: Scene) -> list[tuple[str, str, str]]:
+    return [(need.sign, need.who, need.text) for need in cast("list[Need]", overview(scene)["needs"])]
+
+
+def test_an_agent_that_holds_something_and_gets_nowhere_is_stalled(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    ada.claim()
+    ada.here("reservations.reserve", path="src/a.py")
+    assert signs(scene)["ada"] == ("ok", "holds the stick · src/a.py · active")
+    for _ in range(4):
+        scene.clock.forward(minutes=10)
+        ada.here("agents.heartbeat")
+    assert signs(scene)["ada"] == ("warn", "holds the stick · src/a.py · stalled · active")
+
+
+def test_a_silent_agent_is_stale_and_then_evicted(scene: Scene) -> None:
+    scene.joined("ada")
+    scene.clock.forward(minutes=16)
+    assert signs(scene)["ada"] == ("warn", "stale")
+    scene.clock.forward(minutes=15)
+    assert signs(scene)["ada"] == ("bad", "evicted")
+
+
+def test_a_lease_that_ran_out_opens_takeover_and_says_so(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    ada.claim()
+    assert needs(scene) == []
+    scene.clock.forward(minutes=46)
+    assert needs(scene) == [("~", "ada", "let the lease run out; takeover is open")]
+
+
+def test_a_turn_that_nobody_claims_opens_takeover_and_says_so(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.release(ada.claim())
+    scene.clock.forward(minutes=21)
+    assert needs(scene) == [("~", "bob", "was passed the stick and has not claimed it; takeover is open")]
+    scene.kill(bob)
+    assert needs(scene) == [("~", "bob", "was passed the stick, and its process is gone; takeover is open")]
+
+
+def test_a_claim_that_ran_out_is_stuck_work(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    ada.here("jobs.create", title="Migrate retries", prompt="Move them.")
+    ada.here("runners.heartbeat", runner_id="r1", status="idle")
+    ada.here("jobs.claim", runner_id="r1", job="JOB-001")
+    assert needs(scene) == []
+    scene.clock.forward(minutes=10)
+    assert [(sign, who) for sign, who, _ in needs(scene)] == [("~", "JOB-001")]
