@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
+from types import ModuleType
 from typing import cast
 
 import pytest
@@ -84,3 +86,9 @@ def test_a_relay_returns_how_it_ended(every_world: World) -> None:
     )
 
     assert (str(ended.why), ended.text, ended.turns) == ("done", "done", 2)
+
+
+def test_what_the_package_offers_is_no_module_of_its_own() -> None:
+    importlib.import_module("tallystick.runtime.command")  # Whatever was loaded before.
+
+    assert [name for name in runtime.__all__ if isinstance(getattr(runtime, name), ModuleType)] == []

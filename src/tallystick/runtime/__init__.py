@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tallystick.runtime.attaching import Attachment, Elsewhere, attach, attached
+    from tallystick.runtime.relay import Ended
     from tallystick.runtime.relay_start import relaying
-    from tallystick.runtime.relaying import Ended
 
 __all__ = ["Attachment", "Elsewhere", "Ended", "attach", "attached", "relaying"]
 
-_HOMES = {"Ended": "relaying", "relaying": "relay_start"}
+_HOMES = {"Ended": "relay", "relaying": "relay_start"}
 
 
 def __getattr__(name: str) -> object:

@@ -11,8 +11,8 @@ from tallystick.harnesses.headless import Sandbox
 from tallystick.kernel.errors import InvalidField, TallyError
 from tallystick.runtime.attaching import Elsewhere, attached
 from tallystick.runtime.options import Options
+from tallystick.runtime.relay import Why
 from tallystick.runtime.relay_start import relaying
-from tallystick.runtime.relaying import Why
 from tallystick.runtime.telling import plain, teller, visible
 
 

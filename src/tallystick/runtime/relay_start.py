@@ -14,7 +14,7 @@ from tallystick.runtime.agent import Gone, MailBox
 from tallystick.runtime.attaching import Elsewhere, folder_at, on_the_bus
 from tallystick.runtime.engine import Engine
 from tallystick.runtime.model import Errand, Replaced
-from tallystick.runtime.relaying import Ended, Relay
+from tallystick.runtime.relay import Ended, Relay
 from tallystick.runtime.telling import Tell, teller
 
 MAX_TURNS = 20
