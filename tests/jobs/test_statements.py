@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
 from tallystick.capabilities.jobs.queries import SQL
+from tallystick.capabilities.jobs.views import JobCreated
+from tallystick.hub import registry
 from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
 
@@ -114,3 +117,22 @@ def test_only_a_completion_that_names_a_file_looks_for_the_rooms_folders_beforeh
     runner.claim().complete(refs=["FILE: result.txt"])
 
     assert (before, len(opened)) == (0, 1)
+
+
+def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(shop: Shop, asked: list[str]) -> None:
+    room_id = shop.boss.room_id
+    create, beat = registry.find("jobs.create"), registry.find("runners.heartbeat")
+    job = create.ask.model_validate({"room_id": room_id, "title": "a job", "prompt": "do it", "executor": "codex"})
+    runner = beat.ask.model_validate({"room_id": room_id, "runner_id": "r1", "status": "idle"})
+    taken(asked)
+
+    with shop.scene.hub.writing() as tx:
+        tx.lock(room_id)
+        made = [cast("JobCreated", each.run(tx.next(), shop.boss.caller, job)) for each in (create, create)]
+        without_runner = taken(asked)
+        beat.run(tx.next(), shop.boss.caller, runner)
+        made.append(cast("JobCreated", create.run(tx.next(), shop.boss.caller, job)))
+
+    assert [each.job.job_id for each in made] == ["JOB-001", "JOB-002", "JOB-003"]
+    assert [each.runner_bootstrap is None for each in made] == [False, False, True]
+    assert without_runner == ["outlook", "insert", "insert"]
