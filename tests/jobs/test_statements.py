@@ -9,9 +9,11 @@ import pytest
 
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import JobCreated
-from tallystick.hub import registry
+from tallystick.hub import maintenance, registry
+from tallystick.hub.hub import Hub
 from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
+from tests.scene import refused
 
 OURS = frozenset(SQL.values())
 
@@ -54,8 +56,39 @@ def test_a_jobs_four_calls_read_each_thing_once_and_write_each_row_once(shop: Sh
 
     assert created == ["outlook", "insert"]
     assert claimed == ["runner", "ready_first", "update", "put_claim"]
-    assert reported == ["job", "update", "renew"]
-    assert completed == ["job", "update", "end_claim"]
+    assert reported == ["update", "renew"]
+    assert completed == ["update", "end_claim"]
+
+
+def test_what_was_folded_here_is_read_again_after_another_program_added_an_event(shop: Shop, asked: list[str]) -> None:
+    held = shop.runner().claim(shop.create(executor="codex")["job_id"])
+    other = Hub(shop.scene.store, clock=shop.scene.clock, machine_id="test-machine")
+    cancel = {"room_id": shop.boss.room_id, "job": held.job_id, "force_running": True}
+    other.call("jobs.cancel", cancel, shop.boss.caller)
+    taken(asked)
+
+    with refused("job_canceled"):
+        held.complete()
+
+    assert "job" in taken(asked)
+
+
+def test_a_transaction_that_failed_leaves_nothing_folded_behind(shop: Shop) -> None:
+    held = shop.runner().claim(shop.create(executor="codex")["job_id"])
+    report = {"room_id": shop.boss.room_id, "job": held.job_id, "runner_id": "r1", "message": "lost", "percent": 90}
+    call = shop.scene.hub.prepare(
+        "jobs.report", {**report, "claim_revision": held.claim_revision}, held.runner.actor.caller
+    )
+
+    def write_and_fail(tx: Tx) -> None:
+        call.write(tx)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        shop.scene.hub.writer.run(write_and_fail, shop.boss.room_id)
+
+    held.report("kept")
+    assert maintenance.check(shop.scene.hub) == []
 
 
 def test_who_is_there_is_looked_up_only_to_route_a_job_or_to_find_it_meant_for_another(
@@ -87,7 +120,7 @@ def test_only_the_end_of_a_job_that_others_come_after_looks_for_them(shop: Shop,
     first_ended = taken(asked)
     runner.claim(later["job_id"]).complete()
 
-    assert first_ended == ["job", "update", "end_claim", "unblock"]
+    assert first_ended == ["update", "end_claim", "unblock"]
     assert "unblock" not in taken(asked)
 
 

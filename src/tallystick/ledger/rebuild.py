@@ -23,6 +23,7 @@ def _statement(text: str) -> Query:
 def rebuild(tx: Tx, tables: Sequence[str]) -> int:
     """Empty the projection tables and fold every event again; returns how many there were."""
     locked = reading.lock_every_room(tx)
+    tx.fold_anew()
     for table in tables:
         tx.run(_statement(f"DELETE FROM {table}"))  # noqa: S608 - table names are our own declarations
     tx.run(SQL["reopen_all"])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
+ROOMS_REMEMBERED = 100
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
@@ -40,17 +41,21 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Some session acts here under the name of an agent it adopted."""
 
 
+Rows: TypeAlias = "dict[tuple[object, ...], object]"
+
+
 class Held:
     """What is known of the rooms that a transaction has locked: nobody else can change it before the end."""
 
-    __slots__ = ("heads", "memo", "moved")
+    __slots__ = ("folded", "heads", "memo", "moved")
 
     def __init__(self) -> None:
         self.heads: dict[str, Head] = {}
+        self.folded: dict[str, Rows] = {}
         self.moved: set[str] = set()
         """Rooms whose head is yet to be written: once, when the transaction ends."""
-        self.memo: dict[tuple[object, ...], object] = {}
-        """Rows that were read or written, kept by whoever folds them."""
+        self.memo: Rows = {}
+        """What was read of live state and need not be read again before the end."""
 
 
 class Tx:
@@ -82,6 +87,25 @@ class Tx:
 
     def run(self, query: Query, /, **values: Value) -> None:
         self._write.run(query, **values)
+
+    def folded(self, room_id: str) -> Rows:
+        """Rows of a locked room that were read or folded, kept by whoever folds them.
+
+        They follow from the events alone, so they stay true beyond this transaction, until somebody else adds one.
+        """
+        rows = self._held.folded.get(room_id)
+        if rows is None:
+            # Taken away, not shared: when this transaction fails, what it put there is forgotten with it.
+            seal, rows = self.world.folded.pop(room_id, ("", {}))
+            if seal != self.lock(room_id).hash:
+                rows = {}
+            self._held.folded[room_id] = rows
+        return rows
+
+    def fold_anew(self) -> None:
+        """Forget all that was folded; for whoever empties the tables."""
+        self.world.folded.clear()
+        self._held.folded.clear()
 
     def new_id(self) -> str:
         return self.world.new_id()
@@ -200,6 +224,11 @@ class Tx:
             head = self._heads[room_id]
             self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
         self._held.moved.clear()
+        if len(self.world.folded) > ROOMS_REMEMBERED:
+            self.world.folded.clear()
+        for room_id, rows in self._held.folded.items():
+            # Should the commit fail, no head will ever have this hash.
+            self.world.folded[room_id] = (self._heads[room_id].hash, rows)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections
@@ -236,5 +265,7 @@ class World:
     offers: Mapping[type, object]
     last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])
     """When a caller was last seen in a room, as the store said; it spares most calls a look at it."""
+    folded: dict[str, tuple[str, Rows]] = field(default_factory=dict[str, "tuple[str, Rows]"])
+    """Rows of rooms as they were folded up to the event with this hash (see `Tx.folded`)."""
     last_progress: dict[tuple[str, str], Instant] = field(default_factory=dict[tuple[str, str], Instant])
     """When an agent's progress in a room was last written down."""

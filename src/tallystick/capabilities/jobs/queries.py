@@ -36,26 +36,27 @@ def job(tx: Tx, room_id: str, job_id: str) -> Job:
 
 
 def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
-    key = ("job", room_id, number)
-    if key in tx.memo:
-        return cast("Job", tx.memo[key])
-    found = tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
-    if found and tx.writable:
-        tx.memo[key] = found
-    return found
+    if not tx.writable:
+        return tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
+    known = cast("Job | None", tx.folded(room_id).get(("job", number)))
+    if known is None and (known := tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)):
+        remember(tx, known)
+    return known
 
 
 def forget(tx: Tx, job: Job) -> None:
     """Rows of other jobs have changed behind the fold: those that come after this one."""
-    for key in [key for key in tx.memo if key[0] == "job" and key != ("job", job.room_id, job.number)]:
-        del tx.memo[key]
+    rows = tx.folded(job.room_id)
+    for key in [key for key in rows if key[0] == "job" and key != ("job", job.number)]:
+        del rows[key]
 
 
 def remember(tx: Tx, job: Job) -> None:
     """A row that was just read or written under the room's lock need not be read again."""
-    if len(tx.memo) > REMEMBERED:
-        tx.memo.clear()
-    tx.memo["job", job.room_id, job.number] = job
+    rows = tx.folded(job.room_id)
+    if len(rows) > REMEMBERED:
+        rows.clear()
+    rows["job", job.number] = job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +152,13 @@ def ready(tx: Tx, room_id: str) -> Iterator[Job]:
 
 def _with_creation(tx: Tx, *, creation: str, **row: object) -> Job:
     job = Job.of_row(**row)  # pyright: ignore[reportArgumentType]
-    tx.memo["creation", job.room_id, job.number] = creation
+    if tx.writable:
+        tx.folded(job.room_id)["creation", job.number] = creation
     return job
 
 
 def prompt(tx: Tx, job: Job) -> str:
-    known = cast("str | None", tx.memo.get(("creation", job.room_id, job.number)))
+    known = cast("str | None", tx.folded(job.room_id).pop(("creation", job.number), None)) if tx.writable else None
     creation = known or reading.event_at(tx, job.room_id, job.created_seq).body
     return msgspec.json.decode(creation, type=Creation).prompt
 
