@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import random
 import socket
+import sys
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Reader:
     stop: threading.Event
     up: threading.Event
     seen: list[int] = field(default_factory=list[int])
-    enough: int = 0
+    enough: int = sys.maxsize
 
     def run(self) -> None:
         while not (self.stop.is_set() and len(self.seen) >= self.enough):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from tallystick.capabilities.jobs.errors import ClaimMismatch
 from tallystick.harnesses.headless import Began, Step, Told
-from tallystick.kernel.errors import Conflict, Unavailable
+from tallystick.kernel.errors import Unavailable
 from tallystick.runner.leases import Hold, Stop
 from tallystick.runner.office import Abilities, Data, Office
 from tallystick.runner.progress import Progress
 from tests.runner.samples import JOB
 
 ABLE = Abilities(executors=("codex",), profiles=("fast",), max_parallel=1, sandbox_policy="read-only")
-
-
-class ClaimMismatch(Conflict):
-    """That claim is not the job's current one."""
 
 
 class Wire:
