@@ -78,6 +78,31 @@ def test_a_waiting_recipient_gets_its_turn_when_the_stick_is_handed_over(scene: 
     assert (found["status"], found["turn_id"], found["handoff"]) == ("your_turn", 2, HANDOFF)
 
 
+def test_whoever_is_next_in_line_takes_its_turn_without_looking_first(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    turn = ada.claim()
+    looks: list[bool] = []
+    reading = scene.hub.reading
+    monkeypatch.setattr(scene.hub, "reading", lambda: (looks.append(True), reading())[1])
+
+    def release() -> None:
+        ada.release(turn)
+        looks.clear()
+
+    assert wait(bob, "turns.wait", Patience(looks=1000, then=release))["status"] == "your_turn"
+    assert looks == []
+
+
+def test_whoever_is_next_in_line_and_woken_for_something_else_goes_on_waiting(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.claim()
+
+    assert wait(bob, "turns.wait", Patience(looks=4, then=lambda: append(ada, 1)))["status"] == "not_yet"
+    assert ada.here("turns.state")["owner"] == "ada"
+
+
 def test_a_waiter_learns_that_the_room_was_closed(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     turn = ada.claim()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tallystick.kernel.caller import Process, ProcessState
@@ -61,12 +61,20 @@ def state(process: Process) -> ProcessState:
     """Whether this exact process still runs. What cannot be seen from here is unknown, never gone."""
     if process.host_id != host_id():
         return ProcessState.UNKNOWN
+    if process.pid == os.getpid() and process == _myself(process.pid):
+        return ProcessState.ALIVE
     try:
         seen = look(process.pid)
     except OSError:
         return ProcessState.UNKNOWN
     same = seen is not None and not seen.dead and seen.started_at == process.started_at
     return ProcessState.ALIVE if same else ProcessState.GONE
+
+
+@lru_cache(maxsize=1)
+def _myself(pid: int) -> Process | None:
+    """This process, which needs no look to know that it runs; asked by its pid, which a fork changes."""
+    return facts(pid)
 
 
 def ancestors(pid: int) -> Iterator[Ancestor]:

@@ -221,12 +221,20 @@ class Hub:
         if due:
             self.writer.run(lambda tx: presence.refresh(tx, call.room_id, call.acting(tx)), None)
 
-    def look(self, call: Call, interest: Interest | None = None) -> Answer | Pending[Answer]:
-        """One look of a waiting call: reads, and writes only when there is something to do."""
-        with self.reading() as tx:
-            found = granted(call.run(tx))
-        if not isinstance(found, Pending) or not found.act:
-            return found
+    def look(
+        self, call: Call, interest: Interest | None = None, woken: Pending[Answer] | None = None
+    ) -> Answer | Pending[Answer]:
+        """One look of a waiting call: reads, and writes only when there is something to do.
+
+        Whoever was woken and is next in line looks as a writer at once: it is most likely its turn.
+        """
+        if woken and woken.next_in_line:
+            found: Answer | Pending[Answer] = woken
+        else:
+            with self.reading() as tx:
+                found = granted(call.run(tx))
+            if not isinstance(found, Pending) or not found.act:
+                return found
         # Asked inside the transaction, which may have had to queue: nothing is given to a caller who has left.
         return self.write(call, lambda tx: found if interest and interest.stopped() else call.write(tx))
 
@@ -246,10 +254,10 @@ class Hub:
         """Look, and look again at every wake, until there is an answer or the time is up."""
         self.touch(call)
         started = time.monotonic()
-        watch = None
+        watch = woken = None
         try:
             while True:
-                found = self.look(call, interest)
+                found = self.look(call, interest, woken)
                 if not isinstance(found, Pending):
                     return found
                 elapsed, total = time.monotonic() - started, found.wait_ms / 1000
@@ -260,7 +268,7 @@ class Hub:
                     watch = self.store.watch(call.room_id or "")
                     continue
                 interest.waiting(elapsed, total)
-                watch.wait(min(found.every_ms / 1000, total - elapsed))
+                woken = found if watch.wait(min(found.every_ms / 1000, total - elapsed)) else None
         finally:
             if watch:
                 watch.close()

@@ -53,13 +53,15 @@ A = TypeVar("A")
 class Pending(Generic[A]):
     """Nothing to answer yet: look again at every wake, at least each `every_ms`, and in the end give `otherwise`.
 
-    With `act` the operation found something to do and asks to be run again at once in a write transaction.
+    With `act` the operation found something to do and asks to be run again at once in a write transaction. With
+    `next_in_line` it will find something at one of the next wakes, before anybody else does.
     """
 
     otherwise: A
     wait_ms: int = 0
     every_ms: int = 250
     act: bool = False
+    next_in_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)

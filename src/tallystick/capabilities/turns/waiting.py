@@ -47,8 +47,12 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
         return found if isinstance(found, Pending) else found.model_copy(update=mail.fields)
     if mail.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
-    wait_ms = listening.wait_ms(table.room, ask)
-    return Pending(not_yet, wait_ms=wait_ms, every_ms=table.policy.wait_for_turn_poll_ms)
+    return Pending(
+        not_yet,
+        wait_ms=listening.wait_ms(table.room, ask),
+        every_ms=table.policy.wait_for_turn_poll_ms,
+        next_in_line=Wanted.TURN in ask.include and rules.upcoming(table, now=tx.now) == me.agent_id,
+    )
 
 
 def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | TakeoverAvailable | Pending[Turn] | None:
