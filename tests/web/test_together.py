@@ -154,3 +154,38 @@ def test_a_job_is_asked_answered_stopped_and_begun_again_before_all_eyes(
     board.shows("#board > .card:first-child", "Migrate retries")
     assert call(hub, "ada", "jobs.open", room_id=room, job=made)["job"]["status"] == "QUEUED"
     assert loads((board, thread)) == loaded
+
+
+def test_a_person_takes_over_and_everybody_sees_from_whom_and_why(hub: RunningHub, look: Look, room: str) -> None:
+    call(hub, "ada", "rooms.join", room_id=room)
+    call(hub, "ada", "rooms.set_policy", room_id=room, owner_lease_ttl_ms=100, heartbeat_interval_ms=50)
+    turn = call(hub, "ada", "turns.wait", room_id=room, max_wait_ms=0)
+    first, second, loaded = both(look, f"/rooms/{room}")
+    first.find("#act-takeover > summary").click()
+    first.find("#act-takeover [name=reason]").fill("gone for lunch")
+    first.find("#act-takeover form button").click()
+    second.shows("#stick-line", "turn 2 · you")
+    second.shows("#talk", "turn 2, from ada: gone for lunch")
+    state = call(hub, "ada", "turns.state", room_id=room)
+    assert (turn["turn_id"], state["turn_id"], state["owner"]) == (1, 2, "user")
+    assert loads((first, second)) == loaded
+
+
+def test_a_merge_report_made_in_one_browser_is_in_the_other_and_at_the_command_line(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    call(hub, "ada", "rooms.join", room_id=room)
+    call(hub, "ada", "runners.heartbeat", room_id=room, runner_id="r1", status="idle")
+    made = call(hub, "ada", "jobs.create", room_id=room, title="Migrate retries", prompt="Move them.")["job"]["job_id"]
+    claim = call(hub, "ada", "jobs.claim", room_id=room, runner_id="r1", job=made)
+    held = {"job": made, "runner_id": "r1", "claim_revision": claim["claim_revision"], "status": "DONE"}
+    call(hub, "ada", "jobs.complete", room_id=room, **held, summary="Moved.", refs=["CMD: pytest -q (exit 0)"])
+    first, second, loaded = both(look, f"/rooms/{room}/jobs")
+    first.find("#act-report > summary").click()
+    first.find("#act-report [name=title]").fill("Retries, merged")
+    first.find("#act-report form button.p").click()
+    for viewer in (first, second):
+        expect(viewer.find("#report .hd").first).to_have_text("Retries, merged")
+    cards = call(hub, "ada", "cards.list", room_id=room)["cards"]
+    assert [card["title"] for card in cards if card["pinned"]] == ["Retries, merged"]
+    assert loads((first, second)) == loaded
