@@ -157,7 +157,8 @@ class World:
     def sleepers(self) -> list[int]:
         """The processes of a run that is asleep, once there is one."""
         file = self.state / "pids"
-        return eventually(lambda: [int(pid) for pid in file.read_text().split()] if file.exists() else None)
+        # Between its making and its writing the file is empty.
+        return eventually(lambda: ([int(pid) for pid in file.read_text().split()] if file.exists() else []) or None)
 
     def close(self) -> None:
         for process in self.processes:
