@@ -276,7 +276,7 @@ def test_a_peer_that_asks_for_much_at_once_lets_the_others_have_their_turn(tmp_p
         async with served(tmp_path, Bounds()) as street:
             greedy, modest = await street.connect(), await street.connect()
             for way in (greedy, modest):
-                await ask(way, line(src="anybody"))
+                await ask(way, line("no.such.type"))
             order: list[str] = []
 
             async def hear(way: Way, name: str, count: int) -> None:
@@ -284,8 +284,8 @@ def test_a_peer_that_asks_for_much_at_once_lets_the_others_have_their_turn(tmp_p
                     await way[0].readline()
                     order.append(name)
 
-            greedy[1].write(line(src="anybody") * 100)
-            modest[1].write(line(src="anybody"))
+            greedy[1].write(line("no.such.type") * 100)
+            modest[1].write(line("no.such.type"))
             await asyncio.gather(hear(greedy, "greedy", 100), hear(modest, "modest", 1))
             return order
 

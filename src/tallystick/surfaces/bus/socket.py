@@ -179,11 +179,13 @@ class Connection(asyncio.Protocol):
             reply = self._party.answer_later(request)
         else:
             reply = self._party.answer(request)
+        later = None
         if isinstance(reply, Reply):
             self._line.put(reply.line)
-            reply = None
-        if reply or self._line.full:
-            self._turn = self._loop.create_task(self._finish(reply))
+        else:
+            later = reply
+        if later or self._line.full:
+            self._turn = self._loop.create_task(self._finish(later))
 
     async def _finish(self, reply: Awaitable[Reply] | None) -> None:
         """Give an answer when it is there and the peer has read enough of the others, then go on."""
