@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 Converse: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def _bound(path: Path) -> socket.socket:
+def bound(path: Path) -> socket.socket:
     """What an earlier hub left behind is replaced: only one runs in a data directory."""
     _remove(path)
     listening = socket.socket(socket.AF_UNIX)
@@ -36,7 +36,7 @@ async def taking(
 ) -> AsyncGenerator[None]:
     """Take connections for as long as this lasts; those that are open at its end are let go."""
     connections = _Connections(converse, log)
-    server = await asyncio.start_unix_server(connections.serve, sock=_bound(path), limit=limit, backlog=backlog)
+    server = await asyncio.start_unix_server(connections.serve, sock=bound(path), limit=limit, backlog=backlog)
     try:
         yield
     finally:
