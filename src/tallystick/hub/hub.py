@@ -172,13 +172,15 @@ class Hub:
     def _looked(self, operation: Operation, ask: Ask, caller: Caller) -> object:
         """What an operation wants to know of the world outside before its transaction opens."""
         look = cast("Callable[..., object]", operation.prepare)
-        if operation.survey is None:
+        survey = operation.survey
+        if survey is None:
             return look(ask)
-        if operation.surveys and not operation.surveys(ask):
-            return look(ask, None)
-        with self.reading() as tx:
-            seen = operation.survey(tx, caller, ask)
-        return look(ask, seen)
+
+        def surveyed() -> object:
+            with self.reading() as tx:
+                return survey(tx, caller, ask)
+
+        return look(ask, surveyed)
 
     def call(
         self,

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 Converse: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def _bound(path: Path) -> socket.socket:
+def bound(path: Path) -> socket.socket:
     """What an earlier hub left behind is replaced: only one runs in a data directory."""
     _remove(path)
     listening = socket.socket(socket.AF_UNIX)
@@ -35,7 +35,7 @@ async def listening(
     protocol: Callable[[], asyncio.BaseProtocol], path: Path, *, backlog: int = 100
 ) -> AsyncGenerator[None]:
     """Take connections for as long as this lasts, each with a protocol of its own."""
-    server = await asyncio.get_running_loop().create_unix_server(protocol, sock=_bound(path), backlog=backlog)
+    server = await asyncio.get_running_loop().create_unix_server(protocol, sock=bound(path), backlog=backlog)
     try:
         yield
     finally:

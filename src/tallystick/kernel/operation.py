@@ -98,9 +98,8 @@ class Operation:
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
     survey: Callable[..., object] | None = None
-    """`(tx, caller, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
-    surveys: Callable[..., bool] | None = None
-    """`(ask) -> bool`: whether this call has anything to survey, when not all have; otherwise `prepare` gets None."""
+    """`(tx, caller, ask)`: a short read that tells `prepare` where to look. `prepare` gets it as a second argument and
+    calls it, if it has anything to look for."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
@@ -160,7 +159,6 @@ def operation(
     attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
     survey: Callable[..., object] | None = None,
-    surveys: Callable[..., bool] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
 ) -> Callable[[Run], Operation]:
@@ -179,7 +177,6 @@ def operation(
             attendance=attendance,
             prepare=prepare,
             survey=survey,
-            surveys=surveys,
             short=short,
             examples=examples,
         )
