@@ -38,6 +38,8 @@ class Statements:
         self._conversions = Transformer.from_context(connection)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
+        self._both = select.poll()
+        self._both.register(self._server.socket, select.POLLIN | select.POLLOUT)
         self._ahead = self._syncs = 0
         """Statements since the last mark, and marks in the stream of answers, that have not come back yet."""
         self._names: dict[tuple[Query, tuple[int, ...]], bytes] = {}
@@ -155,7 +157,8 @@ class Statements:
         """Wait for the next result so that other threads go on meanwhile and an interrupt ends it."""
         try:
             while self._server.is_busy():
-                self._poll.poll()
+                # What did not fit into the socket at once is sent as the server takes it.
+                (self._both if self._server.flush() else self._poll).poll()
                 self._server.consume_input()
         except BaseException:
             self.broken = True
