@@ -273,6 +273,23 @@ def test_a_seat_is_taken_again_from_the_last_result_that_came() -> None:
     assert (first, seats(talk)) == ([{"id": "boss", "since_seq": 7}], [{"id": "boss", "since_seq": 12}])
 
 
+def test_the_reply_to_a_seat_that_is_taken_again_is_nobodys_delivery() -> None:
+    talk = Talk("boss")
+    joined(talk, 7)
+    (again,) = talk.seats()
+
+    def replied(**rest: object) -> bytes:
+        return json.dumps({"type": "agent.add", "corr": again.id, "session": "S", **rest}).encode()
+
+    busy = {"code": "store_busy", "message": "busy", "retryable": True}
+    gone = {"code": "room_not_found", "message": "gone", "retryable": False}
+    assert talk.hear(replied(status="ok", payload={"cursor": 7})) is None
+    with pytest.raises(ConnectionAbortedError):
+        talk.hear(replied(status="error", error=busy))
+    with refused("room_not_found"):
+        talk.hear(replied(status="error", error=gone))
+
+
 def test_a_seat_that_another_connection_took_or_that_was_left_is_not_taken_again() -> None:
     talk = Talk("boss")
     joined(talk, 7)

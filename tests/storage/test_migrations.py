@@ -13,6 +13,7 @@ from tallystick.storage import migrations
 from tallystick.storage.errors import BadStatement, StoreDamaged, StoreTooNew
 from tallystick.storage.migrations import Migration
 from tallystick.storage.port import Store
+from tallystick.storage.sqlite import SqliteStore
 from tests.conftest import Place
 from tests.storage.items import ADD_WHOLE, ITEMS, SCHEMA, Item, query
 
@@ -69,6 +70,19 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(store: Store) -> None
     with pytest.raises(BadStatement), store.read() as rows:
         rows.all(query("SELECT id, 1 AS count FROM good"), Item)
     assert applied(store) == ["items/0001_items", "items/0002_label"]
+
+
+@pytest.mark.parametrize("change", ["DROP TABLE items", "ALTER TABLE items RENAME count TO counted"])
+def test_a_schema_that_another_hand_has_changed_is_told_as_damage(tmp_path: Path, change: str) -> None:
+    store = SqliteStore(tmp_path / "tally.sqlite")
+    store.migrate(SCHEMA)
+    with store.write() as rows:
+        rows.script(change)
+
+    with pytest.raises(StoreDamaged, match="schema is not what was made"), store.read() as rows:
+        rows.all(ITEMS, Item)
+
+    store.close()
 
 
 def test_processes_that_migrate_at_once_do_not_disturb_each_other(place: Place) -> None:

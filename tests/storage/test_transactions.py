@@ -12,6 +12,7 @@ from tallystick.storage.errors import (
     ConstraintBroken,
     DuplicateRow,
     StoreClosed,
+    StoreDamaged,
     TransactionFailed,
     TransactionOver,
     UnstorableValue,
@@ -238,6 +239,23 @@ def test_an_error_in_a_constructor_reaches_the_caller_as_it_is(items: Store) -> 
             rows.one(ITEMS, into)
         with pytest.raises(KeyError):
             next(rows.stream(ITEMS, into))
+
+
+def test_a_row_that_holds_what_we_never_write_is_told_as_damage(items: Store) -> None:
+    def into(count: int, **_: object) -> int:
+        if count == 2:
+            raise ValueError(f"{count} is not a count")
+        return count
+
+    with items.read() as rows:
+        stream = rows.stream(ITEMS, into)
+        assert next(stream) == 1
+        with pytest.raises(StoreDamaged, match="2 is not a count"):
+            next(stream)
+        with pytest.raises(StoreDamaged, match="2 is not a count"):
+            rows.all(ITEMS, into)
+        with pytest.raises(StoreDamaged, match="unexpected keyword argument"):
+            rows.one(ITEM, lambda: None, id="a")
 
 
 def test_a_stream_left_unfinished_does_not_keep_its_view_open(items: Store) -> None:

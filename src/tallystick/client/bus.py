@@ -52,8 +52,6 @@ class BusClient:
         self._change = threading.Condition()
         self._wire: Wire | None = None
         self._asked: dict[str, Answer] = {}
-        self._sitting: set[str] = set()
-        """Seats that were taken on this connection and are not yet confirmed."""
         self._came: queue.SimpleQueue[Envelope | TallyError] = queue.SimpleQueue()
         self._over: TallyError | None = None
         """Why there will be no more connections."""
@@ -150,7 +148,8 @@ class BusClient:
             if self._over:
                 wire.cut()
             for line in wire.lines():
-                self._take(self._talk.hear(line))
+                if (came := self._talk.hear(line)) is not None:
+                    self._take(came)
         except (OSError, ValueError):
             pass  # Cut off, perhaps in the middle of a line: as good as its end.
         finally:
@@ -163,28 +162,17 @@ class BusClient:
 
     def _sit(self, wire: Wire) -> None:
         """Take the seats again; the replies come with the rest."""
-        seats = self._talk.seats()
-        self._sitting = {each.id for each in seats}
         with suppress(OSError):  # The reading that follows notices.
-            for each in seats:
+            for each in self._talk.seats():
                 wire.send(each.line)
 
     def _take(self, envelope: Envelope) -> None:
         corr = envelope.get("corr")
-        if corr in self._sitting:
-            self._seated(envelope)
-            return
         waiting = self._asked.pop(corr, None) if isinstance(corr, str) else None
         if waiting:
             waiting.put(envelope)
         else:
             self._came.put(envelope)
-
-    def _seated(self, reply: Envelope) -> None:
-        try:
-            bus_talk.answer(reply)
-        except Unavailable as busy:
-            raise ConnectionAbortedError from busy  # It is asked for again on the next connection.
 
     def _again(self) -> Wire:
         self._noticed(False)

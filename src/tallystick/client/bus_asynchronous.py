@@ -39,7 +39,6 @@ class AsyncBusClient:
         self._seconds, self._noticed = patience, noticed
         self._wire: AsyncWire | None = None
         self._asked: dict[str, asyncio.Future[Envelope | None]] = {}
-        self._sitting: set[str] = set()
         self._came: asyncio.Queue[Envelope | TallyError] = asyncio.Queue()
         self._over: TallyError | None = None
         self._changed = asyncio.Event()
@@ -133,7 +132,8 @@ class AsyncBusClient:
             self._wire = wire
             self._changed.set()
             async for line in wire.lines():
-                self._take(self._talk.hear(line))
+                if (came := self._talk.hear(line)) is not None:
+                    self._take(came)
         except (OSError, ValueError):
             pass  # Cut off, perhaps in the middle of a line: as good as its end.
         finally:
@@ -146,27 +146,16 @@ class AsyncBusClient:
 
     async def _sit(self, wire: AsyncWire) -> None:
         """Take the seats again; the replies come with the rest."""
-        seats = self._talk.seats()
-        self._sitting = {each.id for each in seats}
-        for each in seats:
+        for each in self._talk.seats():
             await wire.send(each.line)
 
     def _take(self, envelope: Envelope) -> None:
         corr = envelope.get("corr")
-        if corr in self._sitting:
-            self._seated(envelope)
-            return
         waiting = self._asked.pop(corr, None) if isinstance(corr, str) else None
         if waiting is None:
             self._came.put_nowait(envelope)
         elif not waiting.done():
             waiting.set_result(envelope)
-
-    def _seated(self, reply: Envelope) -> None:
-        try:
-            bus_talk.answer(reply)
-        except Unavailable as busy:
-            raise ConnectionAbortedError from busy  # It is asked for again on the next connection.
 
     async def _again(self) -> AsyncWire:
         self._noticed(False)

@@ -46,6 +46,8 @@ class Talk:
     def __init__(self, agent: str) -> None:
         self.agent = agent
         self._seats: dict[str, Seat] = {}
+        self._sitting: set[str] = set()
+        """What was asked to take the seats again on this connection."""
 
     def ask(
         self,
@@ -75,16 +77,31 @@ class Talk:
 
     def seats(self) -> list[Asked]:
         """The first words on a new connection."""
-        return [self._take_seat(session, seat) for session, seat in self._seats.items()]
+        again = [self._take_seat(session, seat) for session, seat in self._seats.items()]
+        self._sitting = {each.id for each in again}
+        return again
 
     def _take_seat(self, session: str, seat: Seat) -> Asked:
         optional = {"name": seat.name, "since_seq": seat.cursor}
         given = {name: value for name, value in optional.items() if value is not None}
         return self.ask("agent.add", {"id": self.agent, **given}, session=session)
 
-    def hear(self, line: bytes) -> Envelope:
-        """What came, once it was noted how far we have heard."""
+    def hear(self, line: bytes) -> Envelope | None:
+        """What came, or None when it only confirms a seat; how far we have heard is noted.
+
+        Raises the refusal of a seat, or `ConnectionAbortedError` where the next connection may get it.
+        """
         envelope = cast("Envelope", json.loads(line))
+        self._note(envelope)
+        if envelope.get("corr") not in self._sitting:
+            return envelope
+        try:
+            answer(envelope)
+        except Unavailable as busy:
+            raise ConnectionAbortedError from busy
+        return None
+
+    def _note(self, envelope: Envelope) -> None:
         seat = self._seats.get(cast("str", envelope.get("session")))
         if seat:
             payload = cast("Mapping[str, object]", envelope.get("payload") or {})
@@ -98,7 +115,6 @@ class Talk:
                     self.forget(cast("str", envelope["session"]))
                 case _:
                     pass
-        return envelope
 
 
 def answer(reply: Envelope) -> dict[str, object]:

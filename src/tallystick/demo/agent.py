@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -78,10 +79,8 @@ def main(argv: list[str]) -> int:
     # The director hears Ctrl-C and ends the play in order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(os.getpid(), flush=True)
-    try:
+    with suppress(asyncio.CancelledError):
         asyncio.run(play(part, Path(root), Path(memory), float(pace)))
-    except asyncio.CancelledError:
-        return 0
     return 0
 
 

@@ -37,6 +37,10 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
+    def to_json(self) -> bytes:
+        """The answer as every surface that speaks JSON gives it."""
+        return self.__pydantic_serializer__.to_json(self)
+
 
 Moment: TypeAlias = Annotated[
     int,
@@ -94,16 +98,19 @@ class Operation:
     prepare: Callable[..., object] | None = None
     """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
     survey: Callable[..., object] | None = None
-    """`(tx, caller, ask)`: a short read that tells `prepare` where to look; `prepare` gets it as a second argument."""
-    surveys: Callable[..., bool] | None = None
-    """`(ask) -> bool`: whether this call has anything to survey, when not all have; otherwise `prepare` gets None."""
+    """`(tx, caller, ask)`: a short read that tells `prepare` where to look. `prepare` gets it as a second argument and
+    calls it, if it has anything to look for."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
 
-    @property
+    @cached_property
     def noun(self) -> str:
         return self.name.partition(".")[0]
+
+    @cached_property
+    def takes_room(self) -> bool:
+        return "room_id" in self.ask.model_fields
 
     @property
     def verb(self) -> str:
@@ -152,7 +159,6 @@ def operation(
     attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
     survey: Callable[..., object] | None = None,
-    surveys: Callable[..., bool] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
 ) -> Callable[[Run], Operation]:
@@ -171,7 +177,6 @@ def operation(
             attendance=attendance,
             prepare=prepare,
             survey=survey,
-            surveys=surveys,
             short=short,
             examples=examples,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
@@ -23,8 +23,9 @@ class Place:
     seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class Wanted(TypedDict, total=False):
+    """Which events: of these kinds, by this author, of this task; all where nothing is said."""
+
     kinds: Sequence[str]
     by: str | None
     task_id: str | None
@@ -51,49 +52,29 @@ def lock_every_room(tx: Tx) -> list[str]:
     return tx.all(SQL["lock_all"], _room_id)
 
 
-def since(
-    tx: Tx,
-    room_id: str,
-    seq: int,
-    *,
-    kinds: Sequence[str] = (),
-    by: str | None = None,
-    task_id: str | None = None,
-    limit: int,
-) -> list[Event]:
+def since(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[Wanted]) -> list[Event]:
     """Up to `limit` events after `seq`, oldest first."""
-    wanted = _Wanted(kinds=kinds, by=by, task_id=task_id)
     first, *more = _runs(tx, "since", wanted, room_id=room_id, seq=seq, limit=limit)
     return list(heapq.merge(first, *more, key=lambda event: event.seq))[:limit] if more else first
 
 
-def before(
-    tx: Tx,
-    room_id: str,
-    seq: int,
-    *,
-    kinds: Sequence[str] = (),
-    by: str | None = None,
-    task_id: str | None = None,
-    limit: int,
-) -> list[Event]:
+def before(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[Wanted]) -> list[Event]:
     """The last `limit` events before `seq`, oldest first."""
-    wanted = _Wanted(kinds=kinds, by=by, task_id=task_id)
     first, *more = _runs(tx, "before", wanted, room_id=room_id, seq=seq, limit=limit)
     newest = list(heapq.merge(first, *more, key=lambda event: -event.seq))[:limit] if more else first
     return newest[::-1]
 
 
-def _runs(tx: Tx, way: str, wanted: _Wanted, **place: Value) -> list[list[Event]]:
+def _runs(tx: Tx, way: str, wanted: Wanted, **place: Value) -> list[list[Event]]:
     """What fits, one run for each kind asked for; each is found through the narrowest index there is."""
-    kinds = sorted(set(wanted.kinds)) or [""]
-    by, task_id = wanted.by or "", wanted.task_id or ""
+    kinds = sorted(set(wanted.get("kinds", ()))) or [""]
+    by, task_id = wanted.get("by") or "", wanted.get("task_id") or ""
     if task_id:
         query = SQL[f"{way}_of_task"]
         return [tx.all(query, Event, **place, task_id=task_id, by=by, kind=kind) for kind in kinds]
     if by:
         return [tx.all(SQL[f"{way}_by"], Event, **place, by=by, kind=kind) for kind in kinds]
-    if wanted.kinds:
+    if kinds != [""]:
         return [tx.all(SQL[f"{way}_of_kind"], Event, **place, kind=kind) for kind in kinds]
     return [tx.all(SQL[way], Event, **place)]
 

@@ -28,10 +28,13 @@ from tallystick.storage.errors import (
     WriteInRead,
 )
 from tallystick.storage.lock_holders import Holder, sqlite_writer
+from tallystick.storage.queries import Query
 
 BINDING_ERRORS = (KeyError, TypeError, ValueError, OverflowError)
 """What both drivers raise for a parameter that is missing or cannot be stored."""
 SQLITE_ERRORS = (apsw.Error, *BINDING_ERRORS)
+ROW_ERRORS = (TypeError, ValueError)
+"""What a row's constructor raises for a column or a value that this program never writes."""
 
 _FULL = "The disk that holds {path} is full; nothing was changed."
 _SQLITE: Mapping[type[apsw.Error], tuple[type[TallyError], str]] = {
@@ -76,7 +79,13 @@ def from_binding(wrong: Exception) -> TallyError:
     return BadStatement(f"A parameter of a database statement is wrong: {wrong!r}.")
 
 
-def from_sqlite(wrong: Exception, path: Path, *, seconds: float = 5, reading: bool = False) -> TallyError:
+def from_row(wrong: Exception, query: Query) -> TallyError:
+    return StoreDamaged(f"The store is damaged: a row that `{query.name}` found cannot be read: {wrong}.")
+
+
+def from_sqlite(
+    wrong: Exception, path: Path, *, seconds: float = 5, reading: bool = False, schema_broken: bool = False
+) -> TallyError:
     if isinstance(wrong, UnicodeDecodeError):
         return StoreDamaged(f"{path} is damaged: it holds text that is not UTF-8.")
     if not isinstance(wrong, apsw.Error):
@@ -87,6 +96,8 @@ def from_sqlite(wrong: Exception, path: Path, *, seconds: float = 5, reading: bo
         return _cannot_open(wrong, path)
     if isinstance(wrong, apsw.ReadOnlyError) and reading:
         return WriteInRead()
+    if isinstance(wrong, apsw.SQLError) and schema_broken:
+        return StoreDamaged(f"{path} is damaged: its schema is not what was made there: {wrong}.")
     code = getattr(wrong, "extendedresult", 0)
     usual = _SQLITE.get(type(wrong), (BadStatement, "A database statement failed: {wrong}."))
     kind, message = _SQLITE_EXTENDED.get(code, usual)

@@ -140,7 +140,7 @@ class DriverMissing(Fault):
 class BadStatement(Fault):
     """A database statement is wrong."""
 
-    hint = "See with `tally verify` whether the store is damaged. If not, it is a bug in Tallystick: please report it."
+    hint = "This is a bug in Tallystick: please report it with the message."
 
 
 class ConstraintBroken(Fault):

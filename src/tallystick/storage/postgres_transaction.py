@@ -15,7 +15,7 @@ import psycopg
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage import ended
-from tallystick.storage.driver_errors import BINDING_ERRORS, from_postgres
+from tallystick.storage.driver_errors import BINDING_ERRORS, ROW_ERRORS, from_postgres, from_row
 from tallystick.storage.errors import ForkedTransaction, OutcomeUnknown, TransactionFailed, TransactionOver
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
@@ -74,11 +74,17 @@ class PostgresRead:
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         names, rows = self._read(query, values)
-        return into(**dict(zip(names, rows[0], strict=True))) if rows else None
+        try:
+            return into(**dict(zip(names, rows[0], strict=True))) if rows else None
+        except ROW_ERRORS as wrong:
+            raise from_row(wrong, query) from wrong
 
     def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
         names, rows = self._read(query, values)
-        return [into(**dict(zip(names, row, strict=True))) for row in rows]
+        try:
+            return [into(**dict(zip(names, row, strict=True))) for row in rows]
+        except ROW_ERRORS as wrong:
+            raise from_row(wrong, query) from wrong
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         ended.refuse_if_ended(self._execute)
@@ -102,7 +108,11 @@ class PostgresRead:
                 raise self._fail(wrong) from wrong
             for row in rows:
                 ended.refuse_if_ended(self._execute)
-                yield into(**dict(zip(names, row, strict=True)))
+                try:
+                    made = into(**dict(zip(names, row, strict=True)))
+                except ROW_ERRORS as wrong:
+                    raise from_row(wrong, query) from wrong
+                yield made
 
     def _read(self, query: Query, values: Mapping[str, Value]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         try:

@@ -94,8 +94,13 @@ class SqliteStore:
     def migrate(self, migrations: Sequence[Migration]) -> None:
         goal = fingerprint(migrations)
         with self.read() as rows:
-            if rows.connection.pragma("user_version") == goal:
-                return
+            settled = rows.connection.pragma("user_version") == goal
+        if not settled:
+            self._home.schema.settle(())
+            self._bring_up(migrations, goal)
+        self._home.schema.settle((_SQL["create_migrations"].sqlite, *(each.sql for each in migrations)))
+
+    def _bring_up(self, migrations: Sequence[Migration], goal: int) -> None:
         with self.write() as rows:
             rows.run(_SQL["create_migrations"])
             applied = dict(rows.all(_SQL["applied"], applied_migration))

@@ -135,8 +135,9 @@ class SqliteFile:
     def writer(self) -> Session:
         return self._open(query_only=0)
 
-    def error(self, wrong: Exception, *, reading: bool = False) -> TallyError:
-        return from_sqlite(wrong, self.path, seconds=self.busy_timeout_ms / 1000, reading=reading)
+    def error(self, wrong: Exception, *, reading: bool = False, schema_broken: bool = False) -> TallyError:
+        seconds = self.busy_timeout_ms / 1000
+        return from_sqlite(wrong, self.path, seconds=seconds, reading=reading, schema_broken=schema_broken)
 
     def leave(self, session: Session | None) -> None:
         """In a forked child: never touch the parent's connection, and do not even free it, which would close it."""
@@ -159,7 +160,8 @@ class SqliteFile:
                 connection.pragma("query_only", query_only)
         except apsw.Error as wrong:
             connection.close(True)
-            raise self.error(wrong) from wrong
+            # These settings are the same for every file, so what SQLite does not understand is the file.
+            raise self.error(wrong, schema_broken=True) from wrong
         if not mine:
             connection.close()
             raise NotOurFile(f"{self.path} is a database of another program; it was left alone.")

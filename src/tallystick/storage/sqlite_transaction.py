@@ -13,12 +13,13 @@ import apsw
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage import ended
-from tallystick.storage.driver_errors import SQLITE_ERRORS
+from tallystick.storage.driver_errors import ROW_ERRORS, SQLITE_ERRORS, from_row
 from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
+from tallystick.storage.sqlite_schema import Schema
 from tallystick.storage.wakes import WakeFiles, checked
 from tallystick.storage.writer_seat import WriterSeat
 
@@ -33,6 +34,7 @@ class Home:
     readers: Pool[Session]
     seat: WriterSeat
     wakes: WakeFiles
+    schema: Schema = field(default_factory=Schema)
     columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
 
 
@@ -80,7 +82,10 @@ class SqliteRead:
             row = cursor.fetchone()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
-        return None if row is None else into(**dict(zip(names, row, strict=True)))
+        try:
+            return None if row is None else into(**dict(zip(names, row, strict=True)))
+        except ROW_ERRORS as wrong:
+            raise from_row(wrong, query) from wrong
 
     def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
         try:
@@ -89,7 +94,10 @@ class SqliteRead:
             rows = cursor.fetchall()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
-        return [into(**dict(zip(names, row, strict=True))) for row in rows]
+        try:
+            return [into(**dict(zip(names, row, strict=True))) for row in rows]
+        except ROW_ERRORS as wrong:
+            raise from_row(wrong, query) from wrong
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         # A stream has a cursor of its own, so that other statements may run between its rows.
@@ -112,7 +120,11 @@ class SqliteRead:
                 raise self._fail(wrong) from wrong
             if row is None:
                 return
-            yield into(**dict(zip(names, row, strict=True)))
+            try:
+                made = into(**dict(zip(names, row, strict=True)))
+            except ROW_ERRORS as wrong:
+                raise from_row(wrong, query) from wrong
+            yield made
 
     def abandon(self) -> None:
         self._execute = ended.forked
@@ -145,7 +157,8 @@ class SqliteRead:
         if isinstance(wrong, apsw.CursorClosedError):
             return TransactionOver()
         self._execute = ended.failed
-        failure = self._failure = self._home.file.error(wrong, reading=self.reading)
+        broken = isinstance(wrong, apsw.SQLError) and self._home.schema.is_broken(self._session.connection)
+        failure = self._failure = self._home.file.error(wrong, reading=self.reading, schema_broken=broken)
         return failure
 
 

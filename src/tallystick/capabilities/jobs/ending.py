@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -27,43 +26,27 @@ LOOK_BACK = 200
 """How many of a job's events are searched for the first mention of a receipt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """What has to be looked up on disk: these refs, below these folders of this machine."""
-
-    refs: Sequence[str]
-    roots: Sequence[Path]
-
-
 def roots(tx: Tx, room_id: str) -> list[Path]:
     """The room's folders on this machine."""
     return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
 
 
-def named_files(ask: CompleteJob) -> list[str]:
-    """The refs that name files, which have to be read."""
+def _survey(tx: Tx, me: Caller, ask: CompleteJob) -> list[Path]:
+    return roots(tx, ask.room_id)
+
+
+def _look(ask: CompleteJob, survey: Callable[[], Sequence[Path]]) -> Mapping[str, FileFact]:
+    """Read the files that refs name."""
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
-    return [text for text in refs if parse(text).kind is RefKind.FILE]
-
-
-def names_files(ask: CompleteJob) -> bool:
-    return bool(named_files(ask))
-
-
-def survey(tx: Tx, me: Caller, ask: CompleteJob) -> Survey:
-    return Survey(refs=named_files(ask), roots=roots(tx, ask.room_id))
-
-
-def look(ask: object, asked: Survey | None) -> Mapping[str, FileFact]:
-    return files.survey(asked.refs, asked.roots) if asked else {}
+    named = [text for text in refs if parse(text).kind is RefKind.FILE]
+    return files.survey(named, survey()) if named else {}
 
 
 @operation(
     "jobs.complete",
     writes=True,
-    survey=survey,
-    surveys=names_files,
-    prepare=look,
+    survey=_survey,
+    prepare=_look,
     examples=(
         {
             "room_id": "ROOM",

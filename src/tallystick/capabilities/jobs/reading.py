@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar, cast
 
 from tallystick.capabilities.jobs import artifacts, ending, lines, queries
 from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, TailJob
-from tallystick.capabilities.jobs.ending import Survey
 from tallystick.capabilities.jobs.model import Job, Status
 from tallystick.capabilities.jobs.views import EvidenceView, Heartbeat, JobEvent, JobOpened, Jobs, JobTail, JobView
 from tallystick.capabilities.rooms import queries as rooms
@@ -66,13 +67,22 @@ def _until(tx: Tx, job: Job) -> int | None:
     return claim.expires_at if claim else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What has to be looked up on disk: these refs, below these folders of this machine."""
+
+    refs: Sequence[str]
+    roots: Sequence[Path]
+
+
 def _survey(tx: Tx, me: Caller, ask: OpenJob) -> Survey:
     job = queries.job(tx, ask.room_id, ask.job)
     named = [ref for ref in job.ref_list if parse(ref).kind is RefKind.FILE]
     return Survey(refs=named, roots=ending.roots(tx, ask.room_id) if named else [])
 
 
-def _look(ask: OpenJob, asked: Survey) -> Mapping[str, FileFact]:
+def _look(ask: OpenJob, survey: Callable[[], Survey]) -> Mapping[str, FileFact]:
+    asked = survey()
     return files.survey(asked.refs, asked.roots)
 
 

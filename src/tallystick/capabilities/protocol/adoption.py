@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tallystick.capabilities.agents import names
@@ -42,7 +42,8 @@ def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _look(ask: AdoptAgent | FindCandidates, at: Place) -> Seen:
+def _look(ask: AdoptAgent | FindCandidates, survey: Callable[[], Place]) -> Seen:
+    at = survey()
     folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
     named = placing.reserved(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
     return Seen(changes=evidence.changes(folder, at), scope=named, beads=beads.in_progress(folder))

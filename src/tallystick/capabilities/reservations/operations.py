@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tallystick.capabilities.agents import queries as agents
@@ -45,8 +46,8 @@ def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _spot(ask: Reserve, at: Ground) -> Spot:
-    return placing.reserved(ask.path, at)
+def _spot(ask: Reserve, survey: Callable[[], Ground]) -> Spot:
+    return placing.reserved(ask.path, survey())
 
 
 @operation(
@@ -129,10 +130,10 @@ class _Named:
     spot: Spot | None
 
 
-def _named(ask: Renew | Release, at: Ground) -> _Named:
+def _named(ask: Renew | Release, survey: Callable[[], Ground]) -> _Named:
     if (ask.path is None) == (ask.reservation_id is None):
         raise InvalidField("Give either reservation_id or path.", field="reservation_id")
-    spot = placing.reserved(ask.path, at) if ask.path is not None else None
+    spot = placing.reserved(ask.path, survey()) if ask.path is not None else None
     return _Named(what=spot.path if spot else ask.reservation_id or "", spot=spot)
 
 

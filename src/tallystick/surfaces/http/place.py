@@ -113,17 +113,13 @@ class Place:
 
     @contextmanager
     def listening(self) -> Generator[socket.socket]:
-        """The Unix socket; what an earlier hub left behind is replaced, since we hold the lock."""
+        """The Unix socket, while we hold the lock."""
+        from tallystick.hub.local_sockets import bound
+
         path = str(self.socket.absolute())
         if len(os.fsencode(path)) > LONGEST_SOCKET:
             raise PathTooLong(f"{path} has more than {LONGEST_SOCKET} bytes.")
-        self.socket.unlink(missing_ok=True)
-        sock = socket.socket(socket.AF_UNIX)
-        before = os.umask(0o177)
-        try:
-            sock.bind(path)
-        finally:
-            os.umask(before)
+        sock = bound(self.socket.absolute())
         try:
             yield sock
         finally:
