@@ -122,7 +122,7 @@ class World:
         here = {"session": self.session} if self.session else {}
         request = cast("Party", box.party).read(json.dumps(envelope(type, src, payload=payload, **here)).encode())
         assert not isinstance(request, Reply), request.line
-        reply = json.loads((await cast("Party", box.party).answer(request)).line)
+        reply = json.loads((await cast("Party", box.party).answered(request)).line)
         assert reply["status"] == "ok", reply
         return cast("Row", reply)
 

@@ -117,6 +117,15 @@ def test_several_lines_in_one_packet_are_answered_in_order(way: SocketWay) -> No
     assert [way.next()["corr"] for _ in lines] == [json.loads(each)["id"] for each in lines]
 
 
+def test_what_takes_its_time_is_answered_before_what_came_after_it(way: SocketWay) -> None:
+    lines = [line(type) for type in ("session.create", "hub.health", "no.such.type", "rooms.list", "session.list") * 8]
+
+    way.send(b"".join(lines))
+    way.end_sending()
+
+    assert [reply["corr"] for reply in way.rest()] == [json.loads(each)["id"] for each in lines]
+
+
 def test_a_line_of_exactly_the_limit_is_read_and_a_longer_one_closes_with_the_limit(way: SocketWay) -> None:
     plain = line("events.append", session="nowhere", payload={"kind": "x.test.big", "data": {"text": ""}})
     filler = b"x" * (LINE_LIMIT - len(plain))
@@ -260,6 +269,42 @@ def test_a_follower_that_never_reads_is_cut_off_and_the_others_go_on(tmp_path: P
     seen = asyncio.run(play())
 
     assert seen == list(range(2, len(seen) + 2))
+
+
+def test_a_peer_that_asks_for_much_at_once_lets_the_others_have_their_turn(tmp_path: Path) -> None:
+    async def play() -> list[str]:
+        async with served(tmp_path, Bounds()) as street:
+            greedy, modest = await street.connect(), await street.connect()
+            for way in (greedy, modest):
+                await ask(way, line("no.such.type"))
+            order: list[str] = []
+
+            async def hear(way: Way, name: str, count: int) -> None:
+                for _ in range(count):
+                    await way[0].readline()
+                    order.append(name)
+
+            greedy[1].write(line("no.such.type") * 100)
+            modest[1].write(line("no.such.type"))
+            await asyncio.gather(hear(greedy, "greedy", 100), hear(modest, "modest", 1))
+            return order
+
+    order = asyncio.run(play())
+
+    assert order.index("modest") < 50
+
+
+def test_a_peer_is_heard_again_once_what_it_sent_too_early_was_answered(tmp_path: Path) -> None:
+    async def play() -> list[object]:
+        async with served(tmp_path, Bounds()) as street:
+            way = await street.connect()
+            for _ in range(5):
+                way[1].write(line("session.create"))
+                # In a packet of its own, while the hub is still at the one before.
+                await asyncio.sleep(0)
+            return [json.loads(await way[0].readline())["status"] for _ in range(5)]
+
+    assert asyncio.run(play()) == ["ok"] * 5
 
 
 def test_whoever_asks_for_a_stream_and_hangs_up_at_once_leaves_none_behind(tmp_path: Path) -> None:

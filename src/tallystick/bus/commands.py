@@ -6,13 +6,15 @@ Whatever is no command is looked up among the operations, whose names the bus ta
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import msgspec
+
 from tallystick.bus import payloads, records
-from tallystick.bus.envelope import Request
+from tallystick.bus.envelope import Payload, Request
 from tallystick.bus.errors import SessionRequired, SrcMismatch, UnknownType
 from tallystick.hub import errands, registry
+from tallystick.hub.serving import Served
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
 from tallystick.kernel.operation import Operation
@@ -23,16 +25,16 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(msgspec.Struct, frozen=True, kw_only=True):
     """What to reply, and what begins once the reply is on its way."""
 
-    payload: Mapping[str, object]
+    payload: Payload
     session: str | None = None
     then: Callable[[], None] | None = None
 
 
-Command: TypeAlias = "Callable[[Party, Request], Awaitable[Said]]"
+Command: TypeAlias = "Callable[[Party, Request], Said | Awaitable[Said]]"
+"""Says what to reply where that takes no time, otherwise what to await for it."""
 
 
 def session_of(request: Request) -> str:
@@ -57,7 +59,7 @@ async def list_sessions(party: Party, request: Request) -> Said:
     ask = payloads.read(payloads.ListSessions, request.payload)
     rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
     ids = [cast("str", room["room_id"]) for room in rooms]
-    changed = await party.look_up(lambda reading: errands.changed_at(reading, ids))
+    changed = await party.look(lambda tx: errands.changed_at(tx, ids))
     sessions = [
         {
             "id": room["room_id"],
@@ -161,8 +163,8 @@ async def read_history(party: Party, request: Request) -> Said:
     ask = payloads.read(payloads.ReadHistory, request.payload)
     room_id = party.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
-    events, cursor = await party.look_up(
-        lambda reading: errands.page(reading, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
+    events, cursor = await party.look(
+        lambda tx: errands.page(tx, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
     )
     return Said(payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id)
 
@@ -189,13 +191,22 @@ def _as(operation: str) -> Command:
     return command
 
 
-async def call_operation(party: Party, request: Request) -> Said:
+def call_operation(party: Party, request: Request) -> Said | Awaitable[Said]:
     """An operation by its own name; the session fills in the room that it is about."""
     operation = found(request.type)
-    given = dict(request.payload)
-    if request.session is not None and "room_id" in operation.ask.model_fields:
-        given.setdefault("room_id", request.session)
-    return Said(payload=await party.call(request, operation.name, given), session=request.session)
+    given = request.payload
+    if request.session is not None and "room_id" not in given and operation.takes_room:
+        given = {**given, "room_id": request.session}
+    served = party.serve(request, operation.name, given)
+    return _result(request, served) if isinstance(served, Served) else _result_of(request, served)
+
+
+async def _result_of(request: Request, serving: Awaitable[Served]) -> Said:
+    return _result(request, await serving)
+
+
+def _result(request: Request, served: Served) -> Said:
+    return Said(payload=msgspec.Raw(served.answer.to_json()), session=request.session)
 
 
 def found(name: str) -> Operation:

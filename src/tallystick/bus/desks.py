@@ -112,18 +112,18 @@ class Desk:
             self._attached[agent].new = False
         room_id = self.room_id
         if self._cursor is None:
-            self._cursor = await self._serving.look_up(lambda reading: errands.head(reading, room_id))
+            self._cursor = await self._serving.look(lambda tx: errands.head(tx, room_id))
         after, attached = self._cursor, set(self._attached)
-        return await self._serving.look_up(
-            lambda reading: errands.look(reading, room_id, after, attached=attached, fresh=fresh & attached)
+        return await self._serving.look(
+            lambda tx: errands.look(tx, room_id, after, attached=attached, fresh=fresh & attached)
         )
 
     async def _catch_up(self, each: Attachment) -> None:
         """The results that came while an agent was away, before any newer ones."""
         room_id, until = self.room_id, self._cursor or 0
         if each.results_after < until:
-            missed = await self._serving.look_up(
-                lambda reading: errands.results(reading, room_id, each.agent, each.results_after, until)
+            missed = await self._serving.look(
+                lambda tx: errands.results(tx, room_id, each.agent, each.results_after, until)
             )
             for event in missed:
                 self._tell(each, event)

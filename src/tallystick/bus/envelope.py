@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Annotated, cast
+from typing import Annotated, TypeAlias, cast
 
 import msgspec
 
@@ -19,6 +19,11 @@ HUB = "system"
 """The `src` of what the hub itself says."""
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+Line: TypeAlias = bytes | bytearray
+Payload: TypeAlias = Mapping[str, object] | msgspec.Raw
+"""What an envelope carries, or the JSON of it."""
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -39,6 +44,22 @@ class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     error: dict[str, object] | None = None
 
 
+class _Sent(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An envelope that goes out; what is absent is left out."""
+
+    v: int
+    type: str
+    id: str
+    ts: str
+    src: str
+    dst: str | None = None
+    session: str | None = None
+    corr: str | None = None
+    status: str | None = None
+    payload: Payload | None = None
+    error: Mapping[str, object] | None = None
+
+
 FIELDS = tuple(Request.__struct_fields__)
 
 _request = msgspec.json.Decoder(Request).decode
@@ -46,7 +67,7 @@ _anything = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def read(line: bytes) -> Request:
+def read(line: Line) -> Request:
     if len(line) > LINE_LIMIT:
         raise too_large()
     try:
@@ -62,7 +83,7 @@ def too_large() -> TooLarge:
     return TooLarge(f"One envelope has at most {LINE_LIMIT} bytes.", limit=LINE_LIMIT)
 
 
-def corr_of(line: bytes) -> str | None:
+def corr_of(line: Line) -> str | None:
     """The id of a request that cannot be read as a whole, so that its refusal finds its way."""
     try:
         found = _anything(line)
@@ -72,7 +93,7 @@ def corr_of(line: bytes) -> str | None:
     return given if isinstance(given, str) and 0 < len(given) <= 200 else None
 
 
-def _explained(line: bytes, wrong: Exception) -> TallyError:
+def _explained(line: Line, wrong: Exception) -> TallyError:
     try:
         found = _anything(line)
     except RecursionError:
@@ -95,29 +116,28 @@ def _explained(line: bytes, wrong: Exception) -> TallyError:
 def write(
     type: str,
     *,
-    src: str = HUB,
-    id: str | None = None,
-    ts: str | None = None,
     dst: str | None = None,
     session: str | None = None,
-    seq: int | None = None,
     corr: str | None = None,
     status: str | None = None,
-    payload: Mapping[str, object] | None = None,
+    payload: Payload | None = None,
     error: Mapping[str, object] | None = None,
 ) -> bytes:
-    """One line; what is absent is left out."""
-    optional = {
-        "dst": dst,
-        "session": session,
-        "seq": seq,
-        "corr": corr,
-        "status": status,
-        "payload": payload,
-        "error": error,
-    }
-    head = {"v": VERSION, "type": type, "id": id or new_id(), "ts": ts or to_wire(system_clock()), "src": src}
-    return _encode({**head, **{name: value for name, value in optional.items() if value is not None}}) + b"\n"
+    """One line that the hub says itself."""
+    sent = _Sent(
+        v=VERSION,
+        type=type,
+        id=new_id(),
+        ts=to_wire(system_clock()),
+        src=HUB,
+        dst=dst,
+        session=session,
+        corr=corr,
+        status=status,
+        payload=payload,
+        error=error,
+    )
+    return _encode(sent) + b"\n"
 
 
 def refusal(error: TallyError, *, type: str = "error", corr: str | None = None, dst: str | None = None) -> bytes:

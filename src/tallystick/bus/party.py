@@ -6,19 +6,23 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+import msgspec
+
 from tallystick.bus import commands, envelope, records
-from tallystick.bus.envelope import Request
+from tallystick.bus.commands import Said
+from tallystick.bus.envelope import Line, Request
 from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.hub import errands
 from tallystick.hub.feed import Follow, Follower
-from tallystick.hub.hub import Reading
+from tallystick.hub.serving import Served
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import InternalFault, TallyError
 from tallystick.kernel.ids import digest
+from tallystick.ledger.tx import Tx
 
 if TYPE_CHECKING:
     from tallystick.bus.dispatcher import Bus
@@ -31,8 +35,7 @@ AT_ONCE = 32
 log = logging.getLogger("tallystick.bus")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
     line: bytes
     error: TallyError | None = None
     """What was refused, for a transport that shows it in its own way too."""
@@ -63,7 +66,7 @@ class Party:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    def read(self, line: bytes) -> Request | Reply:
+    def read(self, line: Line) -> Request | Reply:
         """The request in a line, admitted and counted; or the refusal to send back."""
         try:
             request = envelope.read(line)
@@ -75,36 +78,33 @@ class Party:
             return _refusal(request, refused)
         return request
 
-    async def answer(self, request: Request) -> Reply:
-        """Do what is asked. What begins with the reply, such as a stream, begins right after it."""
+    def answer(self, request: Request) -> Reply | Awaitable[Reply]:
+        """Do what is asked: the reply itself when it takes no time, otherwise what to await for it.
+
+        What begins with the reply, such as a stream, begins right after it.
+        """
         command = commands.COMMANDS.get(request.type, commands.call_operation)
         try:
-            said = await command(self, request)
-        except TallyError as refused:
-            return _refusal(request, refused)
-        except asyncio.CancelledError:
-            raise
-        except Exception:
-            log.exception("a command failed: %s", request.type)
-            return _refusal(request, InternalFault())
-        if said.then:
-            # The reply is written by whoever awaits this, before the loop comes to anything else of ours.
-            asyncio.get_running_loop().call_soon(said.then)
-        line = envelope.write(
-            request.type,
-            dst=request.src,
-            session=said.session,
-            corr=request.id,
-            status="ok",
-            payload=said.payload,
-        )
-        return Reply(line=line)
+            said = command(self, request)
+        except Exception as failed:  # noqa: BLE001 - the outermost of a command: one that fails ends no connection
+            return _failure(request, failed)
+        return _reply(request, said) if isinstance(said, Said) else self._answer(request, said)
+
+    async def _answer(self, request: Request, saying: Awaitable[Said]) -> Reply:
+        try:
+            return _reply(request, await saying)
+        except Exception as failed:  # noqa: BLE001 - as above
+            return _failure(request, failed)
+
+    async def answered(self, request: Request) -> Reply:
+        reply = self.answer(request)
+        return reply if isinstance(reply, Reply) else await reply
 
     def answer_later(self, request: Request) -> Reply | None:
         """Answer a wait beside whatever else comes; a refusal when too many are open."""
 
         async def later() -> None:
-            self.push((await self.answer(request)).line)
+            self.push((await self.answered(request)).line)
 
         try:
             self._begin(later)
@@ -130,14 +130,20 @@ class Party:
     async def call(
         self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
     ) -> dict[str, object]:
+        """What an operation answers, for a command that says it in its own words."""
+        served = self.serve(request, operation, given, keyed=keyed)
+        return (served if isinstance(served, Served) else await served).answer.model_dump(mode="json")
+
+    def serve(
+        self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
+    ) -> Served | Awaitable[Served]:
         """Run an operation for this connection's principal, once per idempotency key and session."""
         key = request.idempotency_key if keyed else None
         scoped = f"bus:{digest(request.session or '', key, length=40)}" if key else None
-        answer = await self._bus.serving.call(self.visitor, operation, given, key=scoped)
-        return answer.model_dump(mode="json")
+        return self._bus.serving.serve(self.visitor, operation, given, key=scoped)
 
-    async def look_up(self, work: Callable[[Reading], T]) -> T:
-        return await self._bus.serving.look_up(work)
+    async def look(self, at: Callable[[Tx], T]) -> T:
+        return await self._bus.serving.look(at)
 
     def visible(self, room_id: str) -> str:
         self.visitor.may_see(room_id)
@@ -169,7 +175,7 @@ class Party:
         """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
         if since_seq is not None:
             return since_seq
-        return await self.look_up(lambda reading: errands.head(reading, room_id)) if follow else 0
+        return await self.look(lambda tx: errands.head(tx, room_id)) if follow else 0
 
     async def streaming(
         self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool
@@ -237,6 +243,23 @@ async def _logged(work: Callable[[], Awaitable[None]]) -> None:
         raise
     except Exception:
         log.exception("a stream or wait failed")
+
+
+def _reply(request: Request, said: Said) -> Reply:
+    if said.then:
+        # The reply is written by whoever asked for it, before the loop comes to anything else of ours.
+        asyncio.get_running_loop().call_soon(said.then)
+    line = envelope.write(
+        request.type, dst=request.src, session=said.session, corr=request.id, status="ok", payload=said.payload
+    )
+    return Reply(line=line)
+
+
+def _failure(request: Request, failed: Exception) -> Reply:
+    if isinstance(failed, TallyError):
+        return _refusal(request, failed)
+    log.error("a command failed: %s", request.type, exc_info=failed)
+    return _refusal(request, InternalFault())
 
 
 def _refusal(request: Request, refused: TallyError) -> Reply:

@@ -8,10 +8,10 @@ from typing import cast
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.model import Kind, Written
-from tallystick.hub.hub import Reading
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.reading import before, since
+from tallystick.ledger.tx import Tx
 
 PAGE = 500
 RESULT = Kind.RESULT.value
@@ -28,50 +28,43 @@ class Look:
     more: bool
 
 
-def look(reading: Reading, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]) -> Look:
+def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]) -> Look:
     """What those who are attached should get after `after`; `fresh` ones are looked at whatever happened."""
-    with reading() as tx:
-        head = tx.head(room_id).seq
-        events = since(tx, room_id, after, kinds=[Kind.SUBMIT, Kind.RESULT], limit=PAGE)
-        moved = {event.by if event.kind == RESULT else cast("str", event.data["dst"]) for event in events}
-        due = dict[str, Written | None]()
-        for agent in {*fresh, *(moved & set(attached))}:
-            action = rules.deliverable(queries.heads(tx, room_id, agent))
-            due[agent] = queries.written(tx, room_id, action) if action else None
+    head = tx.head(room_id).seq
+    events = since(tx, room_id, after, kinds=[Kind.SUBMIT, Kind.RESULT], limit=PAGE)
+    moved = {event.by if event.kind == RESULT else cast("str", event.data["dst"]) for event in events}
+    due = dict[str, Written | None]()
+    for agent in {*fresh, *(moved & set(attached))}:
+        action = rules.deliverable(queries.heads(tx, room_id, agent))
+        due[agent] = queries.written(tx, room_id, action) if action else None
     more = len(events) == PAGE
     results = [event for event in events if event.kind == RESULT]
     return Look(results=results, due=due, cursor=events[-1].seq if more else max(head, after), more=more)
 
 
-def results(reading: Reading, room_id: str, requester: str, after: int, until: int) -> list[Event]:
+def results(tx: Tx, room_id: str, requester: str, after: int, until: int) -> list[Event]:
     """Every result of a requester's actions in a stretch of the ledger."""
     found = list[Event]()
-    with reading() as tx:
-        while after < until:
-            page = since(tx, room_id, after, kinds=[RESULT], limit=PAGE)
-            found += [event for event in page if event.seq <= until and event.data["dst"] == requester]
-            after = page[-1].seq if len(page) == PAGE else until
+    while after < until:
+        page = since(tx, room_id, after, kinds=[RESULT], limit=PAGE)
+        found += [event for event in page if event.seq <= until and event.data["dst"] == requester]
+        after = page[-1].seq if len(page) == PAGE else until
     return found
 
 
-def head(reading: Reading, room_id: str) -> int:
-    with reading() as tx:
-        return tx.head(room_id).seq
+def head(tx: Tx, room_id: str) -> int:
+    return tx.head(room_id).seq
 
 
-def changed_at(reading: Reading, room_ids: Sequence[str]) -> Mapping[str, Instant]:
+def changed_at(tx: Tx, room_ids: Sequence[str]) -> Mapping[str, Instant]:
     """When something last happened in some rooms."""
-    with reading() as tx:
-        return {room_id: tx.head(room_id).ts for room_id in room_ids}
+    return {room_id: tx.head(room_id).ts for room_id in room_ids}
 
 
-def page(
-    reading: Reading, room_id: str, *, since_seq: int | None, kinds: Sequence[str], limit: int
-) -> tuple[list[Event], int]:
+def page(tx: Tx, room_id: str, *, since_seq: int | None, kinds: Sequence[str], limit: int) -> tuple[list[Event], int]:
     """Events after a place, or the newest ones, with the cursor to go on from."""
-    with reading() as tx:
-        last = tx.head(room_id).seq
-        if since_seq is None:
-            return before(tx, room_id, last + 1, kinds=kinds, limit=limit), last
-        events = since(tx, room_id, since_seq, kinds=kinds, limit=limit)
-        return events, events[-1].seq if len(events) == limit else max(last, since_seq)
+    last = tx.head(room_id).seq
+    if since_seq is None:
+        return before(tx, room_id, last + 1, kinds=kinds, limit=limit), last
+    events = since(tx, room_id, since_seq, kinds=kinds, limit=limit)
+    return events, events[-1].seq if len(events) == limit else max(last, since_seq)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -30,6 +30,7 @@ from tallystick.ledger.tx import Tx, World
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
 
+T = TypeVar("T")
 GLANCE_SECONDS = 0.001
 
 
@@ -55,8 +56,6 @@ class Patient:
         pass
 
 
-Reading: TypeAlias = "Callable[[], AbstractContextManager[Tx]]"
-"""How to read: `Hub.reading`, or `Hub.glancing` where nobody may be held up."""
 Found: TypeAlias = Answer | Pending[Answer] | Declined
 
 
@@ -150,11 +149,10 @@ class Hub:
         with self.store.read() as rows:
             yield Tx(rows, self.world, writable=False)
 
-    @contextmanager
-    def glancing(self) -> Generator[Tx]:
+    def glance(self, at: Callable[[Tx], T]) -> T:
         """Read what takes no time, and nothing but the store; raises `NotBrief` where that does not do."""
         with self.store.brief(GLANCE_SECONDS) as rows:
-            yield Tx(rows, self._hasty, writable=False)
+            return at(Tx(rows, self._hasty, writable=False))
 
     @contextmanager
     def writing(self) -> Generator[Tx]:
@@ -169,7 +167,7 @@ class Hub:
         ask = asking.build(operation, given)
         more = (self._looked(operation, ask, caller),) if operation.prepare else ()
         kept = replies.Key.of(caller.agent_id, key, operation, ask) if key else None
-        return Call(operation, ask, caller, getattr(ask, "room_id", None), more, kept)
+        return Call(operation, ask, caller, vars(ask).get("room_id"), more, kept)
 
     def _looked(self, operation: Operation, ask: Ask, caller: Caller) -> object:
         """What an operation wants to know of the world outside before its transaction opens."""

@@ -31,17 +31,30 @@ def _remove(path: Path) -> None:
 
 
 @asynccontextmanager
-async def taking(
-    converse: Converse, path: Path, log: logging.Logger, *, limit: int, backlog: int = 100
+async def listening(
+    protocol: Callable[[], asyncio.BaseProtocol], path: Path, *, backlog: int = 100
 ) -> AsyncGenerator[None]:
-    """Take connections for as long as this lasts; those that are open at its end are let go."""
-    connections = _Connections(converse, log)
-    server = await asyncio.start_unix_server(connections.serve, sock=bound(path), limit=limit, backlog=backlog)
+    """Take connections for as long as this lasts, each with a protocol of its own."""
+    server = await asyncio.get_running_loop().create_unix_server(protocol, sock=bound(path), backlog=backlog)
     try:
         yield
     finally:
         server.close()
         _remove(path)
+
+
+@asynccontextmanager
+async def taking(converse: Converse, path: Path, log: logging.Logger, *, limit: int) -> AsyncGenerator[None]:
+    """The same for conversations over streams; those that are open at the end are let go."""
+    connections = _Connections(converse, log)
+
+    def protocol() -> asyncio.StreamReaderProtocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(limit=limit), connections.serve)
+
+    try:
+        async with listening(protocol, path):
+            yield
+    finally:
         await connections.close()
 
 

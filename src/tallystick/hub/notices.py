@@ -7,33 +7,30 @@ from collections.abc import Mapping, Sequence
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub, signs
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer
+from tallystick.kernel.operation import Answer, Operation
 from tallystick.ledger.tx import Tx
 
 MAIL = frozenset({"messages", "notifications"})
 """Whoever calls about these sees the mail itself."""
 
 
-def room_of(name: str, given: Mapping[str, object], answer: Answer) -> str | None:
+def room_of(operation: Operation, given: Mapping[str, object], answer: Answer) -> str | None:
     """The room to look at after this answer; None where a notice would say nothing new."""
-    if registry.find(name).noun in MAIL or _field(answer, "messages"):
+    # Not by attribute: a model takes its time to say that it has no such field.
+    fields = vars(answer)
+    room_id = fields.get("room_id") or given.get("room_id")
+    if not isinstance(room_id, str) or operation.noun in MAIL or fields.get("messages"):
         return None
-    room_id = _field(answer, "room_id") or given.get("room_id")
-    return room_id if isinstance(room_id, str) else None
+    return room_id
 
 
-def _field(answer: Answer, name: str) -> object:
-    # A model takes its time to say that it has no such field.
-    return getattr(answer, name) if name in type(answer).model_fields else None
-
-
-def beside(tx: Tx, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+def beside(tx: Tx, operation: Operation, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
     """The notices for a caller who is just being answered, read in the answer's own transaction."""
-    room_id = room_of(name, given, answer)
+    room_id = room_of(operation, given, answer)
     return signs(tx, room_id, caller) if room_id else ()
 
 
 def after(hub: Hub, name: str, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
     """The notices for a caller who has just been answered, in one read at most."""
-    room_id = room_of(name, given, answer)
+    room_id = room_of(registry.find(name), given, answer)
     return hub.notices(room_id, caller) if room_id else ()

@@ -8,17 +8,18 @@ here for every call (see `tokens_reach`).
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
+
+import msgspec
 
 from tallystick.hub import notices, presence, registry
 from tallystick.hub.feed import Feeds
 from tallystick.hub.feed_watch import Encode
-from tallystick.hub.hub import Call, Hub, Reading, granted
+from tallystick.hub.hub import Call, Hub, granted
+from tallystick.hub.returns import CallerLeft, Return, Returns
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.hub.writing import Grouped, HubClosed
 from tallystick.kernel.errors import Refused
@@ -31,71 +32,37 @@ T = TypeVar("T")
 READERS = 4
 
 
-class CallerLeft(Exception):
-    """Whoever asked for this write is gone, so it is not done."""
-
-
-class _Returns:
-    """Outcomes on their way from the committing thread to the event loop; a whole group costs one wake."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._ready: deque[Callable[[], None]] = deque()
-        self._called = False
-
-    def put(self, tell: Callable[[], None]) -> None:
-        self._ready.append(tell)
-        if not self._called:
-            self._called = True
-            self._loop.call_soon_threadsafe(self._deliver)
-
-    def _deliver(self) -> None:
-        # First the flag, then the queue: what is put in between calls again.
-        self._called = False
-        while self._ready:
-            self._ready.popleft()()
-
-
-class _Return(Generic[T]):
-    """The outcome of one write, for the task that awaits it."""
-
-    __slots__ = ("_returns", "waiter")
-
-    def __init__(self, returns: _Returns, waiter: asyncio.Future[T]) -> None:
-        self._returns, self.waiter = returns, waiter
-
-    def set_result(self, result: T, /) -> None:
-        self._returns.put(lambda: None if self.waiter.cancelled() else self.waiter.set_result(result))
-
-    def set_exception(self, exception: BaseException, /) -> None:
-        self._returns.put(lambda: None if self.waiter.cancelled() else self.waiter.set_exception(exception))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class Served(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
-    notices: Sequence[str]
+    notices: Sequence[str] = ()
     """What the caller should know besides."""
 
 
-def _seen(tx: Tx, call: Call, given: Mapping[str, object]) -> tuple[Served, bool]:
-    """What a read answers, and whether the caller's presence wants writing."""
-    answer = cast("Answer", granted(call.run(tx)))
-    signs = notices.beside(tx, call.operation.name, given, answer, call.caller)
-    return Served(answer=answer, notices=signs), _due(tx, call)
+class Asked(msgspec.Struct, frozen=True):
+    """One call, and whether its caller listens to notices."""
+
+    call: Call
+    given: Mapping[str, object]
+    noticing: bool
+
+    def served(self, tx: Tx, answer: Answer) -> Served:
+        if not self.noticing:
+            return Served(answer=answer)
+        signs = notices.beside(tx, self.call.operation, self.given, answer, self.call.caller)
+        return Served(answer=answer, notices=signs)
+
+    def read(self, tx: Tx) -> tuple[Served, bool]:
+        """What a read answers, and whether the caller's presence wants writing."""
+        answer = cast("Answer", granted(self.call.run(tx)))
+        return self.served(tx, answer), _due(tx, self.call)
+
+    def write(self, tx: Tx) -> Served | Declined:
+        found = self.call.write(tx)
+        return found if isinstance(found, Declined) else self.served(tx, cast("Answer", found))
 
 
 def _due(tx: Tx, call: Call) -> bool:
     return call.room_id is not None and presence.due(tx, call.room_id, call.acting(tx)) is not None
-
-
-def _served(tx: Tx, call: Call, given: Mapping[str, object]) -> Served | Declined:
-    found = call.write(tx)
-    if isinstance(found, Declined):
-        return found
-    answer = cast("Answer", found)
-    signs = notices.beside(tx, call.operation.name, given, answer, call.caller)
-    return Served(answer=answer, notices=signs)
 
 
 class Serving:
@@ -108,32 +75,45 @@ class Serving:
         self.waits = 0
         self._writer = hub.writer
         self._loop = asyncio.get_running_loop()
-        self._returns = _Returns(self._loop)
+        self._returns = Returns(self._loop)
         self._closing = False
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
-        return (await self.answered(visitor, name, given, key=key)).answer
+        served = self.serve(visitor, name, given, key=key)
+        return (served if isinstance(served, Served) else await served).answer
 
     async def answered(
         self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None
     ) -> Served:
-        """Run an operation for a visitor. Cancelled, it does nothing more; a write that has begun is finished."""
+        """The answer, with the notices beside it."""
+        served = self.serve(visitor, name, given, key=key, noticing=True)
+        return served if isinstance(served, Served) else await served
+
+    def serve(
+        self,
+        visitor: Visitor,
+        name: str,
+        given: Mapping[str, object],
+        *,
+        key: str | None = None,
+        noticing: bool = False,
+    ) -> Served | Awaitable[Served]:
+        """Run an operation for a visitor: the answer itself when it takes no time, otherwise what to await for it.
+
+        Cancelled, it does nothing more; a write that has begun is finished.
+        """
         operation = registry.find(name)
         permit(visitor, operation, given)
         if operation.prepare:
-            call = await self.read(lambda: self.hub.prepare(name, given, visitor.caller, key))
-        else:
-            call = self.hub.prepare(name, given, visitor.caller, key)
-        if operation.writes:
-            return await self._write(call, lambda tx: _served(tx, call, given))
-        if operation.waits:
-            answer = await self._wait(call)
-            signs = await self.look(lambda tx: notices.beside(tx, name, given, answer, visitor.caller))
-            return Served(answer=answer, notices=signs)
-        served, due = await self.look(lambda tx: _seen(tx, call, given))
-        if due:
-            await self._touch(call)
-        return served
+            return self._prepared(visitor, name, given, key, noticing)
+        asked = Asked(self.hub.prepare(name, given, visitor.caller, key), given, noticing)
+        if operation.writes or operation.waits:
+            return self._serve(asked)
+        try:
+            served, due = self.hub.glance(asked.read)
+        except NotBrief:
+            return self._read(asked)
+        return self._touched(asked, served, due) if due else served
 
     def on_commit(self, told: Callable[[int], None]) -> None:
         """Have the size of every committed group told."""
@@ -141,14 +121,10 @@ class Serving:
 
     async def look(self, at: Callable[[Tx], T]) -> T:
         """Read from the store in one transaction: at once, or in a thread when that would hold others up."""
-        return await self.look_up(lambda reading: _within(reading, at))
-
-    async def look_up(self, work: Callable[[Reading], T]) -> T:
-        """The same for work that opens its transaction itself."""
         try:
-            return work(self.hub.glancing)
+            return self.hub.glance(at)
         except NotBrief:
-            return await self.read(lambda: work(self.hub.reading))
+            return await self.read(lambda: self._within(at))
 
     async def read(self, work: Callable[[], T]) -> T:
         """Have something done in a thread."""
@@ -163,7 +139,7 @@ class Serving:
                 raise CallerLeft
             return job(tx)
 
-        self._writer.enqueue(run, _Return(self._returns, waiter), room_id, also)
+        self._writer.enqueue(run, Return(self._returns, waiter), room_id, also)
         return await waiter
 
     def dismiss(self) -> None:
@@ -175,6 +151,33 @@ class Serving:
         """Stop reading and watching, once nobody is served any more. The hub itself stays open."""
         await self.feeds.close()
         self.pool.shutdown()
+
+    async def _prepared(
+        self, visitor: Visitor, name: str, given: Mapping[str, object], key: str | None, noticing: bool
+    ) -> Served:
+        call = await self.read(lambda: self.hub.prepare(name, given, visitor.caller, key))
+        return await self._serve(Asked(call, given, noticing))
+
+    async def _serve(self, asked: Asked) -> Served:
+        operation = asked.call.operation
+        if operation.writes:
+            return await self._write(asked.call, asked.write)
+        if not operation.waits:
+            return await self._touched(asked, *await self.look(asked.read))
+        answer = await self._wait(asked.call)
+        return await self.look(lambda tx: asked.served(tx, answer)) if asked.noticing else Served(answer=answer)
+
+    async def _read(self, asked: Asked) -> Served:
+        return await self._touched(asked, *await self.read(lambda: self._within(asked.read)))
+
+    async def _touched(self, asked: Asked, served: Served, due: bool) -> Served:
+        if due:
+            await self._touch(asked.call)
+        return served
+
+    def _within(self, at: Callable[[Tx], T]) -> T:
+        with self.hub.reading() as tx:
+            return at(tx)
 
     async def _write(self, call: Call, job: Callable[[Tx], T | Declined]) -> T:
         try:
@@ -229,8 +232,3 @@ class Serving:
                 return found.otherwise
         finally:
             self.waits -= 1
-
-
-def _within(reading: Reading, at: Callable[[Tx], T]) -> T:
-    with reading() as tx:
-        return at(tx)

@@ -37,6 +37,10 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
+    def to_json(self) -> bytes:
+        """The answer as every surface that speaks JSON gives it."""
+        return self.__pydantic_serializer__.to_json(self)
+
 
 Moment: TypeAlias = Annotated[
     int,
@@ -100,9 +104,13 @@ class Operation:
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
 
-    @property
+    @cached_property
     def noun(self) -> str:
         return self.name.partition(".")[0]
+
+    @cached_property
+    def takes_room(self) -> bool:
+        return "room_id" in self.ask.model_fields
 
     @property
     def verb(self) -> str:

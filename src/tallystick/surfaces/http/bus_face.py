@@ -63,10 +63,10 @@ class BusFace:
     async def _answer(self, visit: Visit, receive: Receive, party: Party, request: Request) -> Reply:
         request = _keyed(request, visit.head.get(b"idempotency-key"))
         if not commands.waits(request.type):
-            return await party.answer(request)
+            return await party.answered(request)
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
-            return await while_welcome(receive, revoked, party.answer(request))
+            return await while_welcome(receive, revoked, party.answered(request))
 
     def _party(self, visit: Visit) -> Party:
         name = visit.head.get(b"tally-bus")

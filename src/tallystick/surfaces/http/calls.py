@@ -40,7 +40,7 @@ class Calls:
         else:
             served = await work
         signs = [(b"tally-notice", sign.encode()) for sign in served.notices]
-        await answer(send, served.answer.model_dump_json().encode(), *signs)
+        await answer(send, served.answer.to_json(), *signs)
 
     async def _given(self, operation: Operation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] == "POST":

@@ -38,7 +38,7 @@ class Stream:
         if not follow:
             given = query.read(registry.find("events.list").ask, rest)
             result = await self._serving.call(visit.visitor, "events.list", given)
-            await answer(send, result.model_dump_json().encode())
+            await answer(send, result.to_json())
             return
         visit.operation = "events.stream"
         ask = Follow.of(resumed(query.read(Follow, rest), visit))

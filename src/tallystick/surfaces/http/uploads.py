@@ -47,7 +47,7 @@ class Put:
         content = await self._take_in(receive)
         caller = visit.visitor.caller
         stored = await self._serving.write(lambda tx: blobs_rooms.put(tx, caller, ask, content), ask.room_id)
-        await answer(send, stored.model_dump_json().encode())
+        await answer(send, stored.to_json())
 
     async def _take_in(self, receive: Receive) -> Content:
         """Write the body to a file as it comes in, a megabyte at a time and never on the event loop."""

@@ -79,7 +79,7 @@ class Web:
         given = decoded(visit, await body(scope, receive, self._limits.body_bytes))
         visit.operation = operation
         result = await (await self._loaded()).act(visit.visitor, operation, given, key_of(visit))
-        await answer(send, result.model_dump_json().encode())
+        await answer(send, result.to_json())
 
     async def _live(self, visit: Visit, receive: Receive, send: Send) -> None:
         """Say `changed` whenever any room has a new event, until the reader leaves or the hub stops."""

@@ -1,0 +1,82 @@
+"""What goes out to one peer of the socket. It is bounded: whoever does not read is cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from tallystick.bus import envelope
+from tallystick.bus.errors import PeerTooSlow
+from tallystick.kernel.errors import TallyError
+
+log = logging.getLogger("tallystick.bus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    unread_bytes: int = 8 * 1024 * 1024
+    """So much may wait for a peer that does not read."""
+    full_bytes: int = 64 * 1024
+    """Above this nothing more is written on its own account before the peer has read some of it."""
+    unread_seconds: float = 30.0
+    """How long a peer may take to read what is in its way."""
+
+
+class Line:
+    __slots__ = ("_bounds", "_room", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, bounds: Bounds) -> None:
+        self._transport, self._bounds = transport, bounds
+        self._room: asyncio.Event | None = None
+        """There only while the line is full: what to wait for then."""
+        transport.set_write_buffer_limits(high=bounds.full_bytes)
+
+    @property
+    def full(self) -> bool:
+        return self._room is not None
+
+    @property
+    def closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def put(self, line: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        self._transport.write(line)
+        if self._room and self._transport.get_write_buffer_size() > self._bounds.unread_bytes:
+            self.cut(PeerTooSlow())
+
+    async def drained(self) -> None:
+        if self._room is None:
+            return
+        try:
+            async with asyncio.timeout(self._bounds.unread_seconds):
+                await self._room.wait()
+        except TimeoutError:
+            self.cut(PeerTooSlow())
+        if self._transport.is_closing():
+            raise ConnectionAbortedError
+
+    def filled(self) -> None:
+        self._room = asyncio.Event()
+
+    def emptied(self) -> None:
+        if self._room:
+            self._room.set()
+        self._room = None
+
+    def cut(self, reason: TallyError) -> None:
+        """Close, with a last word if it can still be said."""
+        if self._transport.is_closing():
+            return
+        self._transport.write(envelope.refusal(reason))
+        if isinstance(reason, PeerTooSlow):
+            # It would not read the reason either; nothing may wait for it any longer.
+            log.warning("a peer of the bus did not read and was cut off")
+            self._transport.abort()
+        else:
+            self._transport.close()
+
+    def close(self) -> None:
+        self._transport.close()
