@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
+import psycopg
 import pytest
 
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import JobCreated
 from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
 from tests.scene import refused
@@ -55,7 +59,7 @@ def test_a_jobs_four_calls_read_each_thing_once_and_write_each_row_once(shop: Sh
     completed = taken(asked)
 
     assert created == ["outlook", "insert"]
-    assert claimed == ["runner", "ready_first", "update", "put_claim"]
+    assert claimed == ["runner", "ready", "update", "put_claim"]
     assert reported == ["update", "renew"]
     assert completed == ["update", "end_claim"]
 
@@ -105,8 +109,8 @@ def test_who_is_there_is_looked_up_only_to_route_a_job_or_to_find_it_meant_for_a
     claimed = taken(asked)
 
     assert routed == ["outlook", "runners_online", "insert", "load"]
-    assert passed_by == ["runner", "ready_first", "runners_online", "ready"]
-    assert claimed == ["runner", "ready_first", "update", "put_claim"]
+    assert passed_by == ["runner", "ready", "runners_online"]
+    assert claimed == ["runner", "update", "put_claim"]
 
 
 def test_only_the_end_of_a_job_that_others_come_after_looks_for_them(shop: Shop, asked: list[str]) -> None:
@@ -152,6 +156,29 @@ def test_only_a_completion_that_names_a_file_looks_for_the_rooms_folders_beforeh
     assert (before, len(opened)) == (0, 1)
 
 
+def test_claims_that_share_a_transaction_look_up_the_queue_once_and_the_runners_once(
+    shop: Shop, asked: list[str]
+) -> None:
+    room_id = shop.boss.room_id
+    runners = [shop.runner(f"r{number}", max_parallel=1) for number in range(4)]
+    for _ in range(4):
+        shop.create(executor="codex")
+    claim = registry.find("jobs.claim")
+    taken(asked)
+
+    with shop.scene.hub.writing() as tx:
+        tx.lock(room_id)
+        for runner in runners:
+            ask = claim.ask.model_validate({"room_id": room_id, "runner_id": runner.runner_id})
+            claim.run(tx.next(), runner.actor.caller, ask)
+        again = claim.ask.model_validate({"room_id": room_id, "runner_id": "r3"})
+        with refused("runner_busy"):
+            claim.run(tx.next(), runners[3].actor.caller, again)
+
+    took = ["update", "put_claim"]
+    assert taken(asked) == ["runner", "ready", *took, "runners_online", *took, *took, *took, "held"]
+
+
 def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(shop: Shop, asked: list[str]) -> None:
     room_id = shop.boss.room_id
     create, beat = registry.find("jobs.create"), registry.find("runners.heartbeat")
@@ -169,3 +196,24 @@ def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(sh
     assert [each.job.job_id for each in made] == ["JOB-001", "JOB-002", "JOB-003"]
     assert [each.runner_bootstrap is None for each in made] == [False, False, True]
     assert without_runner == ["outlook", "insert", "insert"]
+
+
+def test_the_server_soon_knows_how_much_there_is_and_looks_single_rows_up(postgres_url: str, tmp_path: Path) -> None:
+    hub = Hub.open(Settings(data_dir=tmp_path, database_url=postgres_url), grouped=True)
+    boss = Caller(agent_id="boss", session=SessionKind.HUMAN_CLI)
+    room_id = hub.call("rooms.create", {"title": "growing"}, boss).model_dump()["room_id"]
+    runner = {"room_id": room_id, "runner_id": "r1"}
+    hub.call("runners.heartbeat", {**runner, "status": "idle", "max_parallel": 1000}, boss)
+    for _ in range(250):
+        hub.call("jobs.create", {"room_id": room_id, "title": "a job", "prompt": "do it", "executor": "codex"}, boss)
+        hub.world.folded.clear()
+        hub.call("jobs.claim", runner, boss)
+    hub.close()
+
+    with psycopg.connect(postgres_url) as server:
+        entries, looks = server.execute(
+            "SELECT sum(idx_tup_read), sum(idx_scan) FROM pg_stat_user_indexes WHERE relname IN ('jobs', 'events')"
+        ).fetchone() or (0, 0)
+
+    assert looks
+    assert entries < 20 * looks

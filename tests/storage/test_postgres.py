@@ -24,10 +24,11 @@ from tallystick.storage.port import Store, Write
 from tallystick.storage.postgres import PostgresStore
 from tests.storage.actor import attempt, raise_by, total
 from tests.storage.flaky import FlakyNetwork
-from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, TAKE, Item
+from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, TAKE, Item, query
 
 pytestmark = pytest.mark.postgres
 LONG = 30.0
+LENGTH = query("SELECT LENGTH(CAST(:text AS TEXT)) AS length")
 
 
 @pytest.fixture
@@ -215,3 +216,12 @@ def test_a_statement_may_run_often_enough_to_be_prepared(shared: Store) -> None:
             rows.one(ITEM, Item, id="a")
 
     assert total(shared) == 20
+
+
+def test_a_value_that_does_not_fit_into_the_socket_is_sent_as_the_server_takes_it(shared: Store) -> None:
+    longs = [letter * 8_000_000 for letter in "xy"]
+
+    with shared.write() as rows:
+        found = [rows.one(LENGTH, dict, text=text) for text in longs]
+
+    assert found == [{"length": 8_000_000}] * 2

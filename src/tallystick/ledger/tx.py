@@ -93,14 +93,8 @@ class Tx:
 
         They follow from the events alone, so they stay true beyond this transaction, until somebody else adds one.
         """
-        rows = self._held.folded.get(room_id)
-        if rows is None:
-            # Taken away, not shared: when this transaction fails, what it put there is forgotten with it.
-            seal, rows = self.world.folded.pop(room_id, ("", {}))
-            if seal != self.lock(room_id).hash:
-                rows = {}
-            self._held.folded[room_id] = rows
-        return rows
+        self.lock(room_id)
+        return self._held.folded.setdefault(room_id, {})
 
     def fold_anew(self) -> None:
         """Forget all that was folded; for whoever empties the tables."""
@@ -130,7 +124,7 @@ class Tx:
         """Become the room's only writer until this transaction ends."""
         if room_id not in self._heads:
             first = not self._heads
-            self._heads[room_id] = self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id))
+            self._hold(room_id, self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id)))
             if first:
                 # Others may have had the room for seconds: a lease that begins now must not begin when we queued.
                 self.now = self.world.clock()
@@ -139,11 +133,18 @@ class Tx:
     def try_lock(self, room_id: str) -> None:
         """Lock a room that may not exist."""
         if room_id not in self._heads and (head := self.one(SQL["lock"], Head, room_id=room_id)):
-            self._heads[room_id] = head
+            self._hold(room_id, head)
+
+    def _hold(self, room_id: str, head: Head) -> None:
+        self._heads[room_id] = head
+        # Taken away, not shared: when this transaction fails, what it folds is forgotten with it.
+        seal, rows = self.world.folded.pop(room_id, ("", {}))
+        if seal == head.hash:
+            self._held.folded[room_id] = rows
 
     def open_ledger(self, room_id: str) -> None:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
-        self._heads[room_id] = Head(seq=0, hash=GENESIS, ts=0)
+        self._hold(room_id, Head(seq=0, hash=GENESIS, ts=0))
 
     def close_ledger(self, room_id: str) -> None:
         """From now on, `check_open` refuses this room."""
@@ -228,7 +229,8 @@ class Tx:
             self.world.folded.clear()
         for room_id, rows in self._held.folded.items():
             # Should the commit fail, no head will ever have this hash.
-            self.world.folded[room_id] = (self._heads[room_id].hash, rows)
+            if rows:
+                self.world.folded[room_id] = (self._heads[room_id].hash, rows)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections

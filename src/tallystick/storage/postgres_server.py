@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
 from tallystick.storage.postgres_statements import Statements
+from tallystick.storage.postgres_statistics import Statistics
 
 SCHEMA = "tallystick"
 DEFAULTS: Mapping[str, str] = {
@@ -50,13 +51,14 @@ _adapters.register_loader("numeric", _NumericLoader)
 
 
 class Session:
-    """A connection and the statements it knows."""
+    """A connection, the statements it knows, and what its server should know."""
 
-    __slots__ = ("connection", "statements")
+    __slots__ = ("connection", "statements", "statistics")
 
     def __init__(self, connection: Link) -> None:
         self.connection = connection
         self.statements = Statements(connection)
+        self.statistics = Statistics(self.statements)
 
     @property
     def lost(self) -> bool:

@@ -38,12 +38,16 @@ class Statements:
         self._conversions = Transformer.from_context(connection)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
+        self._both = select.poll()
+        self._both.register(self._server.socket, select.POLLIN | select.POLLOUT)
         self._ahead = self._syncs = 0
         """Statements since the last mark, and marks in the stream of answers, that have not come back yet."""
         self._names: dict[tuple[Query, tuple[int, ...]], bytes] = {}
         self._unsure: list[tuple[Query, tuple[int, ...]]] = []
         """What was prepared since the last mark: after an error before it, the server has not seen it."""
         self._numbers = count(1)
+        self.total = 0
+        """How many were sent so far."""
         self.broken = False
         """Interrupted in the middle of an answer: the connection is good for nothing more."""
 
@@ -61,6 +65,8 @@ class Statements:
             self._server.send_query_prepared(name, bound.values, bound.formats)
         else:
             self._server.send_query_params(query.numbered.encode(), bound.values, bound.types, bound.formats)
+        # Not kept back until somebody waits: the server works on it while the next one is being made.
+        self._server.flush()
         self._sent()
 
     def run(self, query: Query, values: Mapping[str, Value]) -> Result:
@@ -118,6 +124,7 @@ class Statements:
 
     def _sent(self) -> None:
         self._ahead += 1
+        self.total += 1
         if self._ahead >= AHEAD:
             self.settle()
 
@@ -126,8 +133,11 @@ class Statements:
         last: Result | None = None
         wrong: Result | None = None
         while self._syncs:
-            result = self._next()
+            if self._server.is_busy():
+                self._await()
+            result = self._server.get_result()
             if result is None:
+                # Between the results of two statements.
                 if self._server.status == ConnStatus.BAD:
                     raise psycopg.OperationalError("the connection is lost")
             elif result.status == ExecStatus.PIPELINE_SYNC:
@@ -143,16 +153,16 @@ class Statements:
             _sound(wrong)
         return last  # pyright: ignore[reportReturnType] - who asks has sent something
 
-    def _next(self) -> Result | None:
-        """The next result, or None between two of them; waits so that other threads go on and an interrupt ends it."""
+    def _await(self) -> None:
+        """Wait for the next result so that other threads go on meanwhile and an interrupt ends it."""
         try:
             while self._server.is_busy():
-                self._poll.poll()
+                # What did not fit into the socket at once is sent as the server takes it.
+                (self._both if self._server.flush() else self._poll).poll()
                 self._server.consume_input()
         except BaseException:
             self.broken = True
             raise
-        return self._server.get_result()
 
     def _prepare(self, query: Query, types: tuple[int, ...]) -> bytes:
         if len(self._names) >= STATEMENTS:

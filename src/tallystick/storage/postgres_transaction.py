@@ -139,6 +139,7 @@ class PostgresRead:
             session.statements.check()
         except psycopg.OperationalError:
             session = self._home.sessions.replace(self)
+        session.statistics.refresh()
         return self._begin(session)
 
     def _begin(self, session: Session) -> Session:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs import queries, routing, rules
+from tallystick.capabilities.jobs import queries, queue, routing, rules
 from tallystick.capabilities.jobs.contract import ClaimJob
 from tallystick.capabilities.jobs.errors import ClaimRefused
 from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Routing, Runner, Status
@@ -58,7 +58,7 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
 
 
 def _runner(tx: Tx, ask: ClaimJob) -> Runner:
-    found = queries.runner(tx, ask.room_id, ask.runner_id)
+    found = queries.claimant(tx, ask.room_id, ask.runner_id)
     # Whoever has less work in all than it can run at once has room; only otherwise are its claims counted.
     crowded = found is not None and found.jobs >= found.max_parallel
     held = queries.held(tx, ask.room_id, ask.runner_id) if crowded else 0
@@ -67,7 +67,7 @@ def _runner(tx: Tx, ask: ClaimJob) -> Runner:
 
 def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
     lost = queries.stale(tx, ask.room_id) if ask.allow_stale else []
-    return heapq.merge(queries.ready(tx, ask.room_id), lost, key=lambda job: (job.priority, job.number))
+    return heapq.merge(queue.ready(tx, ask.room_id), lost, key=lambda job: (job.priority, job.number))
 
 
 def _check(
@@ -97,7 +97,7 @@ def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: 
         claim_revision=now.revision,
         claim_expires_at=until,
         executor=_executor(now, runner),
-        prompt=queries.prompt(tx, job),
+        prompt=queue.prompt(tx, job),
         meta=now.meta_data,
         artifacts=[each.artifact_key for each in queries.artifacts(tx, job)] if job.revision else [],
     )

@@ -181,6 +181,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def ready(self) -> bool:
+        """Whether it may be claimed: queued, and nothing comes before it."""
+        return self.status is Status.QUEUED and self.blocked == 0
+
+    @property
     def assigned(self) -> str | None:
         """The runner that this job is work for, or in line for."""
         if not self.status.active:

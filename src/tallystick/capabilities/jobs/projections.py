@@ -6,7 +6,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from tallystick.capabilities.jobs import fold, queries
+from tallystick.capabilities.jobs import fold, queries, queue
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event
@@ -25,6 +25,7 @@ def created(tx: Tx, event: Event) -> None:
         blocked += earlier.status is not Status.DONE
     job = fold.created(event, blocked=blocked)
     queries.put(tx, job, new=True)
+    queue.joined(tx, job, event)
     _load(tx, room_id, job.assigned, 1)
 
 
@@ -32,6 +33,7 @@ def changed(tx: Tx, event: Event) -> None:
     job = queries.job(tx, event.room_id, cast("str", event.data["job_id"]))
     now = fold.after(job, event)
     queries.put(tx, now)
+    queue.moved(tx, job, now)
     if job.task_id:
         subjects.mention(tx, event, job.task_id)
     match event.kind:
@@ -40,6 +42,7 @@ def changed(tx: Tx, event: Event) -> None:
         case Kind.COMPLETE | Kind.CANCEL if job.status is Status.RUNNING:
             keys = {"room_id": job.room_id, "number": job.number, "runner_id": job.runner_id}
             tx.run(SQL["end_claim"], **keys, revision=job.revision, change=-1)
+            queries.loaded(tx, job.room_id, cast("str", job.runner_id), -1)
         case _ if job.assigned != now.assigned:
             _load(tx, job.room_id, job.assigned, -1)
             _load(tx, job.room_id, now.assigned, 1)
@@ -62,6 +65,7 @@ def _claimed(tx: Tx, job: Job, event: Event) -> None:
         expires_at=cast("int", event.data["expires_at"]),
         change=int(moves),
     )
+    queries.loaded(tx, job.room_id, runner_id, int(moves))
     if moves:
         _load(tx, job.room_id, job.assigned, -1)
 
@@ -70,6 +74,7 @@ def _load(tx: Tx, room_id: str, runner_id: str | None, change: int) -> None:
     """Keep count of the work that each runner has or is in line for."""
     if runner_id:
         tx.run(SQL["load"], room_id=room_id, runner_id=runner_id, change=change)
+        queries.loaded(tx, room_id, runner_id, change)
 
 
 def kept(tx: Tx, event: Event) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import cast
 
 import msgspec
@@ -14,17 +13,17 @@ from tallystick.capabilities.jobs.errors import UnknownJob
 from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
-from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
-READY_AT_ONCE = 32
 LATEST = 2**62
 REMEMBERED = 1000
 """A rebuild folds a whole store in one transaction."""
+FRONT = ("front",)
+"""Where the front of the queue is kept (see `queue`)."""
 
 
 def job(tx: Tx, room_id: str, job_id: str) -> Job:
@@ -47,6 +46,7 @@ def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
 def forget(tx: Tx, job: Job) -> None:
     """Rows of other jobs have changed behind the fold: those that come after this one."""
     rows = tx.folded(job.room_id)
+    rows.pop(FRONT, None)
     for key in [key for key in rows if key[0] == "job" and key != ("job", job.number)]:
         del rows[key]
 
@@ -79,6 +79,7 @@ def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
 
 def runner_heard(tx: Tx, room_id: str) -> None:
     tx.memo.pop(("outlook", room_id), None)
+    tx.memo.pop(("runners", room_id), None)
 
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
@@ -87,7 +88,7 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     values["status"], values["priority"] = job.status.value, int(job.priority)
     values["place"] = fold.place(job)
     values["active"] = int(job.status.active)
-    values["ready"] = int(job.status is Status.QUEUED and job.blocked == 0)
+    values["ready"] = int(job.ready)
     values["shown_seq"] = fold.shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
     remember(tx, job)
@@ -130,45 +131,6 @@ def listed(
     )
 
 
-def ready(tx: Tx, room_id: str) -> Iterator[Job]:
-    """Queued jobs that nothing holds back, in the order in which they are claimed.
-
-    The first suits most runners and comes with its prompt; only who cannot take it reads on, in pages.
-    """
-    first = tx.one(SQL["ready_first"], partial(_with_creation, tx), room_id=room_id)
-    page = [first] if first else []
-    while page:
-        yield from page
-        last = page[-1]
-        page = tx.all(
-            SQL["ready"],
-            Job.of_row,
-            room_id=room_id,
-            priority=int(last.priority),
-            number=last.number,
-            limit=READY_AT_ONCE,
-        )
-
-
-def _with_creation(tx: Tx, *, creation: str, **row: object) -> Job:
-    job = Job.of_row(**row)  # pyright: ignore[reportArgumentType]
-    if tx.writable:
-        tx.folded(job.room_id)["creation", job.number] = creation
-    return job
-
-
-def prompt(tx: Tx, job: Job) -> str:
-    known = cast("str | None", tx.folded(job.room_id).pop(("creation", job.number), None)) if tx.writable else None
-    creation = known or reading.event_at(tx, job.room_id, job.created_seq).body
-    return msgspec.json.decode(creation, type=Creation).prompt
-
-
-class Creation(msgspec.Struct):
-    """What is wanted of the event that created a job."""
-
-    prompt: str
-
-
 def stale(tx: Tx, room_id: str) -> list[Job]:
     return tx.all(SQL["stale"], Job.of_row, room_id=room_id, now=tx.now, limit=STALE_AT_ONCE)
 
@@ -196,6 +158,23 @@ def _held(*, held: int) -> int:
 
 def runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     return tx.one(SQL["runner"], Runner.of_row, room_id=room_id, runner_id=runner_id)
+
+
+def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
+    """A runner that claims. Of several that claim in one transaction the second looks up all that are there."""
+    known = cast("dict[str, Runner] | None", tx.memo.get(("runners", room_id)))
+    if known is None:
+        known = tx.memo["runners", room_id] = dict[str, Runner]()
+    elif not known:
+        known.update((each.runner_id, each) for each in runners_online(tx, room_id))
+    return known.get(runner_id) or runner(tx, room_id, runner_id)
+
+
+def loaded(tx: Tx, room_id: str, runner_id: str, change: int) -> None:
+    """A runner has more or less to do than when it was looked up."""
+    known = cast("dict[str, Runner] | None", tx.memo.get(("runners", room_id)))
+    if known and (found := known.get(runner_id)):
+        known[runner_id] = replace(found, jobs=found.jobs + change)
 
 
 def _room_id(*, room_id: str) -> str:

@@ -64,23 +64,15 @@ FROM jobs WHERE room_id = :room_id AND status = :status
     AND (:task = '' OR task_id = :task) AND (:anchor = '' OR anchor_id = :anchor)
 ORDER BY updated_at DESC, number LIMIT :limit
 
--- ready_first -- the head of the queue, with the event that created it
+-- ready -- in the order in which they are claimed; with the event that created each, where that is short
 SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
     j.task_id, j.anchor_id, j.executor, j.profile, j.routed_executor, j.routed_runner, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.meta, j.refs, j.summary,
-    e.body AS creation
+    CASE WHEN LENGTH(e.body) <= :short THEN e.body ELSE '' END AS creation
 FROM jobs j JOIN events e ON e.room_id = j.room_id AND e.seq = j.created_seq
-WHERE j.room_id = :room_id AND j.ready = 1 ORDER BY j.priority, j.number LIMIT 1
-
--- ready -- in the order in which they are claimed
-SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
-    executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at, updated_at,
-    completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq, checkpoint_seq,
-    gate_seq, proof_seq, meta, refs, summary
-FROM jobs WHERE room_id = :room_id AND ready = 1
-    AND (priority > :priority OR (priority = :priority AND number > :number))
-ORDER BY priority, number LIMIT :limit
+WHERE j.room_id = :room_id AND j.ready = 1 AND (j.priority, j.number) > (:priority, :number)
+ORDER BY j.priority, j.number LIMIT :limit
 
 -- stale -- running, and the claim has run out; in the order in which they are claimed
 SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,

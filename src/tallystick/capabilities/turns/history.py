@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.turns.contract import RoomEvents, StickEvent, StickEvents
-from tallystick.capabilities.turns.model import Kind
+from tallystick.capabilities.turns.model import Handed, Kind
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import operation
@@ -15,18 +14,12 @@ from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    by: str
-    data: dict[str, object]
-
-
-def handoff(tx: Tx, room_id: str, seq: int | None) -> Received | None:
-    """The handoff written at `seq`, word for word."""
+def handed(tx: Tx, room_id: str, seq: int | None) -> Handed | None:
+    """The handoff written at `seq`."""
     if not seq:
         return None
     event = reading.event_at(tx, room_id, seq)
-    return Received(by=event.by, data=cast("dict[str, object]", event.data["handoff"]))
+    return Handed(by=event.by, kind=event.kind, body=event.body)
 
 
 def _row(event: Event) -> StickEvent:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.model import Policy, Room
 from tallystick.kernel.caller import Process, ProcessState
@@ -72,28 +74,25 @@ class Lease:
     process: Process | None = None
     """The process that was granted the turn; a new process under the same name is not that one."""
 
-    @classmethod
-    def of_row(
-        cls,
-        *,
-        turn_id: int,
-        lease_id: str | None,
-        lease_expires_at: Instant | None,
-        claim_expires_at: Instant | None,
-        renewed_at: Instant,
-        host_id: str | None,
-        pid: int | None,
-        process_started_at: str | None,
-    ) -> Lease:
-        process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
-        return cls(
-            turn_id=turn_id,
-            lease_id=lease_id,
-            lease_expires_at=lease_expires_at,
-            claim_expires_at=claim_expires_at,
-            renewed_at=renewed_at,
-            process=process,
-        )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """A release or pass, by whoever held the stick before."""
+
+    by: str
+    kind: str
+    body: str
+
+    @property
+    def handoff(self) -> dict[str, object]:
+        """Word for word."""
+        return msgspec.json.decode(self.body, type=_Body).handoff
+
+
+class _Body(msgspec.Struct):
+    """What is wanted of a release or pass."""
+
+    handoff: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +105,18 @@ class Table:
     lease: Lease
     owner_process: ProcessState
     """Of the process that was granted the turn."""
-    handed_by: str | None
-    """Who wrote the pending handoff: the immediately prior owner."""
-    handed_directly: bool
-    """The pending handoff was a pass, not a release."""
+    handed: Handed | None
+    """The pending handoff."""
+
+    @property
+    def handed_by(self) -> str | None:
+        """The immediately prior owner."""
+        return self.handed.by if self.handed else None
+
+    @property
+    def handed_directly(self) -> bool:
+        """The pending handoff was a pass, not a release."""
+        return self.handed is not None and self.handed.kind == Kind.PASS
 
     @property
     def policy(self) -> Policy:

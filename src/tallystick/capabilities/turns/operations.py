@@ -106,8 +106,9 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
     table = queries.table(tx, ask.room_id)
     opening = rules.check_takeover(table, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
     revoked = table.stick.owner or table.stick.reserved_for
+    turn_id = table.stick.turn_id + 1
     data: dict[str, object] = {
-        "turn_id": table.stick.turn_id + 1,
+        "turn_id": turn_id,
         "from_agent_id": revoked,
         "to_agent_id": me.agent_id,
         "reason": ask.reason,
@@ -116,10 +117,10 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
     }
     member = agent_rules.membership(table.members, me)
     tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.TAKEOVER, data=data, scope_key=member.scope_key)])
-    lease_id = waiting.lease(tx, table, me)
+    lease_id = waiting.lease(tx, table, me, turn_id)
     return TookOver(
         room_id=ask.room_id,
-        turn_id=table.stick.turn_id + 1,
+        turn_id=turn_id,
         lease_id=lease_id,
         revoked_agent_id=revoked,
         reason=ask.reason,

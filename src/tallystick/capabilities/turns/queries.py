@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
-from tallystick.capabilities.turns.model import Kind, Lease, Stick, Table
+from tallystick.capabilities.turns.model import Handed, Lease, Stick, Table
 from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.envelope import Event
-from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -23,14 +22,39 @@ def stick(tx: Tx, room_id: str) -> Stick:
     return tx.one(SQL["stick"], Stick, room_id=room_id) or Stick()
 
 
-def lease(tx: Tx, room_id: str, of: Stick) -> Lease:
-    """The live lease of this turn; an empty one when the store was restored from its ledger."""
-    found = tx.one(SQL["lease"], Lease.of_row, room_id=room_id)
-    return found if found and found.turn_id == of.turn_id else Lease(turn_id=of.turn_id)
+class Seat(NamedTuple):
+    stick: Stick
+    lease: Lease
+    """Of this turn; an empty one when the store was restored from its ledger."""
+    handed: Handed | None
 
 
-def pending(tx: Tx, room_id: str, of: Stick) -> Event | None:
-    return reading.event_at(tx, room_id, of.pending_seq) if of.pending_seq else None
+def _seat(
+    *,
+    lease_id: str | None,
+    lease_expires_at: Instant | None,
+    claim_expires_at: Instant | None,
+    renewed_at: Instant | None,
+    host_id: str | None,
+    pid: int | None,
+    process_started_at: str | None,
+    author: str | None,
+    kind: str | None,
+    body: str | None,
+    **of_stick: object,
+) -> Seat:
+    stick = Stick(**of_stick)  # pyright: ignore[reportArgumentType]
+    process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
+    lease = Lease(
+        turn_id=stick.turn_id,
+        lease_id=lease_id,
+        lease_expires_at=lease_expires_at,
+        claim_expires_at=claim_expires_at,
+        renewed_at=renewed_at or 0,
+        process=process,
+    )
+    handed = Handed(by=author, kind=kind, body=body) if author and kind and body else None
+    return Seat(stick, lease, handed)
 
 
 def table(tx: Tx, room_id: str) -> Table:
@@ -38,17 +62,14 @@ def table(tx: Tx, room_id: str) -> Table:
 
 
 def table_of(tx: Tx, room: Room, members: Sequence[Member]) -> Table:
-    present = stick(tx, room.room_id)
-    held = lease(tx, room.room_id, present)
-    handoff = pending(tx, room.room_id, present)
+    seat = tx.one(SQL["seat"], _seat, room_id=room.room_id) or Seat(Stick(), Lease(turn_id=0), None)
     return Table(
         room=room,
         members=members,
-        stick=present,
-        lease=held,
-        owner_process=tx.process_state(held.process),
-        handed_by=handoff.by if handoff else None,
-        handed_directly=handoff is not None and handoff.kind == Kind.PASS,
+        stick=seat.stick,
+        lease=seat.lease,
+        owner_process=tx.process_state(seat.lease.process),
+        handed=seat.handed,
     )
 
 

@@ -2,9 +2,14 @@
 SELECT turn_id, owner, reserved_for, pending_seq, received_seq, sequence_at, updated_at
 FROM sticks WHERE room_id = :room_id
 
--- lease --
-SELECT turn_id, lease_id, lease_expires_at, claim_expires_at, renewed_at, host_id, pid, process_started_at
-FROM leases WHERE room_id = :room_id
+-- seat -- the stick, the lease of its turn, and the handoff that waits for the next owner
+SELECT s.turn_id, s.owner, s.reserved_for, s.pending_seq, s.received_seq, s.sequence_at, s.updated_at,
+    l.lease_id, l.lease_expires_at, l.claim_expires_at, l.renewed_at, l.host_id, l.pid, l.process_started_at,
+    e.author, e.kind, e.body
+FROM sticks s
+LEFT JOIN leases l ON l.room_id = s.room_id AND l.turn_id = s.turn_id
+LEFT JOIN events e ON e.room_id = s.room_id AND e.seq = s.pending_seq
+WHERE s.room_id = :room_id
 
 -- create --
 INSERT INTO sticks (room_id, turn_id, updated_at) VALUES (:room_id, 0, :ts)

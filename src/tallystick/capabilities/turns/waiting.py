@@ -8,7 +8,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.turns import history, listening, queries, rules
 from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
 from tallystick.capabilities.turns.errors import ObserverCannotHold
-from tallystick.capabilities.turns.model import Kind, Lease, Stick, Table, Why
+from tallystick.capabilities.turns.model import Handed, Kind, Lease, Table, Why
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
@@ -59,7 +59,8 @@ def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | Takeo
     """The caller's turn, if it is, or its chance to take over."""
     holding = rules.holds(table, me)
     if holding and table.lease.lease_id:
-        return _granted(tx, table.room.room_id, table.stick, table.lease.lease_id, Why.ALREADY_OWNER)
+        received = history.handed(tx, table.room.room_id, table.stick.received_seq)
+        return _granted(table, table.stick.turn_id, table.lease.lease_id, received, Why.ALREADY_OWNER)
     reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
     if reason:
         if not me.session.may_hold:
@@ -79,10 +80,13 @@ def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | Takeo
 
 
 def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
-    room_id = table.room.room_id
-    if reason is not Why.ALREADY_OWNER:
+    room_id, turn_id, received = table.room.room_id, table.stick.turn_id, table.handed
+    if reason is Why.ALREADY_OWNER:
+        received = history.handed(tx, room_id, table.stick.received_seq)
+    else:
+        turn_id += 1
         data: dict[str, object] = {
-            "turn_id": table.stick.turn_id + 1,
+            "turn_id": turn_id,
             "from_agent_id": table.handed_by,
             "to_agent_id": me.agent_id,
             "reason": reason.value,
@@ -90,28 +94,23 @@ def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
         }
         member = agent_rules.membership(table.members, me)
         tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
-    lease_id = lease(tx, table, me)
-    return _granted(tx, room_id, queries.stick(tx, room_id), lease_id, reason)
+    return _granted(table, turn_id, lease(tx, table, me, turn_id), received, reason)
 
 
-def lease(tx: Tx, table: Table, me: Caller) -> str:
-    """A fresh fencing token for the present owner."""
-    room_id, lease_id = table.room.room_id, tx.new_id()
-    turn_id = queries.stick(tx, room_id).turn_id
-    until = tx.now + table.policy.owner_lease_ttl_ms
-    queries.put_lease(
-        tx, room_id, Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
-    )
+def lease(tx: Tx, table: Table, me: Caller, turn_id: int) -> str:
+    """A fresh fencing token for the owner of this turn."""
+    lease_id, until = tx.new_id(), tx.now + table.policy.owner_lease_ttl_ms
+    new = Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
+    queries.put_lease(tx, table.room.room_id, new)
     return lease_id
 
 
-def _granted(tx: Tx, room_id: str, stick: Stick, lease_id: str, reason: Why) -> YourTurn:
-    received = history.handoff(tx, room_id, stick.received_seq)
+def _granted(table: Table, turn_id: int, lease_id: str, received: Handed | None, reason: Why) -> YourTurn:
     return YourTurn(
-        room_id=room_id,
-        turn_id=stick.turn_id,
+        room_id=table.room.room_id,
+        turn_id=turn_id,
         lease_id=lease_id,
-        handoff=received.data if received else None,
+        handoff=received.handoff if received else None,
         from_agent_id=received.by if received else None,
         reason=reason,
     )
