@@ -23,7 +23,7 @@ def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
 
 
 def action(tx: Tx, room_id: str, action_id: str) -> Action | None:
-    if not tx.writable:
+    if not tx.holds(room_id):
         return tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)
     known = cast("Action | None", tx.folded(room_id).get(("action", action_id)))
     if known is None and (known := tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)):
@@ -69,7 +69,7 @@ def awaited(tx: Tx, room_id: str, src: str, *, limit: int) -> list[Action]:
 
 
 def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
-    if not tx.writable:
+    if not tx.holds(room_id):
         return tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)
     known = known_conversation(tx, room_id, context_id)
     if known is None and (known := tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)):
