@@ -9,11 +9,13 @@ import re
 import subprocess
 import sys
 import uuid
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.demo.theatre import DEMO, TALLY, Opening, environ, spoken
+from tests.demo.theatre import DEMO, TALLY, Opening, Show, environ, open_show, spoken
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +32,11 @@ STICK = [
 ]
 
 
+def _turns(text: str) -> list[tuple[str, str]]:
+    """Whose hands the stick went through."""
+    return [line for line in spoken(text) if re.match(r"(has|releases|takes|passes) the stick", line[1])]
+
+
 def test_in_a_pipe_the_story_is_told_line_by_line_and_leaves_nothing_behind(show: Opening, tmp_path: Path) -> None:
     demo = show("--fast")
 
@@ -37,7 +44,7 @@ def test_in_a_pipe_the_story_is_told_line_by_line_and_leaves_nothing_behind(show
 
     assert code == 0, demo.text
     told = spoken(demo.text)
-    assert [line for line in told if re.match(r"(has|releases|takes|passes) the stick", line[1])] == STICK
+    assert _turns(demo.text) == STICK
     assert ("cleo", "sees that bo is gone: takeover_available, owner_gone") in told
     assert ("bo", "is refused: turn_mismatch") in told
     assert ("you", "leave a note") in told
@@ -46,10 +53,26 @@ def test_in_a_pipe_the_story_is_told_line_by_line_and_leaves_nothing_behind(show
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_kept_can_be_looked_at_with_the_commands_that_were_printed(show: Opening, tmp_path: Path) -> None:
-    demo = show("--fast", "--keep")
-    assert demo.to_the_end() == 0, demo.text
-    commands = re.findall(r"^  (tally .+)$", demo.text, re.MULTILINE)
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Generator[Show]:
+    """A play that was kept, and that a harness's shell had started."""
+    folder = tmp_path_factory.mktemp("kept")
+    harness = folder / "bin" / "claude"
+    harness.parent.mkdir()
+    harness.symlink_to(sys.executable)
+    run = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+    with closing(open_show("--fast", "--keep", folder=folder, below=(str(harness), "-c", run))) as demo:
+        demo.to_the_end()
+        yield demo
+
+
+def test_below_a_harness_the_agents_are_still_agents_of_their_own(kept: Show) -> None:
+    assert kept.process.returncode == 0, kept.text
+    assert _turns(kept.text) == STICK
+
+
+def test_what_is_kept_can_be_looked_at_with_the_commands_that_were_printed(kept: Show, tmp_path: Path) -> None:
+    commands = re.findall(r"^  (tally .+)$", kept.text, re.MULTILINE)
 
     done = [_tally(command, tmp_path) for command in commands]
 
@@ -60,17 +83,6 @@ def test_what_is_kept_can_be_looked_at_with_the_commands_that_were_printed(show:
 
 def _tally(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TALLY, *command.split()[1:]], cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_below_a_harness_the_agents_are_still_agents_of_their_own(show: Opening, tmp_path: Path) -> None:
-    harness = tmp_path / "bin" / "claude"
-    harness.parent.mkdir()
-    harness.symlink_to(sys.executable)
-    run = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
-
-    demo = show("--fast", below=(str(harness), "-c", run))
-
-    assert demo.to_the_end() == 0, demo.text
 
 
 def test_a_terminal_shows_lanes_and_who_holds_the_stick(tmp_path: Path) -> None:

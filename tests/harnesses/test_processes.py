@@ -110,7 +110,13 @@ def test_a_hidden_process_is_unknown() -> None:
 
 def test_a_name_with_spaces_and_parentheses_is_read_whole(tmp_path: Path) -> None:
     odd = Path(shutil.copy(shutil.which("cat") or "/bin/cat", tmp_path / "a) Z 1 (b"))
-    with subprocess.Popen([odd], stdin=subprocess.PIPE) as started:
+    with subprocess.Popen([odd], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        # Only a program that runs has its arguments; while it is being loaded it has none.
+        assert started.stdin
+        assert started.stdout
+        started.stdin.write(b"here\n")
+        started.stdin.flush()
+        started.stdout.readline()
         seen = processes.look(started.pid)
 
         assert seen is not None

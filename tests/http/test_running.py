@@ -29,6 +29,14 @@ def hub(tmp_path: Path) -> Generator[RunningHub]:
     hub.kill()
 
 
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningHub]:
+    """A hub for those who only look."""
+    hub = RunningHub(tmp_path_factory.mktemp("settled") / "data").start()
+    yield hub
+    hub.kill()
+
+
 def up(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Start a hub that is expected not to stay."""
     hub = RunningHub(folder)
@@ -37,12 +45,12 @@ def up(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_says_where_it_is_and_what_to_do(hub: RunningHub) -> None:
-    url = f"http://127.0.0.1:{hub.port}"
+def test_it_says_where_it_is_and_what_to_do(settled: RunningHub) -> None:
+    url = f"http://127.0.0.1:{settled.port}"
 
-    assert hub.greeting[0] == f"Tallystick runs at {url}"
-    assert hub.greeting[1].split()[1].startswith(f"{url}/login?code=")
-    assert hub.greeting[-1] == "Ctrl-C or `tally down` stops it."
+    assert settled.greeting[0] == f"Tallystick runs at {url}"
+    assert settled.greeting[1].split()[1].startswith(f"{url}/login?code=")
+    assert settled.greeting[-1] == "Ctrl-C or `tally down` stops it."
 
 
 def test_it_leaves_a_card_and_a_token_while_it_runs_and_takes_the_card_away(hub: RunningHub) -> None:
@@ -81,12 +89,12 @@ def test_a_lost_token_file_is_replaced(hub: RunningHub) -> None:
     assert hub.user.get("/v1/hub.health").status == 200
 
 
-def test_a_second_hub_says_where_the_first_one_is(hub: RunningHub) -> None:
-    second = up(hub.data_dir, "--port", "0")
+def test_a_second_hub_says_where_the_first_one_is(settled: RunningHub) -> None:
+    second = up(settled.data_dir, "--port", "0")
 
     assert (second.returncode, second.stdout) == (1, "")
-    assert second.stderr.splitlines()[0] == f"error: a hub runs here already, at http://127.0.0.1:{hub.port}"
-    assert hub.user.get("/v1/hub.health").status == 200
+    assert second.stderr.splitlines()[0] == f"error: a hub runs here already, at http://127.0.0.1:{settled.port}"
+    assert settled.user.get("/v1/hub.health").status == 200
 
 
 def test_a_card_left_by_a_killed_hub_keeps_nobody_from_starting(hub: RunningHub) -> None:
@@ -145,8 +153,8 @@ def test_looking_at_a_hub_never_keeps_one_from_starting(tmp_path: Path) -> None:
             place.holder()
 
     looking = threading.Thread(target=look)
-    looking.start()
     hub.stop()
+    looking.start()
     hub.start()
     stop.set()
     looking.join()
@@ -249,10 +257,10 @@ def test_status_shows_what_runs(hub: RunningHub) -> None:
     assert shown.splitlines()[0] == f"Tallystick {__version__} runs at http://127.0.0.1:{hub.port}"
 
 
-def test_the_link_of_status_opens_the_page(hub: RunningHub) -> None:
-    data = cast("Json", json.loads(hub.control("status_main", "--json").stdout)["data"])
+def test_the_link_of_status_opens_the_page(settled: RunningHub) -> None:
+    data = cast("Json", json.loads(settled.control("status_main", "--json").stdout)["data"])
 
-    reply = Client(hub).get(cast("str", data["login"]).partition(str(hub.port))[2])
+    reply = Client(settled).get(cast("str", data["login"]).partition(str(settled.port))[2])
 
     assert (reply.status, "set-cookie" in reply.headers) == (200, True)
 

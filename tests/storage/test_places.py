@@ -20,7 +20,6 @@ from tallystick.storage.errors import (
     NotOurFile,
     StoreDamaged,
     StoreReadOnly,
-    StoreUnreachable,
 )
 from tallystick.storage.mounts import Mount
 from tallystick.storage.sqlite import SqliteStore
@@ -183,7 +182,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> 
 def test_a_directory_in_the_store_s_place_is_refused(path: Path) -> None:
     path.mkdir(parents=True)
 
-    assert isinstance(refusal(SqliteStore(path)), NotOurFile | StoreUnreachable)
+    assert isinstance(refusal(SqliteStore(path)), NotOurFile)
 
 
 def test_a_file_in_the_place_of_the_data_directory_is_refused(tmp_path: Path) -> None:

@@ -32,6 +32,20 @@ def writing(database: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[WriteQ
     queue.close()
 
 
+def is_taken(database: Path) -> bool:
+    """Whether somebody is the writer at this moment."""
+    other = WriteQueue(database, 0.01)
+    try:
+        other.acquire()
+    except StoreBusy:
+        return True
+    else:
+        other.release()
+        return False
+    finally:
+        other.close()
+
+
 def test_a_writer_that_has_just_let_go_is_left_alone(database: Path, writing: WriteQueue) -> None:
     hasty = WriteQueue(database, 0.05)
 
@@ -71,7 +85,9 @@ def test_a_writer_whose_slice_is_over_is_not_waited_for(database: Path, monkeypa
 
     second.acquire()
 
+    assert is_taken(database)
     second.release()
+    assert not is_taken(database)
     first.close()
     second.close()
 
@@ -82,5 +98,6 @@ def test_a_writer_file_with_anything_else_in_it_is_no_obstacle(database: Path) -
 
     queue.acquire()
 
+    assert is_taken(database)
     queue.release()
     queue.close()

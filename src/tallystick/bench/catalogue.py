@@ -32,7 +32,9 @@ BENCHES: Mapping[str, Bench] = {
     "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
     "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
     "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
-    "bus": Bench(module="tallystick.bench.bus", about="envelopes, actions and idle connections on the bus"),
+    "bus": Bench(
+        module="tallystick.bench.bus", about="envelopes, actions and idle connections on the bus", engines=_BOTH
+    ),
     "reservations": Bench(
         module="tallystick.bench.reservations", about="paths in a room of ten thousand reservations", engines=_BOTH
     ),

@@ -47,21 +47,21 @@ class Desk:
         self._serving, self._ended = serving, ended
         self._attached: dict[str, Attachment] = {}
         self._cursor: int | None = None
-        self._rung = asyncio.Event()
+        self._bell = Wake()
         self._task = asyncio.ensure_future(self._run())
 
     def attach(self, attachment: Attachment) -> Attachment | None:
         """Have an agent's actions go to this connection; the one to which they went so far, if any."""
         former = self._attached.get(attachment.agent)
         self._attached[attachment.agent] = attachment
-        self._rung.set()
+        self._bell.ring()
         return former if former and former.party is not attachment.party else None
 
     def detach(self, agent: str, party: Party) -> None:
         found = self._attached.get(agent)
         if found and found.party is party:
             del self._attached[agent]
-            self._rung.set()
+            self._bell.ring()
 
     def holds(self, agent: str) -> bool:
         return agent in self._attached
@@ -71,25 +71,15 @@ class Desk:
 
     async def _run(self) -> None:
         try:
-            with self._serving.feeds.listen(self.room_id) as wake:
-                ringing = asyncio.ensure_future(self._forward(wake))
-                try:
-                    while self._attached:
-                        await self._look()
-                        await self._rung.wait()
-                finally:
-                    ringing.cancel()
+            with self._serving.feeds.listen(self.room_id, self._bell):
+                while self._attached:
+                    await self._look()
+                    await self._bell.wait(LOOK_AGAIN_SECONDS)
         finally:
             self._ended(self)
 
-    async def _forward(self, wake: Wake) -> None:
-        while True:
-            await wake.wait(LOOK_AGAIN_SECONDS)
-            self._rung.set()
-
     async def _look(self) -> None:
         """Hand over whatever is due, until everything up to the head was seen."""
-        self._rung.clear()
         more = True
         while more:
             fresh = [each for each in self._attached.values() if each.new]

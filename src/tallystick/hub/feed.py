@@ -67,6 +67,9 @@ class Wake:
 
     async def wait(self, seconds: float) -> bool:
         """Until it rings, which may have been before this call; False when the time is up."""
+        if self._rung.is_set():
+            self._rung.clear()
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await self._rung.wait()
@@ -175,9 +178,9 @@ class Feeds:
         )
 
     @contextmanager
-    def listen(self, room_id: str) -> Generator[Wake]:
-        """A bell that rings at every wake of a room."""
-        wake = Wake()
+    def listen(self, room_id: str, wake: Wake | None = None) -> Generator[Wake]:
+        """A bell that rings at every wake of a room: a new one, or one that rings for other things too."""
+        wake = wake or Wake()
         with self._present(room_id, wake) as room:
             if room.armed.is_set():
                 wake.ring()  # Whoever comes to a watch that is already armed has seen nothing of it yet.

@@ -142,6 +142,10 @@ class Tx:
         if seal == head.hash:
             self._held.folded[room_id] = rows
 
+    def holds(self, room_id: str) -> bool:
+        """Whether this transaction is the room's only writer."""
+        return self.writable and room_id in self._heads
+
     def open_ledger(self, room_id: str) -> None:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
         self._hold(room_id, Head(seq=0, hash=GENESIS, ts=0))

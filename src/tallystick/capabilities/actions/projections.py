@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.model import Command, Kind, MessageKind, Status
+from tallystick.capabilities.actions.model import Action, ActionType, Command, Kind, MessageKind, Status
 from tallystick.capabilities.actions.queries import SQL
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Projection, Tx
@@ -14,22 +15,41 @@ from tallystick.ledger.tx import Projection, Tx
 def submitted(tx: Tx, event: Event) -> None:
     data = event.data
     command = cast("str | None", data.get("command"))
+    kind = cast("str | None", data.get("kind"))
     context = cast("dict[str, str]", data["context"])
-    tx.run(
-        SQL["submit"],
-        room_id=event.room_id,
+    action = Action(
         action_id=cast("str", data["action_id"]),
         seq=event.seq,
         group_id=cast("str", data["group_id"]),
         action_index=cast("int", data["action_index"]),
         src=event.by,
         dst=cast("str", data["dst"]),
-        type=cast("str", data["type"]),
-        kind=cast("str | None", data.get("kind")),
-        command=command,
+        type=ActionType(data["type"]),
+        kind=MessageKind(kind) if kind else None,
+        command=Command(command) if command else None,
         context_id=context["context_id"],
-        lane=rules.lane(Command(command) if command else None).value,
+        lane=rules.lane(Command(command) if command else None),
+        status=None,
+        released=False,
+        finished=False,
+        replied=False,
     )
+    tx.run(
+        SQL["submit"],
+        room_id=event.room_id,
+        action_id=action.action_id,
+        seq=action.seq,
+        group_id=action.group_id,
+        action_index=action.action_index,
+        src=action.src,
+        dst=action.dst,
+        type=action.type.value,
+        kind=kind,
+        command=command,
+        context_id=action.context_id,
+        lane=action.lane.value,
+    )
+    queries.remember(tx, event.room_id, action)
     _converse(tx, event, context["context_id"], context["owner_id"])
 
 
@@ -39,18 +59,21 @@ def resulted(tx: Tx, event: Event) -> None:
     status = Status(event.data["status"])
     if action is None:
         return
+    # What was let through once stays through: a message that was accepted may still be blocked later.
+    released = action.released or rules.releases(action.type, status)
     tx.run(
         SQL["settle"],
         room_id=event.room_id,
         action_id=action_id,
         status=status.value,
-        # What was let through once stays through: a message that was accepted may still be blocked later.
-        released=int(action.released or rules.releases(action.type, status)),
+        released=int(released),
         finished=int(status.terminal),
         result_seq=event.seq,
     )
+    settled = replace(action, status=status, released=released, finished=status.terminal)
+    queries.remember(tx, event.room_id, settled)
     opened = rules.new_context(cast("dict[str, object] | None", event.data.get("data")))
-    former = queries.conversation(tx, event.room_id, action.context_id)
+    former = queries.conversation(tx, event.room_id, action.context_id) if opened else None
     if opened and former:
         _converse(tx, event, opened, former.owner_id)
 
@@ -68,10 +91,13 @@ def said(tx: Tx, event: Event) -> None:
         if asked:
             tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id, reply_seq=event.seq)
             tx.run(SQL["exchange"], room_id=event.room_id, context_id=asked.context_id)
+            queries.remember(tx, event.room_id, replace(asked, replied=True))
+            queries.forget_conversation(tx, event.room_id, asked.context_id)
 
 
 def _converse(tx: Tx, event: Event, context_id: str, owner_id: str) -> None:
-    tx.run(SQL["converse"], room_id=event.room_id, context_id=context_id, owner_id=owner_id, opened_seq=event.seq)
+    if queries.known_conversation(tx, event.room_id, context_id) is None:
+        tx.run(SQL["converse"], room_id=event.room_id, context_id=context_id, owner_id=owner_id, opened_seq=event.seq)
 
 
 PROJECTIONS: dict[str, Projection] = {

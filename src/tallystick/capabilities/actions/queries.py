@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Outcome, Written
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Member
@@ -11,6 +13,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.actions")
+REMEMBERED = 1000
 
 
 def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
@@ -20,7 +23,23 @@ def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
 
 
 def action(tx: Tx, room_id: str, action_id: str) -> Action | None:
-    return tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)
+    if not tx.holds(room_id):
+        return tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)
+    known = cast("Action | None", tx.folded(room_id).get(("action", action_id)))
+    if known is None and (known := tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)):
+        remember(tx, room_id, known)
+    return known
+
+
+def remember(tx: Tx, room_id: str, known: Action | Conversation) -> None:
+    """A row that was just read or written under the room's lock need not be read again."""
+    rows = tx.folded(room_id)
+    if len(rows) > REMEMBERED:
+        rows.clear()
+    if isinstance(known, Action):
+        rows["action", known.action_id] = known
+    else:
+        rows["conversation", known.context_id] = known
 
 
 def has_group(tx: Tx, room_id: str, src: str, group_id: str) -> bool:
@@ -28,10 +47,8 @@ def has_group(tx: Tx, room_id: str, src: str, group_id: str) -> bool:
 
 
 def heads(tx: Tx, room_id: str, dst: str) -> Heads:
-    def head(lane: Lane) -> Action | None:
-        return tx.one(SQL["head"], Action.of_row, room_id=room_id, dst=dst, lane=lane.value)
-
-    return Heads(ordinary=head(Lane.ORDINARY), interrupt=head(Lane.INTERRUPT))
+    found = {each.lane: each for each in tx.all(SQL["heads"], Action.of_row, room_id=room_id, dst=dst)}
+    return Heads(ordinary=found.get(Lane.ORDINARY), interrupt=found.get(Lane.INTERRUPT))
 
 
 def waiting(tx: Tx, room_id: str, dst: str, lane: Lane, *, limit: int) -> int:
@@ -52,7 +69,22 @@ def awaited(tx: Tx, room_id: str, src: str, *, limit: int) -> list[Action]:
 
 
 def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
-    return tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)
+    if not tx.holds(room_id):
+        return tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)
+    known = known_conversation(tx, room_id, context_id)
+    if known is None and (known := tx.one(SQL["conversation"], Conversation, room_id=room_id, context_id=context_id)):
+        remember(tx, room_id, known)
+    return known
+
+
+def known_conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
+    """The same without a look at the store: None says nothing."""
+    return cast("Conversation | None", tx.folded(room_id).get(("conversation", context_id)))
+
+
+def forget_conversation(tx: Tx, room_id: str, context_id: str) -> None:
+    """Its row has changed."""
+    tx.folded(room_id).pop(("conversation", context_id), None)
 
 
 def written(tx: Tx, room_id: str, action: Action) -> Written:

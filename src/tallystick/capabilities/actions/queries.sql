@@ -11,10 +11,18 @@ SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, co
     finished, replied, result_seq, reply_seq
 FROM actions WHERE room_id = :room_id AND src = :src AND group_id = :group_id ORDER BY action_index
 
--- head -- the first of a lane that still holds up the others
-SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
-    finished, replied
-FROM actions WHERE room_id = :room_id AND dst = :dst AND lane = :lane AND released = 0 ORDER BY seq LIMIT 1
+-- heads -- the first of each lane that still holds up the others
+SELECT * FROM (
+    SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
+        finished, replied
+    FROM actions WHERE room_id = :room_id AND dst = :dst AND lane = 0 AND released = 0 ORDER BY seq LIMIT 1
+) AS ordinary
+UNION ALL
+SELECT * FROM (
+    SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
+        finished, replied
+    FROM actions WHERE room_id = :room_id AND dst = :dst AND lane = 1 AND released = 0 ORDER BY seq LIMIT 1
+) AS interrupt
 
 -- waiting -- how many of a lane are not released yet, counted up to a limit
 SELECT COUNT(*) AS number FROM (

@@ -29,6 +29,7 @@ def _deliver(tx: Tx, event: Event) -> int:
             sender=event.by,
             needs_ack=needs_ack,
         )
+        queries.forget_inbox(tx, event.room_id, recipient)
     return owing
 
 
@@ -72,6 +73,7 @@ def acked(tx: Tx, event: Event) -> None:
     tx.run(SQL["mark_acked"], room_id=event.room_id, actor_id=actor_id, seq=seq, ts=event.ts)
     if delivery and delivery.needs_ack:
         tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id)
+        queries.forget_inbox(tx, event.room_id, actor_id)
         tx.run(SQL["answer_attention"], room_id=event.room_id, seq=seq)
 
 
@@ -80,6 +82,7 @@ def read(tx: Tx, event: Event) -> None:
     actor_id = cast("str", event.data["actor_id"])
     if delivery := queries.delivery(tx, event.room_id, actor_id, seq):
         tx.run(SQL["mark_read"], room_id=event.room_id, actor_id=actor_id, seq=seq, place=delivery.place)
+        queries.forget_inbox(tx, event.room_id, actor_id)
 
 
 def reacted(tx: Tx, event: Event) -> None:

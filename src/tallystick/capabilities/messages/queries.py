@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tallystick.capabilities.messages.model import Attention, Delivery, Inbox, Letter, Listener, Reaction, Sending
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
@@ -13,7 +15,23 @@ AT_ONCE = 20
 
 
 def inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
+    if not tx.holds(room_id):
+        return _inbox(tx, room_id, actor_id)
+    # Asked after every write of a member, and almost always the same as the last time.
+    rows = tx.folded(room_id)
+    if ("inbox", actor_id) not in rows:
+        rows["inbox", actor_id] = _inbox(tx, room_id, actor_id)
+    return cast("Inbox", rows["inbox", actor_id])
+
+
+def _inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
     return tx.one(SQL["inbox"], Inbox, room_id=room_id, actor_id=actor_id) or Inbox()
+
+
+def forget_inbox(tx: Tx, room_id: str, actor_id: str) -> None:
+    """Its row has changed."""
+    if tx.holds(room_id):
+        tx.folded(room_id).pop(("inbox", actor_id), None)
 
 
 def delivery(tx: Tx, room_id: str, recipient: str, seq: int) -> Delivery | None:

@@ -41,45 +41,64 @@ def archive(tx: Tx, room_id: str, lost: Reservation, draft: Draft, *, by: str) -
 def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
     """What a member who called about something else should know."""
     actor_id = agent_rules.principal(me.agent_id)
-    found = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
+    found = _losses(tx, room_id, actor_id)
     if not found:
         return None
     named = "; ".join(f"you lost {each.path}: {each.fate}" for each in found[:AT_MOST])
     return f"{named}{'; and more' if len(found) > AT_MOST else ''}: reservations.status"
 
 
+def _losses(tx: Tx, room_id: str, actor_id: str) -> list[Loss]:
+    rows = tx.folded(room_id) if tx.holds(room_id) else {}
+    if ("losses", actor_id) not in rows:
+        rows["losses", actor_id] = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
+    return cast("list[Loss]", rows["losses", actor_id])
+
+
+def _forget(tx: Tx, room_id: str, actor_id: str) -> None:
+    """Its rows may have changed."""
+    if tx.holds(room_id):
+        tx.folded(room_id).pop(("losses", actor_id), None)
+
+
 def lost(tx: Tx, event: Event) -> None:
     ending = Ending(cast("str", event.data["ending"]))
     until, path = cast("str", event.data["until"]), cast("str", event.data["path"])
     fate = f"{event.by} took it over" if ending is Ending.TAKEN_OVER else f"it ran out at {until}"
+    actor_id = agent_rules.principal(cast("str", event.data["agent_id"]))
     tx.run(
         SQL["lose"],
         room_id=event.room_id,
-        actor_id=agent_rules.principal(cast("str", event.data["agent_id"])),
+        actor_id=actor_id,
         seq=event.seq,
         reservation_id=cast("str", event.data["reservation_id"]),
         path=path,
         folded=fold(path.removesuffix("/*").removesuffix("*")),
         fate=fate,
     )
+    _forget(tx, event.room_id, actor_id)
 
 
 def regained(tx: Tx, event: Event) -> None:
     key = fold(cast("str", event.data["key"]))
     actor_id = agent_rules.principal(cast("str", event.data["agent_id"]))
     tx.run(SQL["regain"], room_id=event.room_id, actor_id=actor_id, folded=key)
+    _forget(tx, event.room_id, actor_id)
 
 
 def read(tx: Tx, event: Event) -> None:
     """The notification comes after the loss, so reading up to it, or taking note of it, settles the loss."""
     about = cast("str", event.data.get("event_id") or event.data.get("notify_event_id"))
     seq = reading.seq_of_event(tx, event.room_id, about)
-    tx.run(SQL["settle"], room_id=event.room_id, actor_id=cast("str", event.data["actor_id"]), seq=seq)
+    actor_id = cast("str", event.data["actor_id"])
+    tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id, seq=seq)
+    _forget(tx, event.room_id, actor_id)
 
 
 def left(tx: Tx, event: Event) -> None:
     actor_id = agent_rules.principal(cast("str", event.data["actor_id"]))
     tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id, seq=event.seq)
+    _forget(tx, event.room_id, actor_id)
 
 
 FOLDS: dict[str, Projection] = {

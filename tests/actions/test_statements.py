@@ -1,0 +1,64 @@
+"""How often an action's calls go to the store: what was folded under the room's lock need not be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tallystick.capabilities.actions.queries import SQL
+from tallystick.hub.hub import Hub
+from tallystick.ledger.tx import Tx
+from tests.actions.errands import answer, message, submit
+from tests.scene import Scene, refused
+
+OURS = frozenset(SQL.values())
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of this capability's statements, as they are run."""
+    names: list[str] = []
+
+    def noting(run: Callable[..., object]) -> Callable[..., object]:
+        def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
+            names.extend(each.name for each in OURS if each is query)
+            return run(tx, query, *rest, **values)
+
+        return noted
+
+    for verb in ("one", "all", "run"):
+        monkeypatch.setattr(Tx, verb, noting(getattr(Tx, verb)))
+    return names
+
+
+def taken(names: list[str]) -> list[str]:
+    found = names.copy()
+    names.clear()
+    return found
+
+
+def test_a_follow_up_and_its_result_read_nothing_that_was_just_written(scene: Scene, asked: list[str]) -> None:
+    boss, worker = scene.joined("boss", "worker")
+    submit(boss, message("a1", "worker"), context={"context_id": "c"})
+    answer(worker, "a1", "completed")
+    taken(asked)
+
+    submit(boss, message("a2", "worker"), context={"context_id": "c"})
+    submitted = taken(asked)
+    answer(worker, "a2", "completed")
+    resulted = taken(asked)
+
+    assert submitted == ["group", "action", "waiting", "submit"]
+    assert resulted == ["heads", "settle"]
+
+
+def test_a_result_that_another_program_wrote_is_seen(scene: Scene) -> None:
+    boss, worker = scene.joined("boss", "worker")
+    submit(boss, message("a1", "worker"))
+    other = Hub(scene.store, clock=scene.clock, machine_id="test-machine")
+    given = {"room_id": worker.room_id, "action_id": "a1", "status": "completed"}
+    other.call("actions.result", given, worker.caller)
+
+    with refused("action_finished"):
+        answer(worker, "a1", "completed")
