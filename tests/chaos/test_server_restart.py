@@ -61,15 +61,16 @@ def crash(server: PostgresServer) -> None:
     assert left == []
 
 
+@pytest.mark.parametrize("crashes", [2, pytest.param(15, marks=pytest.mark.soak)])
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed_and_started_again(
-    fleet: Fleet, server: PostgresServer
+    fleet: Fleet, server: PostgresServer, crashes: int
 ) -> None:
     room_id = fleet.room()
     for number in range(3):
         fleet.start(append_until_stopped, f"writer-{number}", room_id)
         fleet.start(take_turns, f"agent-{number}", room_id)
 
-    for _ in range(3):
+    for _ in range(crashes):
         fleet.reached(room_id, fleet.head(room_id) + 40)
         crash(server)
         server.ensure_postgres_running()

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import Place
 from tests.http.running import Client, Json, RunningHub
 
-WRITERS, ROUNDS = 8, 4
+WRITERS = 8
 
 
 @pytest.fixture
@@ -81,7 +81,9 @@ class Reader:
                 self.up.wait(30)
 
 
-def test_nothing_acknowledged_is_lost_and_nothing_is_done_twice(hub: RunningHub) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.soak)])
+def test_nothing_acknowledged_is_lost_and_nothing_is_done_twice(hub: RunningHub, kills: int) -> None:
     room, user = hub.user.room(), hub.user
     stop, up = threading.Event(), threading.Event()
     up.set()
@@ -91,7 +93,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_done_twice(hub: RunningHub)
     for thread in threads:
         thread.start()
 
-    for _ in range(ROUNDS):
+    for _ in range(kills):
         head = cast("int", user.call("events.list", room_id=room)["head"])
         user.stream(room, f"&since_seq={head}").take(random.randint(40, 200))
         up.clear()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallystick.runtime import output
@@ -98,6 +98,7 @@ def test_every_text_is_read_as_something(text: str) -> None:
     assert isinstance(output.read(text), RelayActions | TaskDone | LocalAnswer | Malformed)
 
 
+@settings(max_examples=30)
 @given(actions, fences)
 def test_every_list_of_actions_comes_back_as_it_was_written(listed: list[dict[str, object]], fence: str) -> None:
     text = json.dumps({"type": "relay_actions", "actions": listed})

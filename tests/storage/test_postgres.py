@@ -222,6 +222,6 @@ def test_a_value_that_does_not_fit_into_the_socket_is_sent_as_the_server_takes_i
     longs = [letter * 8_000_000 for letter in "xy"]
 
     with shared.write() as rows:
-        found = [rows.one(LENGTH, dict, text=text) for text in longs]
+        found = [rows.one(LENGTH, dict[str, int], text=text) for text in longs]
 
     assert found == [{"length": 8_000_000}] * 2

@@ -20,7 +20,7 @@ from tallystick.kernel.errors import TallyError
 from tallystick.ledger import chain, reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
-from tallystick.storage.errors import BadStatement
+from tallystick.storage.errors import BadStatement, StoreDamaged
 from tallystick.storage.mounts import Mount
 from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
@@ -154,12 +154,25 @@ def _schema(store: Store) -> tuple[Check, int]:
         with store.read() as rows:
             applied = dict(rows.all(_SQL["applied"], migrations.applied_migration))
     except BadStatement:
-        # Not even the table of migrations is there: a database that nobody has used yet.
+        if _has_rooms(store):
+            raise StoreDamaged("The store is damaged: its list of migrations is gone, its rooms are not.") from None
+        # A database that nobody has used yet.
         return Check(name="schema", found=NO_STORE), len(known)
     if pending := len(migrations.missing(known, applied)):
         fix = "The next command applies them."
         return Check(name="schema", verdict=Verdict.WARN, found=f"{pending} migrations are missing", fix=fix), pending
+    # Nothing is left to apply; now the store knows its schema, and tells one that is broken from a fault of ours.
+    store.migrate(known)
     return Check(name="schema", found=f"{len(known)} migrations, all applied"), 0
+
+
+def _has_rooms(store: Store) -> bool:
+    try:
+        with Hub(store).reading() as tx:
+            reading.count_rooms(tx)
+    except BadStatement:
+        return False
+    return True
 
 
 def _wake(store: Store, room_id: str) -> Check:

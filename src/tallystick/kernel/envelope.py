@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TypeAlias
 
 import msgspec
@@ -77,9 +76,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hash: str = ""
     v: int = 1
 
-    @cached_property
+    @property
     def data(self) -> dict[str, object]:
-        return _decode(self.body)
+        # Decoded once. Not a `cached_property`: up to Python 3.11 its lock takes longer than the decoding.
+        kept = vars(self)
+        if "data" not in kept:
+            kept["data"] = _decode(self.body)
+        return kept["data"]
 
     @classmethod
     def sealed(

@@ -24,7 +24,12 @@ def _storable(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_storable)]
 """Text that is stored or looked up by itself, not inside a JSON body: PostgreSQL keeps no NUL there."""
-RoomId = Annotated[Text, Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200)]
+RoomId = Annotated[
+    str,
+    # The bound before the check: pydantic applies it itself only where no function of ours stands before it.
+    Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200),
+    AfterValidator(_storable),
+]
 WaitMs = Annotated[int, Field(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
 
 

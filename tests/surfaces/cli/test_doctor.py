@@ -52,6 +52,21 @@ def test_a_store_in_use_is_well(place: Place, deep: list[str]) -> None:
     assert _verdicts(done) == dict.fromkeys(["data directory", *store, "hub", "identity", "harnesses"], "ok")
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [("ALTER TABLE events RENAME prev_hash TO pref_hash", "ledger"), ("DROP TABLE migrations", "schema")],
+)
+def test_a_broken_schema_is_damage_and_no_new_store(place: Place, change: str, name: str) -> None:
+    place.as_("ann", "join")
+    with closing(sqlite3.connect(place.data_dir / "tally.sqlite", isolation_level=None)) as other:
+        other.execute(change)
+
+    found = _check(place.as_("ann", "doctor"), name)
+
+    assert (found["verdict"], "is damaged" in str(found["found"])) == ("bad", True)
+    assert "restore the newest backup" in str(found["fix"])
+
+
 def test_people_get_a_table_and_the_remedies(place: Place) -> None:
     place.as_("ann", "join")
     place.data_dir.chmod(0o755)
