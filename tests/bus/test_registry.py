@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from tests.bus.talking import House, Row
+from tests.waiting import until
 
 
 def test_a_session_is_created_listed_and_closed(house: House) -> None:
@@ -53,13 +54,16 @@ def test_an_agent_is_online_while_it_is_connected(house: House) -> None:
     assert shown["status"] == "offline"
 
 
-def test_every_envelope_of_an_agent_is_its_heartbeat(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_every_envelope_of_an_agent_is_its_heartbeat(lite: House) -> None:
+    boss, _idle = lite.agents("boss", "idle")
 
-    boss.do("agents.list")
+    def seen() -> dict[str, str]:
+        return {each["id"]: each["last_seen_at"] for each in boss.do("agent.list")["agents"]}
 
-    (shown,) = boss.do("agent.list")["agents"]
-    assert shown["last_seen_at"] is not None
+    first = seen()
+    until(lambda: seen()["boss"] > first["boss"])
+
+    assert seen()["idle"] == first["idle"]
 
 
 def test_adding_an_agent_again_changes_nothing_but_its_name(house: House) -> None:
