@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from tallystick.hub.hub import Hub
+from tallystick.hub.serving import READERS
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
@@ -236,7 +237,8 @@ def test_streams_cost_no_threads(sqlite_hub: RunningHub) -> None:
         user.stream(room)
     waiting_follower(sqlite_hub, 70)
 
-    assert _threads(sqlite_hub) == before
+    # The few threads that read for everybody start when they are first needed.
+    assert _threads(sqlite_hub) < before + READERS
 
 
 def _threads(hub: RunningHub) -> int:
