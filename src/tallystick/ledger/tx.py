@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
-ROOMS_REMEMBERED = 100
+ROOMS_REMEMBERED = 20
+ROWS_REMEMBERED = 1000
+"""Of each; a rebuild folds a whole store in one transaction."""
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
@@ -95,6 +97,13 @@ class Tx:
         """
         self.lock(room_id)
         return self._held.folded.setdefault(room_id, {})
+
+    def remember(self, room_id: str, key: tuple[object, ...], row: object) -> None:
+        """Keep a row that was just read or written under the room's lock: it need not be read again."""
+        rows = self.folded(room_id)
+        if len(rows) >= ROWS_REMEMBERED:
+            rows.clear()
+        rows[key] = row
 
     def fold_anew(self) -> None:
         """Forget all that was folded; for whoever empties the tables."""
@@ -229,12 +238,14 @@ class Tx:
             head = self._heads[room_id]
             self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
         self._held.moved.clear()
-        if len(self.world.folded) > ROOMS_REMEMBERED:
-            self.world.folded.clear()
+        folded = self.world.folded
         for room_id, rows in self._held.folded.items():
             # Should the commit fail, no head will ever have this hash.
             if rows:
-                self.world.folded[room_id] = (self._heads[room_id].hash, rows)
+                folded[room_id] = (self._heads[room_id].hash, rows)
+        while len(folded) > ROOMS_REMEMBERED:
+            # Whoever locks a room takes its rows and puts them back at the end, so the first is the longest unused.
+            folded.pop(next(iter(folded)), None)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections

@@ -13,7 +13,6 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.actions")
-REMEMBERED = 1000
 
 
 def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
@@ -32,14 +31,8 @@ def action(tx: Tx, room_id: str, action_id: str) -> Action | None:
 
 
 def remember(tx: Tx, room_id: str, known: Action | Conversation) -> None:
-    """A row that was just read or written under the room's lock need not be read again."""
-    rows = tx.folded(room_id)
-    if len(rows) > REMEMBERED:
-        rows.clear()
-    if isinstance(known, Action):
-        rows["action", known.action_id] = known
-    else:
-        rows["conversation", known.context_id] = known
+    key = ("action", known.action_id) if isinstance(known, Action) else ("conversation", known.context_id)
+    tx.remember(room_id, key, known)
 
 
 def has_group(tx: Tx, room_id: str, src: str, group_id: str) -> bool:

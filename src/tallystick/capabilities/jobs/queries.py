@@ -20,8 +20,6 @@ SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
 LATEST = 2**62
-REMEMBERED = 1000
-"""A rebuild folds a whole store in one transaction."""
 FRONT = ("front",)
 """Where the front of the queue is kept (see `queue`)."""
 
@@ -52,11 +50,7 @@ def forget(tx: Tx, job: Job) -> None:
 
 
 def remember(tx: Tx, job: Job) -> None:
-    """A row that was just read or written under the room's lock need not be read again."""
-    rows = tx.folded(job.room_id)
-    if len(rows) > REMEMBERED:
-        rows.clear()
-    rows["job", job.number] = job
+    tx.remember(job.room_id, ("job", job.number), job)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,4 +117,4 @@ class _Creation(msgspec.Struct):
 
 def _keep_creation(tx: Tx, job: Job, creation: str) -> None:
     if creation:
-        tx.folded(job.room_id)["creation", job.number] = creation
+        tx.remember(job.room_id, ("creation", job.number), creation)

@@ -18,10 +18,11 @@ def inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
     if not tx.holds(room_id):
         return _inbox(tx, room_id, actor_id)
     # Asked after every write of a member, and almost always the same as the last time.
-    rows = tx.folded(room_id)
-    if ("inbox", actor_id) not in rows:
-        rows["inbox", actor_id] = _inbox(tx, room_id, actor_id)
-    return cast("Inbox", rows["inbox", actor_id])
+    known = cast("Inbox | None", tx.folded(room_id).get(("inbox", actor_id)))
+    if known is None:
+        known = _inbox(tx, room_id, actor_id)
+        tx.remember(room_id, ("inbox", actor_id), known)
+    return known
 
 
 def _inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:

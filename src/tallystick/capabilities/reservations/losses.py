@@ -49,10 +49,12 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
 
 
 def _losses(tx: Tx, room_id: str, actor_id: str) -> list[Loss]:
-    rows = tx.folded(room_id) if tx.holds(room_id) else {}
-    if ("losses", actor_id) not in rows:
-        rows["losses", actor_id] = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
-    return cast("list[Loss]", rows["losses", actor_id])
+    known = tx.folded(room_id).get(("losses", actor_id)) if tx.holds(room_id) else None
+    if known is None:
+        known = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
+        if tx.holds(room_id):
+            tx.remember(room_id, ("losses", actor_id), known)
+    return cast("list[Loss]", known)
 
 
 def _forget(tx: Tx, room_id: str, actor_id: str) -> None:
