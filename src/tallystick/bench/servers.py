@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,11 +86,31 @@ def hub(settings: Settings) -> Generator[Served]:
 
 
 @contextmanager
-def process(command: Sequence[str], ready: Callable[[], bool]) -> Generator[None]:
-    """Any other program to measure against, for as long as this lasts."""
+def process(command: Sequence[str], ready: Callable[[], bool]) -> Generator[int]:
+    """Any other program to measure against, by its pid, for as long as this lasts."""
     with _process(command, {}) as server:
         _until(server, ready)
+        yield server.pid
+
+
+@contextmanager
+def on_one_processor(*pids: int) -> Generator[None]:
+    """These programs and this one share a processor, where the system lets us say so."""
+    if not hasattr(os, "sched_setaffinity"):
         yield
+        return
+    everywhere = os.sched_getaffinity(0)
+    _bind(pids, {max(everywhere)})
+    try:
+        yield
+    finally:
+        _bind(pids, everywhere)
+
+
+def _bind(pids: Sequence[int], processors: set[int]) -> None:
+    for thread in (int(each.name) for pid in (os.getpid(), *pids) for each in Path(f"/proc/{pid}/task").iterdir()):
+        with suppress(ProcessLookupError):  # It has just ended.
+            os.sched_setaffinity(thread, processors)
 
 
 def memory_mib(served: Served) -> float:
