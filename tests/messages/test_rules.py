@@ -28,7 +28,7 @@ def member(name: str, role: Role) -> Member:
         last_seen_at=0,
         session=SessionKind.NAMED,
         process=None,
-        process_state=ProcessState.UNKNOWN,
+        probe=lambda _: ProcessState.UNKNOWN,
         progressed_at=0,
     )
 

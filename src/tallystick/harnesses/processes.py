@@ -195,17 +195,18 @@ def _arguments_with_psutil(pid: int) -> tuple[str, ...]:
         return ()
 
 
+@cache
 def host_id() -> str:
     """This machine since this boot, seen from this pid namespace: the range within which a pid means anything."""
     try:
-        return _host_id(os.readlink(_NAMESPACE))  # noqa: PTH115
+        namespace = os.readlink(_NAMESPACE)  # noqa: PTH115
     except OSError:
-        return _host_id("")
-
-
-@cache
-def _host_id(namespace: str) -> str:
+        namespace = ""
     return digest(machine_id(), _text("/proc/sys/kernel/random/boot_id"), namespace, length=16)
+
+
+# A process stays in its namespace for life; only a child may be born into another.
+os.register_at_fork(after_in_child=host_id.cache_clear)
 
 
 @cache

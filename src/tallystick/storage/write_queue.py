@@ -86,6 +86,7 @@ class WriteQueue:
             raise self._busy()
         try:
             nap = SHORTEST_NAP
+            self._let_breathe()
             while self._breathing() or not _try_lock(self._writer):
                 if monotonic() >= deadline:
                     raise self._busy()
@@ -95,14 +96,26 @@ class WriteQueue:
             line.leave()
         self._slice_ends = monotonic() + SLICE
 
+    def _let_breathe(self) -> None:
+        """Stay awake until the breath of a writer that has just let go is over, or it writes again.
+
+        Most often it is over: who was woken by a commit comes at this moment, and a nap would take longer.
+        """
+        times = self._times()
+        while self._breathing() and self._times() == times:
+            pass
+
     def _breathing(self) -> bool:
         """Whether the last writer is likely to go on: it let go just now, and its slice is not over."""
-        times = os.pread(self._writer, _TIMES.size, 0)
+        times = self._times()
         if len(times) < _TIMES.size:
             return False
         released, slice_ends = _TIMES.unpack(times)
         now = monotonic()
         return 0 <= now - released < BREATH and now < slice_ends
+
+    def _times(self) -> bytes:
+        return os.pread(self._writer, _TIMES.size, 0)
 
     def _open(self) -> FileLine:
         if self._closed:

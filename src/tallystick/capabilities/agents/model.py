@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
@@ -14,6 +14,9 @@ from tallystick.ledger.tx import Tx
 
 RESUME = "x.tally.protocol.resume"
 """The event of an adoption."""
+
+
+Probe: TypeAlias = "Callable[[Process | None], ProcessState]"
 
 
 class Role(StrEnum):
@@ -46,15 +49,20 @@ class Member:
     last_seen_at: Instant
     session: SessionKind
     process: Process | None
-    process_state: ProcessState
+    probe: Probe = field(compare=False, repr=False)
     progressed_at: Instant
     """When it last added something to the ledger."""
+
+    @property
+    def process_state(self) -> ProcessState:
+        """What can be seen of its process right now; looked at only when a decision turns on it."""
+        return self.probe(self.process)
 
     @classmethod
     def of_row(
         cls,
         *,
-        probe: Callable[[Process | None], ProcessState],
+        probe: Probe,
         role: str,
         last_seen_at: Instant | None,
         session_kind: str | None,
@@ -82,7 +90,7 @@ class Member:
             last_seen_at=joined_at if last_seen_at is None else last_seen_at,
             session=SessionKind(session_kind or SessionKind.NAMED),
             process=process,
-            process_state=probe(process),
+            probe=probe,
             progressed_at=joined_at if progressed_at is None else progressed_at,
         )
 

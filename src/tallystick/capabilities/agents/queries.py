@@ -15,7 +15,7 @@ SQL = Queries("tallystick.capabilities.agents")
 
 
 def members(tx: Tx, room_id: str) -> list[Member]:
-    """A room's members in turn order, with what can be seen of their processes right now."""
+    """A room's members in turn order."""
     return tx.all(SQL["members"], partial(Member.of_row, probe=tx.process_state), room_id=room_id)
 
 

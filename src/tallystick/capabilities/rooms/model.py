@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -42,7 +43,9 @@ class Policy:
     ack_overdue_ms: int = 30 * MINUTE
 
     @classmethod
+    @lru_cache(maxsize=256)
     def read(cls, text: str) -> Policy:
+        """Kept, since every call reads its room's and most are alike."""
         return cls(**msgspec.json.decode(text, type=dict[str, int]))
 
     def data(self) -> dict[str, int]:

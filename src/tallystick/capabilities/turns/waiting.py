@@ -38,13 +38,14 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     agent_rules.membership(table.members, me)
     mail = listening.look(tx, table.room, me, ask)
     head = tx.head(ask.room_id).seq
+    mail_first = mail.act and not tx.writable
+    found = _turn(tx, table, me) if Wanted.TURN in ask.include and not mail_first else None
+    if isinstance(found, YourTurn | TakeoverAvailable):
+        return found.model_copy(update=mail.fields) if mail.fields else found
     not_yet = NotYet(cursor=str(mail.cursor or head), room_state=rules.state(table, now=tx.now))
-    not_yet = not_yet.model_copy(update=mail.fields)
-    if mail.act and not tx.writable:
+    not_yet = not_yet.model_copy(update=mail.fields) if mail.fields else not_yet
+    if mail_first or found:
         return Pending(not_yet, act=True)
-    found = _turn(tx, table, me, not_yet) if Wanted.TURN in ask.include else None
-    if found:
-        return found if isinstance(found, Pending) else found.model_copy(update=mail.fields)
     if mail.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
     return Pending(
@@ -55,8 +56,8 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     )
 
 
-def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | TakeoverAvailable | Pending[Turn] | None:
-    """The caller's turn, if it is, or its chance to take over."""
+def _turn(tx: Tx, table: Table, me: Caller) -> YourTurn | TakeoverAvailable | Why | None:
+    """The caller's turn, if it is, or its chance to take over; the reason for its turn where nothing can be written."""
     holding = rules.holds(table, me)
     if holding and table.lease.lease_id:
         received = history.handed(tx, table.room.room_id, table.stick.received_seq)
@@ -65,14 +66,14 @@ def _turn(tx: Tx, table: Table, me: Caller, not_yet: NotYet) -> YourTurn | Takeo
     if reason:
         if not me.session.may_hold:
             raise ObserverCannotHold
-        return _claim(tx, table, me, reason) if tx.writable else Pending(not_yet, act=True)
+        return _claim(tx, table, me, reason) if tx.writable else reason
     opening = rules.may_take_over(table, me, now=tx.now)
     if opening is None:
         return None
     return TakeoverAvailable(
         room_id=table.room.room_id,
         turn_id=table.stick.turn_id,
-        room_state=not_yet.room_state,
+        room_state=rules.state(table, now=tx.now),
         reason=opening,
         current_owner=table.stick.owner,
         reserved_for=table.stick.reserved_for,
