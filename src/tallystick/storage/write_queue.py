@@ -86,7 +86,7 @@ class WriteQueue:
             raise self._busy()
         try:
             nap = SHORTEST_NAP
-            self._let_breathe()
+            self._let_breathe(deadline)
             while self._breathing() or not _try_lock(self._writer):
                 if monotonic() >= deadline:
                     raise self._busy()
@@ -96,13 +96,13 @@ class WriteQueue:
             line.leave()
         self._slice_ends = monotonic() + SLICE
 
-    def _let_breathe(self) -> None:
+    def _let_breathe(self, deadline: float) -> None:
         """Stay awake until the breath of a writer that has just let go is over, or it writes again.
 
         Most often it is over: who was woken by a commit comes at this moment, and a nap would take longer.
         """
         times = self._times()
-        while self._breathing() and self._times() == times:
+        while self._breathing() and self._times() == times and monotonic() < deadline:
             pass
 
     def _breathing(self) -> bool:
