@@ -37,7 +37,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("size", 22),
         ("sends", 6),
         ("followers", 2),
-        ("bus", 4),
+        ("bus", 5),
         ("reservations", 2),
         ("page", 3),
         ("startup", 3),

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 Take = Callable[[int], float]
 """How long so many jobs take, in seconds."""
 
@@ -125,7 +127,8 @@ def procrastinate(url: str, hands: int) -> Generator[Peer]:
         await app.open_async()
         await app.schema_manager.apply_schema_async()
 
-    with asyncio.Runner() as loop, _quiet("procrastinate"):
+    # The event loop that our hub runs on, so that it makes no difference.
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop, _quiet("procrastinate"):
         loop.run(opened())
         try:
             yield Peer(

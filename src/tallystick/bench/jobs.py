@@ -1,25 +1,31 @@
 """A job's whole life, created, claimed, reported and completed, beside what a plain job queue does on the same store.
 
-Both sides put all jobs in by sixteen hands at once and take them out by sixteen: ours through one hub with group
-commit, called in this process, the peer with its own worker (see `job_peers`). A second row has the peer's calls in a
-loop. The peers keep no history, no fencing and no proof; they are what one would use for the queue alone.
+Both sides put all jobs in by sixteen hands at once and take them out by sixteen: ours through one hub in this process,
+as it serves many callers (see `hub.serving`), the peer with its own worker (see `job_peers`). A second row has the
+peer's calls in a loop. The peers keep no history, no fencing and no proof; they are what one would use for the queue
+alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+import uvloop
 
 from tallystick.bench import job_peers, rooms
 from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.job_peers import Peer
+from tallystick.bench.job_peers import Peer, Take
 from tallystick.bench.setting import Setting
+from tallystick.bus import records
 from tallystick.hub.hub import Hub
-from tallystick.kernel.caller import Caller
+from tallystick.hub.serving import Serving
+from tallystick.hub.settings import Settings
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.operation import Answer
 
 HANDS = 16
 """How many work at once: jobs are for fleets."""
@@ -35,23 +41,16 @@ def measure(setting: Setting) -> Iterator[Figure]:
         )
         return
     rounds, count = setting.pick(9, 1), setting.pick(320, 16)
-    settings = setting.engine.fresh()
-    room_id = rooms.make_room(settings, "jobs")
-    hub = Hub.open(settings, grouped=True)
     rates: dict[str, list[float]] = {"ours": [], "worker": [], "by hand": []}
-    try:
-        me = rooms.enter(hub, room_id, "manager")
-        with _peer(setting) as peer, ThreadPoolExecutor(HANDS) as hands:
-            takes = {"ours": partial(_ours, hub, me, room_id, hands), "worker": peer.worker, "by hand": peer.by_hand}
-            for number in range(rounds + 1):
-                setting.tell(f"jobs: round {number} of {rounds}")
-                found = {who: count / take(count) for who, take in takes.items()}
-                # The first round only fills caches and learns the statements, for all alike.
-                if number:
-                    for who, rate in found.items():
-                        rates[who].append(rate)
-    finally:
-        hub.close()
+    with _hub(setting.engine.fresh()) as ours, _peer(setting) as peer:
+        takes = {"ours": ours, "worker": peer.worker, "by hand": peer.by_hand}
+        for number in range(rounds + 1):
+            setting.tell(f"jobs: round {number} of {rounds}")
+            found = {who: count / take(count) for who, take in takes.items()}
+            # The first round only fills caches and learns the statements, for all alike.
+            if number:
+                for who, rate in found.items():
+                    rates[who].append(rate)
     # The budget is for PostgreSQL, where the peer is the one that a fleet would use instead.
     budgets = (Budget(of="ratio", bound="at least", limit=1.5),) if setting.engine.name == "postgres" else ()
     yield _figure(setting, rates, "worker", f"{peer.name}: {peer.worker_does}", budgets)
@@ -82,28 +81,53 @@ def _figure(
     )
 
 
-def _ours(hub: Hub, me: Caller, room_id: str, hands: ThreadPoolExecutor, count: int) -> float:
-    started = time.perf_counter()
-    list(hands.map(partial(_create, hub, me, room_id), [count // HANDS] * HANDS))
-    list(hands.map(partial(_work, hub, me, room_id), range(HANDS)))
-    return time.perf_counter() - started
+@contextmanager
+def _hub(settings: Settings) -> Generator[Take]:
+    """A hub for many callers in this process, with a room for the jobs."""
+    room_id = rooms.make_room(settings, "jobs")
+    hub = Hub.open(settings, grouped=True)
+    try:
+        me = Visitor(caller=rooms.enter(hub, room_id, "manager"), trusted=True)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+            hands = loop.run(_hands(hub, me, room_id))
+            yield lambda count: loop.run(hands.take(count))
+            loop.run(hands.serving.close())
+    finally:
+        hub.close()
 
 
-def _create(hub: Hub, me: Caller, room_id: str, count: int) -> None:
-    # Pinned, so that every hand may take what any hand has made, as with the baseline.
-    made = {"room_id": room_id, "title": "a job", "prompt": "Make it work.", "executor": "codex"}
-    for _ in range(count):
-        hub.call("jobs.create", made, me)
+async def _hands(hub: Hub, me: Visitor, room_id: str) -> Hands:
+    return Hands(Serving(hub, records.frame), me, room_id)
 
 
-def _work(hub: Hub, me: Caller, room_id: str, hand: int) -> None:
-    """What a runner does: be there, then claim, report and complete until nothing is left."""
-    runner = {"room_id": room_id, "runner_id": f"r{hand}"}
-    hub.call("runners.heartbeat", {**runner, "status": "idle", "lease_ttl_ms": 300_000}, me)
-    while True:
-        claimed = hub.call("jobs.claim", runner, me).model_dump(mode="json")
-        if claimed["job"] is None:
-            return
-        held = {**runner, "job": claimed["job"]["job_id"], "claim_revision": claimed["claim_revision"]}
-        hub.call("jobs.report", {**held, "message": "half way", "percent": 50}, me)
-        hub.call("jobs.complete", {**held, "status": "DONE", "refs": ["CMD: pytest -q (exit 0)"]}, me)
+class Hands:
+    """Those who make jobs and work them off, sixteen at a time."""
+
+    def __init__(self, serving: Serving, me: Visitor, room_id: str) -> None:
+        self.serving, self._me, self._room_id = serving, me, room_id
+
+    async def take(self, count: int) -> float:
+        started = time.perf_counter()
+        await asyncio.gather(*(self._create(count // HANDS) for _ in range(HANDS)))
+        await asyncio.gather(*(self._work(number) for number in range(HANDS)))
+        return time.perf_counter() - started
+
+    async def _create(self, count: int) -> None:
+        # Pinned, so that every hand may take what any hand has made, as with the baseline.
+        for _ in range(count):
+            await self._call("jobs.create", title="a job", prompt="Make it work.", executor="codex")
+
+    async def _work(self, hand: int) -> None:
+        """What a runner does: be there, then claim, report and complete until nothing is left."""
+        runner = f"r{hand}"
+        await self._call("runners.heartbeat", runner_id=runner, status="idle", lease_ttl_ms=300_000)
+        while True:
+            claimed = (await self._call("jobs.claim", runner_id=runner)).model_dump(mode="json")
+            if claimed["job"] is None:
+                return
+            held = {"runner_id": runner, "job": claimed["job"]["job_id"], "claim_revision": claimed["claim_revision"]}
+            await self._call("jobs.report", **held, message="half way", percent=50)
+            await self._call("jobs.complete", **held, status="DONE", refs=["CMD: pytest -q (exit 0)"])
+
+    async def _call(self, operation: str, **given: object) -> Answer:
+        return await self.serving.call(self._me, operation, {"room_id": self._room_id, **given})
