@@ -11,21 +11,14 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-
-import uvloop
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 
 from tallystick.bench import job_peers, rooms
+from tallystick.bench.callers import Callers, callers
 from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.job_peers import Peer, Take
+from tallystick.bench.job_peers import Peer
 from tallystick.bench.setting import Setting
-from tallystick.bus import records
-from tallystick.hub.hub import Hub
-from tallystick.hub.serving import Serving
-from tallystick.hub.settings import Settings
-from tallystick.hub.tokens_reach import Visitor
-from tallystick.kernel.operation import Answer
 
 HANDS = 16
 """How many work at once: jobs are for fleets."""
@@ -42,8 +35,9 @@ def measure(setting: Setting) -> Iterator[Figure]:
         return
     rounds, count = setting.pick(9, 1), setting.pick(320, 16)
     rates: dict[str, list[float]] = {"ours": [], "worker": [], "by hand": []}
-    with _hub(setting.engine.fresh()) as ours, _peer(setting) as peer:
-        takes = {"ours": ours, "worker": peer.worker, "by hand": peer.by_hand}
+    settings = setting.engine.fresh()
+    with callers(settings, rooms.make_room(settings, "jobs")) as ours, _peer(setting) as peer:
+        takes = {"ours": Hands(ours).take, "worker": peer.worker, "by hand": peer.by_hand}
         for number in range(rounds + 1):
             setting.tell(f"jobs: round {number} of {rounds}")
             found = {who: count / take(count) for who, take in takes.items()}
@@ -81,32 +75,17 @@ def _figure(
     )
 
 
-@contextmanager
-def _hub(settings: Settings) -> Generator[Take]:
-    """A hub for many callers in this process, with a room for the jobs."""
-    room_id = rooms.make_room(settings, "jobs")
-    hub = Hub.open(settings, grouped=True)
-    try:
-        me = Visitor(caller=rooms.enter(hub, room_id, "manager"), trusted=True)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-            hands = loop.run(_hands(hub, me, room_id))
-            yield lambda count: loop.run(hands.take(count))
-            loop.run(hands.serving.close())
-    finally:
-        hub.close()
-
-
-async def _hands(hub: Hub, me: Visitor, room_id: str) -> Hands:
-    return Hands(Serving(hub, records.frame), me, room_id)
-
-
 class Hands:
     """Those who make jobs and work them off, sixteen at a time."""
 
-    def __init__(self, serving: Serving, me: Visitor, room_id: str) -> None:
-        self.serving, self._me, self._room_id = serving, me, room_id
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+        self._call = callers.call
 
-    async def take(self, count: int) -> float:
+    def take(self, count: int) -> float:
+        return self._callers.run(self._take(count))
+
+    async def _take(self, count: int) -> float:
         started = time.perf_counter()
         await asyncio.gather(*(self._create(count // HANDS) for _ in range(HANDS)))
         await asyncio.gather(*(self._work(number) for number in range(HANDS)))
@@ -128,6 +107,3 @@ class Hands:
             held = {"runner_id": runner, "job": claimed["job"]["job_id"], "claim_revision": claimed["claim_revision"]}
             await self._call("jobs.report", **held, message="half way", percent=50)
             await self._call("jobs.complete", **held, status="DONE", refs=["CMD: pytest -q (exit 0)"])
-
-    async def _call(self, operation: str, **given: object) -> Answer:
-        return await self.serving.call(self._me, operation, {"room_id": self._room_id, **given})
