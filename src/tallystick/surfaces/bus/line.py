@@ -10,6 +10,9 @@ from tallystick.bus import envelope
 from tallystick.bus.errors import PeerTooSlow
 from tallystick.kernel.errors import TallyError
 
+LAST_SECONDS = 1.0
+"""How long a peer that was cut off has to read why."""
+
 log = logging.getLogger("tallystick.bus")
 
 
@@ -24,10 +27,11 @@ class Bounds:
 
 
 class Line:
-    __slots__ = ("_bounds", "_room", "_transport")
+    __slots__ = ("_bounds", "_cut", "_room", "_transport")
 
     def __init__(self, transport: asyncio.Transport, bounds: Bounds) -> None:
         self._transport, self._bounds = transport, bounds
+        self._cut = False
         self._room: asyncio.Event | None = None
         """There only while the line is full: what to wait for then."""
         transport.set_write_buffer_limits(high=bounds.full_bytes)
@@ -38,10 +42,11 @@ class Line:
 
     @property
     def closing(self) -> bool:
-        return self._transport.is_closing()
+        """Whether nothing more is said, and what still comes is not listened to."""
+        return self._cut or self._transport.is_closing()
 
     def put(self, line: bytes) -> None:
-        if self._transport.is_closing():
+        if self.closing:
             return
         self._transport.write(line)
         if self._room and self._transport.get_write_buffer_size() > self._bounds.unread_bytes:
@@ -55,7 +60,7 @@ class Line:
                 await self._room.wait()
         except TimeoutError:
             self.cut(PeerTooSlow())
-        if self._transport.is_closing():
+        if self.closing:
             raise ConnectionAbortedError
 
     def filled(self) -> None:
@@ -68,15 +73,18 @@ class Line:
 
     def cut(self, reason: TallyError) -> None:
         """Close, with a last word if it can still be said."""
-        if self._transport.is_closing():
+        if self.closing:
             return
+        self._cut = True
         self._transport.write(envelope.refusal(reason))
         if isinstance(reason, PeerTooSlow):
             # It would not read the reason either; nothing may wait for it any longer.
             log.warning("a peer of the bus did not read and was cut off")
             self._transport.abort()
-        else:
-            self._transport.close()
+            return
+        # Closed at once, with something of the peer's unread, it would end in an error instead of after the reason.
+        self._transport.write_eof()
+        asyncio.get_running_loop().call_later(LAST_SECONDS, self._transport.abort)
 
     def close(self) -> None:
         self._transport.close()

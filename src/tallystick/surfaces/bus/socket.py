@@ -95,6 +95,8 @@ class Connection(asyncio.Protocol):
         self._lines.open.add(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._line.closing:
+            return
         self._received += data
         if self._turn is None:
             self._proceed()
@@ -103,6 +105,8 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
+        if self._line.closing:
+            return False
         self._ended = True
         if self._turn is None:
             self._proceed()
@@ -163,13 +167,18 @@ class Connection(asyncio.Protocol):
             return line
         self._searched = len(received)
         if self._searched >= LINE_LIMIT:
-            self._line.cut(envelope.too_large())
+            self._turn_away(envelope.too_large())
         elif self._ended and received.strip():
-            self._line.cut(InvalidEnvelope("The connection ended in the middle of a line."))
+            self._turn_away(InvalidEnvelope("The connection ended in the middle of a line."))
         elif self._ended:
             self._party.close()
             self._line.close()
         return None
+
+    def _turn_away(self, reason: TallyError) -> None:
+        self._party.close()
+        self._line.cut(reason)
+        self._received.clear()
 
     def _answer(self, line: bytearray) -> None:
         request = self._party.read(line)
