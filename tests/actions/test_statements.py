@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tallystick.capabilities.actions.queries import SQL
 from tallystick.hub.hub import Hub
-from tallystick.ledger.tx import Tx
 from tests.actions.errands import answer, message, submit
 from tests.scene import Scene, refused
-
-OURS = frozenset(SQL.values())
+from tests.statements import noted, taken
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of this capability's statements, as they are run."""
-    names: list[str] = []
-
-    def noting(run: Callable[..., object]) -> Callable[..., object]:
-        def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
-            names.extend(each.name for each in OURS if each is query)
-            return run(tx, query, *rest, **values)
-
-        return noted
-
-    for verb in ("one", "all", "run"):
-        monkeypatch.setattr(Tx, verb, noting(getattr(Tx, verb)))
-    return names
-
-
-def taken(names: list[str]) -> list[str]:
-    found = names.copy()
-    names.clear()
-    return found
+    return noted(monkeypatch, SQL)
 
 
 def test_a_follow_up_and_its_result_read_nothing_that_was_just_written(scene: Scene, asked: list[str]) -> None:

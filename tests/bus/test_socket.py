@@ -93,6 +93,14 @@ def test_another_user_is_turned_away_with_a_reason_although_it_could_connect() -
     assert rooms == {"sessions": []}
 
 
+def test_a_peer_that_is_cut_off_reads_why_and_then_the_end_whatever_it_still_sends(way: SocketWay) -> None:
+    way.send(b"x" * (3 * 1024 * 1024))
+
+    (only,) = way.rest()
+
+    assert (only["status"], only["error"]["code"]) == ("error", "too_large")
+
+
 def test_the_process_behind_a_connection_is_known(sqlite_hub: RunningHub, way: SocketWay) -> None:
     session = way.exchange(line("session.create")[:-1])["session"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -18,31 +17,13 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
 from tests.scene import refused
-
-OURS = frozenset(SQL.values())
+from tests.statements import noted, taken
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of this capability's statements, as they are run."""
-    names: list[str] = []
-
-    def noting(run: Callable[..., object]) -> Callable[..., object]:
-        def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
-            names.extend(each.name for each in OURS if each is query)
-            return run(tx, query, *rest, **values)
-
-        return noted
-
-    for verb in ("one", "all", "run"):
-        monkeypatch.setattr(Tx, verb, noting(getattr(Tx, verb)))
-    return names
-
-
-def taken(names: list[str]) -> list[str]:
-    found = names.copy()
-    names.clear()
-    return found
+    return noted(monkeypatch, SQL)
 
 
 def test_a_jobs_four_calls_read_each_thing_once_and_write_each_row_once(shop: Shop, asked: list[str]) -> None:

@@ -51,6 +51,7 @@ def changed(tx: Tx, event: Event) -> None:
     if job.followers and (job.status is Status.DONE) != (now.status is Status.DONE):
         tx.run(SQL["unblock"], room_id=job.room_id, number=job.number)
         queries.forget(tx, now)
+        queue.forget(tx, now.room_id)
 
 
 def _claimed(tx: Tx, job: Job, event: Event) -> None:

@@ -20,8 +20,6 @@ SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
 LATEST = 2**62
-FRONT = ("front",)
-"""Where the front of the queue is kept (see `queue`)."""
 
 
 def job(tx: Tx, room_id: str, job_id: str) -> Job:
@@ -44,7 +42,6 @@ def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
 def forget(tx: Tx, job: Job) -> None:
     """Rows of other jobs have changed behind the fold: those that come after this one."""
     rows = tx.folded(job.room_id)
-    rows.pop(FRONT, None)
     for key in [key for key in rows if key[0] == "job" and key != ("job", job.number)]:
         del rows[key]
 

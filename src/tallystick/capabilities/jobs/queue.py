@@ -36,6 +36,7 @@ class Place(NamedTuple):
 
 
 BEFORE_ALL = Place(-1, 0)
+_FRONT = ("front",)
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class Front:
 
 def ready(tx: Tx, room_id: str) -> Iterator[Job]:
     """Queued jobs that nothing holds back, the next one first."""
-    front = cast("Front", tx.folded(room_id).setdefault(queries.FRONT, Front()))
+    front = cast("Front", tx.folded(room_id).setdefault(_FRONT, Front()))
     for place in front.places:
         yield cast("Job", queries.job_at(tx, room_id, place.number))
     last, whole = front.last, front.whole
@@ -85,16 +86,21 @@ def joined(tx: Tx, job: Job, creation: Event) -> None:
 
 def moved(tx: Tx, before: Job, job: Job) -> None:
     """A job's row has changed: it may be in line now, or no longer."""
-    front = cast("Front | None", tx.folded(job.room_id).get(queries.FRONT))
+    front = cast("Front | None", tx.folded(job.room_id).get(_FRONT))
     if front and before.ready and not job.ready and (place := Place.of(job)) in front.places:
         front.places.remove(place)
     elif job.ready and not before.ready:
         _stand(tx, job)
 
 
+def forget(tx: Tx, room_id: str) -> None:
+    """Rows of jobs have changed behind the fold."""
+    tx.folded(room_id).pop(_FRONT, None)
+
+
 def _stand(tx: Tx, job: Job) -> bool:
     """Put a job in line, if its place is among those that are known."""
-    front, place = cast("Front | None", tx.folded(job.room_id).get(queries.FRONT)), Place.of(job)
+    front, place = cast("Front | None", tx.folded(job.room_id).get(_FRONT)), Place.of(job)
     if front is None or not (front.whole or place < front.last):
         return False
     insort(front.places, place)

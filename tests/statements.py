@@ -1,0 +1,33 @@
+"""Which of a capability's statements a call makes, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tallystick.ledger.tx import Tx
+from tallystick.storage.queries import Queries
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, queries: Queries) -> list[str]:
+    """The names of these statements, as they are run from now on."""
+    ours, names = frozenset(queries.values()), list[str]()
+
+    def noting(run: Callable[..., object]) -> Callable[..., object]:
+        def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
+            names.extend(each.name for each in ours if each is query)
+            return run(tx, query, *rest, **values)
+
+        return noted
+
+    for verb in ("one", "all", "run"):
+        monkeypatch.setattr(Tx, verb, noting(getattr(Tx, verb)))
+    return names
+
+
+def taken(names: list[str]) -> list[str]:
+    """What was noted since this was last asked."""
+    found = names.copy()
+    names.clear()
+    return found
