@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from tallystick.kernel.errors import InvalidField
+from tallystick.storage import wakes
 from tallystick.storage.port import EVERY_ROOM, Store, Watch
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
@@ -152,6 +156,56 @@ def test_a_wake_file_that_was_removed_is_made_again(files: WakeFiles) -> None:
     (files.folder / ROOM).unlink()
     assert watch.wait(LONG)
     files.touch(ROOM)
+    assert watch.wait(LONG)
+    watch.close()
+
+
+def test_a_wake_file_that_was_replaced_wakes_those_who_watch_the_new_one(files: WakeFiles) -> None:
+    files.touch(ROOM)
+    (files.folder / ROOM).unlink()
+    others = WakeFiles(files.folder, files.watcher)
+    watch = others.watch(ROOM)
+    time.sleep(2 * wakes.CHECK_SECONDS)
+
+    files.touch(ROOM)
+
+    assert watch.wait(LONG)
+    watch.close()
+
+
+def test_every_wake_of_a_quick_row_is_seen(files: WakeFiles) -> None:
+    watch = files.watch(ROOM)
+
+    for _ in range(50):
+        files.touch(ROOM)
+        assert watch.wait(LONG)
+    watch.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the files in /proc")
+def test_wakes_in_any_number_of_rooms_keep_few_files_open(tmp_path: Path) -> None:
+    def opened() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    files = WakeFiles(tmp_path / "wake")
+    before = opened()
+    for number in range(3 * wakes.BELLS):
+        files.touch(f"room-{number}")
+
+    assert before < opened() <= before + wakes.BELLS
+    files.close()
+    assert opened() == before
+
+
+def test_a_wake_gets_through_where_nothing_can_be_written(files: WakeFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    watch = files.watch(ROOM)
+    monkeypatch.setattr(os, "pwrite", full)
+
+    files.touch(ROOM)
+
     assert watch.wait(LONG)
     watch.close()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -100,4 +102,18 @@ def test_a_writer_file_with_anything_else_in_it_is_no_obstacle(database: Path) -
 
     assert is_taken(database)
     queue.release()
+    queue.close()
+
+
+def test_a_queue_without_its_times_still_lets_one_in_at_a_time(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    queue = WriteQueue(database, LONG)
+    queue.acquire()
+
+    assert is_taken(database)
+    queue.release()
+    assert not is_taken(database)
     queue.close()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
 ROOMS_REMEMBERED = 20
-ROWS_REMEMBERED = 1000
+ROWS_REMEMBERED = HEADS_REMEMBERED = 1000
 """Of each; a rebuild folds a whole store in one transaction."""
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
@@ -109,6 +109,7 @@ class Tx:
         """Forget all that was folded; for whoever empties the tables."""
         self.world.folded.clear()
         self._held.folded.clear()
+        self._write.memory.clear()
 
     def new_id(self) -> str:
         return self.world.new_id()
@@ -133,7 +134,7 @@ class Tx:
         """Become the room's only writer until this transaction ends."""
         if room_id not in self._heads:
             first = not self._heads
-            self._hold(room_id, self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id)))
+            self._hold(room_id, self._known(room_id, self._locked(room_id)))
             if first:
                 # Others may have had the room for seconds: a lease that begins now must not begin when we queued.
                 self.now = self.world.clock()
@@ -141,8 +142,12 @@ class Tx:
 
     def try_lock(self, room_id: str) -> None:
         """Lock a room that may not exist."""
-        if room_id not in self._heads and (head := self.one(SQL["lock"], Head, room_id=room_id)):
+        if room_id not in self._heads and (head := self._locked(room_id)):
             self._hold(room_id, head)
+
+    def _locked(self, room_id: str) -> Head | None:
+        kept = cast("Write", self._rows).memory.get(room_id) if self.writable else None
+        return cast("Head | None", kept) or self.one(SQL["lock"], Head, room_id=room_id)
 
     def _hold(self, room_id: str, head: Head) -> None:
         self._heads[room_id] = head
@@ -170,6 +175,7 @@ class Tx:
         self._mark(room_id, adopted=1)
 
     def _mark(self, room_id: str, **flags: int) -> None:
+        self._write.memory.pop(room_id, None)
         if head := self._heads.get(room_id):
             self._heads[room_id] = msgspec.structs.replace(head, **flags)
 
@@ -238,6 +244,7 @@ class Tx:
             head = self._heads[room_id]
             self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
         self._held.moved.clear()
+        self._keep_heads(cast("Write", self._rows).memory)
         folded = self.world.folded
         for room_id, rows in self._held.folded.items():
             # Should the commit fail, no head will ever have this hash.
@@ -246,6 +253,11 @@ class Tx:
         while len(folded) > ROOMS_REMEMBERED:
             # Whoever locks a room takes its rows and puts them back at the end, so the first is the longest unused.
             folded.pop(next(iter(folded)), None)
+
+    def _keep_heads(self, memory: dict[str, object]) -> None:
+        if len(memory) > HEADS_REMEMBERED:
+            memory.clear()
+        memory.update(self._heads)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections

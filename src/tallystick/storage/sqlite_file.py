@@ -55,6 +55,8 @@ class Connection(Protocol):
 
     def config(self, option: int, value: int, /) -> int: ...
 
+    def data_version(self) -> int: ...
+
     def close(self, force: bool = False) -> None: ...
 
 
@@ -69,6 +71,27 @@ class Session:
 
     def close(self) -> None:
         self.connection.close(True)
+
+
+class WriterSession(Session):
+    """Knows whether anybody else has written since its own last commit, without reading a page."""
+
+    __slots__ = ("_memory", "_version")
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._memory: dict[str, object] = {}
+        self._version = -1
+
+    def recall(self) -> dict[str, object]:
+        """What the last commit left, as far as it holds in the transaction that has just begun."""
+        memory = self._memory if self.connection.data_version() == self._version else {}
+        self._version = -1
+        return memory
+
+    def keep(self, memory: dict[str, object]) -> None:
+        """Called after a commit, while no other writer can have begun."""
+        self._memory, self._version = memory, self.connection.data_version()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +153,10 @@ class SqliteFile:
             connection.close()
 
     def reader(self) -> Session:
-        return self._open(query_only=1)
+        return Session(self._open(query_only=1))
 
-    def writer(self) -> Session:
-        return self._open(query_only=0)
+    def writer(self) -> WriterSession:
+        return WriterSession(self._open(query_only=0))
 
     def error(self, wrong: Exception, *, reading: bool = False, schema_broken: bool = False) -> TallyError:
         seconds = self.busy_timeout_ms / 1000
@@ -147,7 +170,7 @@ class SqliteFile:
 
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(session.connection))
 
-    def _open(self, *, query_only: int) -> Session:
+    def _open(self, *, query_only: int) -> Connection:
         connection = self._connect(str(self.path))
         try:
             mine = connection.pragma("application_id") == APPLICATION_ID
@@ -165,7 +188,7 @@ class SqliteFile:
         if not mine:
             connection.close()
             raise NotOurFile(f"{self.path} is a database of another program; it was left alone.")
-        return Session(connection)
+        return connection
 
     def _connect(self, name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> Connection:
         # The locks of a connection opened before the fork would be taken for ours, and we would hold none.

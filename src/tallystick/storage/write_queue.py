@@ -8,10 +8,10 @@ sees in the writer file. SQLite's lock remains the one that protects the data.
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 import threading
-from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
 from time import monotonic, sleep
@@ -38,6 +38,18 @@ def _try_lock(fd: int) -> bool:
     return True
 
 
+def _mapped(fd: int) -> mmap.mmap | None:
+    """The times as memory that all processes share; a look at them is then no call to the system."""
+    try:
+        if os.fstat(fd).st_size < _TIMES.size:
+            # Written, not just made longer: a page without a place on a full disk would end the process at first touch.
+            os.pwrite(fd, bytes(_TIMES.size), 0)
+        return mmap.mmap(fd, _TIMES.size)
+    except (OSError, ValueError):
+        # On a full disk, say: turns become short and nothing else happens.
+        return None
+
+
 class WriteQueue:
     def __init__(self, database: Path, patience: float) -> None:
         self._line_path = database.with_name(f"{database.name}-line")
@@ -50,6 +62,7 @@ class WriteQueue:
         self._threads = ThreadQueue()
         self._line: FileLine | None = None
         self._writer = -1
+        self._times: mmap.mmap | None = None
         self._slice_ends = 0.0
 
     def acquire(self) -> None:
@@ -66,9 +79,8 @@ class WriteQueue:
             raise
 
     def release(self) -> None:
-        # Where it cannot be written, on a full disk say, turns become short and nothing else happens.
-        with suppress(OSError):
-            os.pwrite(self._writer, _TIMES.pack(monotonic(), self._slice_ends), 0)
+        if self._times:
+            _TIMES.pack_into(self._times, 0, monotonic(), self._slice_ends)
         flock(self._writer, LOCK_UN)
         self._threads.release()
 
@@ -78,7 +90,7 @@ class WriteQueue:
         if self._line:
             self._line.close()
             os.close(self._writer)
-            self._line, self._writer, self._slice_ends = None, -1, 0.0
+            self._line, self._writer, self._times, self._slice_ends = None, -1, None, 0.0
 
     def _queue(self, deadline: float) -> None:
         line = self._line or self._open()
@@ -104,27 +116,25 @@ class WriteQueue:
         Only where nobody else queues: who was woken by a commit comes at this moment, and a nap would take longer than
         the breath. Where many queue, whoever writes needs the processor more.
         """
-        times = self._times()
-        while self._breathing() and self._times() == times and monotonic() < deadline:
+        released = self._last()[0]
+        while self._breathing() and self._last()[0] == released and monotonic() < deadline:
             pass
 
     def _breathing(self) -> bool:
         """Whether the last writer is likely to go on: it let go just now, and its slice is not over."""
-        times = self._times()
-        if len(times) < _TIMES.size:
-            return False
-        released, slice_ends = _TIMES.unpack(times)
+        released, slice_ends = self._last()
         now = monotonic()
         return 0 <= now - released < BREATH and now < slice_ends
 
-    def _times(self) -> bytes:
-        return os.pread(self._writer, _TIMES.size, 0)
+    def _last(self) -> tuple[float, float]:
+        return _TIMES.unpack_from(self._times) if self._times else (0.0, 0.0)
 
     def _open(self) -> FileLine:
         if self._closed:
             raise StoreClosed
         with os_errors(self._writer_path):
             self._writer = os.open(self._writer_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._times = _mapped(self._writer)
             self._line = FileLine(os.open(self._line_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         return self._line
 
