@@ -95,8 +95,8 @@ def test_a_runner_that_is_told_to_stop_hands_its_job_back(shift: Shift, sign: si
         assert runner.finished() == 0
         assert all(gone(pid) for pid in started)
     assert shift.job(job_id)["status"] == "RUNNING"
-    shift.once("end('FAILED', f\"again: {job['reclaimed']}\")", runner_id="r2")
-    assert shift.job(job_id)["summary"] == "again: True"
+    with shift.runner("end('FAILED', f\"again: {job['reclaimed']}\")", runner_id="r2"):
+        assert shift.ended(job_id)["summary"] == "again: True"
 
 
 def test_a_killed_runner_leaves_no_process_and_its_job_is_taken_over(shift: Shift) -> None:
