@@ -21,9 +21,6 @@ APPLICATION_ID = 0x54414C59
 OLDEST_SQLITE = (3, 51, 3)
 STATEMENTS = 250
 WAL_SIZE_LIMIT = 64 * 1024 * 1024
-CHECKPOINT_PAGES = 4000
-"""How long the log grows before it is folded into the file (16 MiB). That is where a write waits for the disk, and most
-pages were written many times by then, so a quarter as often costs a quarter as much."""
 
 
 class Cursor(Protocol):
@@ -179,7 +176,6 @@ class SqliteFile:
                 connection.pragma("synchronous", "full" if self.full_sync else "normal")
                 connection.pragma("foreign_keys", 1)
                 connection.pragma("journal_size_limit", WAL_SIZE_LIMIT)
-                connection.pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
                 connection.pragma("query_only", query_only)
         except apsw.Error as wrong:
             connection.close(True)

@@ -21,11 +21,13 @@ from tallystick.storage.errors import StoreBusy, StoreClosed
 from tallystick.storage.lock_holders import flock_holder
 from tallystick.storage.thread_queue import ThreadQueue
 
-SLICE = 0.002
+SLICE = 0.004
 """Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
 BREATH = 0.0002
 """Seconds that a writer within its slice may take between two transactions before the next in line comes in."""
 SHORTEST_NAP, LONGEST_NAP = 0.0001, 0.002
+LOOK = 0.0003
+"""Seconds after which the first in line looks whether a writer has stopped before its slice was over."""
 _TIMES = struct.Struct("=dd")
 """In the writer file: when the last writer let go and when its slice ends, by the clock that all processes share."""
 
@@ -102,10 +104,15 @@ class WriteQueue:
             if alone:
                 self._let_breathe(deadline)
             while self._breathing() or not _try_lock(self._writer):
-                if monotonic() >= deadline:
+                now = monotonic()
+                if now >= deadline:
                     raise self._busy()
-                sleep(nap)
-                nap = min(nap * 1.05, LONGEST_NAP)
+                left = self._last()[1] - now
+                if left > 0:
+                    sleep(min(left, LOOK))
+                else:
+                    sleep(nap)
+                    nap = min(nap * 1.05, LONGEST_NAP)
         finally:
             line.leave()
         self._slice_ends = monotonic() + SLICE
