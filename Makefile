@@ -10,7 +10,7 @@ RUNTIME := .venv/runtime-ready
 DEV := .venv/dev-ready
 BENCH := .venv/bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/pytest -n $(WORKERS)
 # Real processes, servers and browsers can starve each other on a small machine; a test that fails alone has failed.
 ALONE := $(BIN)/pytest --last-failed --last-failed-no-failures none
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \

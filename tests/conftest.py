@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +21,7 @@ from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
 from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
 from tests.scene import Scene
+from tests.workers import ByModule
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
@@ -34,13 +34,9 @@ settings.load_profile("patient")
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a module that share a hub or a browser in one worker, or every worker starts its own."""
-    for item in items:
-        shared = cast("Any", item)._fixtureinfo.name2fixturedefs
-        if any(found[-1].scope == "module" for found in shared.values()):
-            engine = next((word for word in ("sqlite", "postgres") if word in item.name), "")
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}.{item.path.stem} {engine}".strip()))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> ByModule:
+    return ByModule(config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
