@@ -119,14 +119,16 @@ class Desk:
                 self._tell(each, event)
 
     def _hand_over(self, found: Look) -> None:
+        # Who came while we looked is next, and first gets what it missed: a later result would hide the earlier ones.
+        present = {each.agent: each for each in self._attached.values() if not each.new}
         for event in found.results:
-            target, requester = self._attached.get(event.by), self._attached.get(str(event.data["dst"]))
+            target, requester = present.get(event.by), present.get(str(event.data["dst"]))
             if target:
                 target.handed.discard(str(event.data["action_id"]))
             if requester:
                 self._tell(requester, event)
         for agent, due in found.due.items():
-            attachment = self._attached.get(agent)
+            attachment = present.get(agent)
             if attachment and due and due.action.action_id not in attachment.handed:
                 attachment.handed.add(due.action.action_id)
                 attachment.party.push(records.line(due.event))

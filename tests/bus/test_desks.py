@@ -1,0 +1,93 @@
+"""A desk between two looks: whoever comes back at that moment gets every result, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+
+from tallystick.bus.desks import Attachment, Desk
+from tallystick.hub.errands import RESULT, Look
+from tallystick.hub.feed import Wake
+from tallystick.kernel.envelope import GENESIS, Event, to_json
+
+
+def result(seq: int, status: str) -> Event:
+    data = {"group_id": "g", "action_id": "a", "action_index": 0, "status": status, "dst": "boss"}
+    return Event.sealed(
+        room_id="room",
+        seq=seq,
+        id=f"e{seq}",
+        ts=0,
+        kind=RESULT,
+        scope_key="",
+        by="worker",
+        body=to_json(data),
+        prev_hash=GENESIS,
+    )
+
+
+class Ledger:
+    """Answers each look in turn, when it is let to."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.feeds = SimpleNamespace(listen=self._listen)
+
+    @contextmanager
+    def _listen(self, _room_id: str, bell: Wake) -> Generator[Wake]:
+        self.bell = bell
+        yield bell
+
+    async def look(self, _at: object) -> object:
+        await self.gate.wait()
+        return self.answers.pop(0)
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def push(self, line: bytes) -> None:
+        self.said.append(msgspec.json.decode(line)["payload"]["status"])
+
+
+def attachment(connection: Connection) -> Attachment:
+    return Attachment(party=cast("Any", connection), agent="boss", results_after=5)
+
+
+def looked(cursor: int, *results: Event) -> Look:
+    return Look(results=results, due={}, cursor=cursor, more=False)
+
+
+async def rest() -> None:
+    """Let everybody go on until nobody can."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+def test_who_comes_back_while_a_result_is_on_its_way_misses_none_of_the_earlier_ones() -> None:
+    accepted, completed = result(6, "accepted"), result(7, "completed")
+
+    async def play() -> tuple[list[str], list[str]]:
+        ledger = Ledger(5, looked(6, accepted), looked(6), looked(7, completed), looked(7), [accepted, completed])
+        desk = Desk(cast("Any", ledger), "room", lambda _desk: None)
+        gone, back = Connection(), Connection()
+        desk.attach(attachment(gone))
+        await rest()
+        ledger.gate.clear()
+        ledger.bell.ring()
+        await rest()
+        desk.attach(attachment(back))
+        ledger.gate.set()
+        await rest()
+        desk.stop()
+        return gone.said, back.said
+
+    assert asyncio.run(play()) == (["accepted"], ["accepted", "completed"])
