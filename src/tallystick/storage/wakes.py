@@ -37,7 +37,7 @@ def checked(room_id: str) -> str:
 
 
 class Bell:
-    """A room's wake file, kept open: a few bytes written there cost a fifth of setting the file's times by its name."""
+    """A room's wake file, kept open: a few bytes written there cost a quarter of setting its times by name."""
 
     __slots__ = ("_checked_until", "_fd", "_inode", "_path")
 
