@@ -6,7 +6,6 @@ import errno
 import os
 import sys
 import threading
-import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -160,12 +159,14 @@ def test_a_wake_file_that_was_removed_is_made_again(files: WakeFiles) -> None:
     watch.close()
 
 
-def test_a_wake_file_that_was_replaced_wakes_those_who_watch_the_new_one(files: WakeFiles) -> None:
+def test_a_wake_file_that_was_replaced_wakes_those_who_watch_the_new_one(
+    files: WakeFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wakes, "CHECK_SECONDS", 0.0)
     files.touch(ROOM)
     (files.folder / ROOM).unlink()
     others = WakeFiles(files.folder, files.watcher)
     watch = others.watch(ROOM)
-    time.sleep(2 * wakes.CHECK_SECONDS)
 
     files.touch(ROOM)
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
 ROOMS_REMEMBERED = 20
-ROWS_REMEMBERED = HEADS_REMEMBERED = 1000
+ROWS_REMEMBERED = 1000
 """Of each; a rebuild folds a whole store in one transaction."""
+HEADS_REMEMBERED = 1000
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 
@@ -61,7 +62,10 @@ class Held:
 
 
 class Tx:
-    __slots__ = ("_heads", "_held", "_processes", "_rows", "appended", "memo", "now", "world", "writable", "wrote")
+    __slots__ = (
+        *("_heads", "_held", "_kept", "_processes", "_rows"),
+        *("appended", "memo", "now", "world", "writable", "wrote"),
+    )
 
     def __init__(self, rows: Read, world: World, *, writable: bool, held: Held | None = None) -> None:
         self.world = world
@@ -73,6 +77,8 @@ class Tx:
         self._processes: dict[Process, ProcessState] = {}
         self._held = held or Held()
         self._heads, self.memo = self._held.heads, self._held.memo
+        self._kept = cast("dict[str, Head]", cast("Write", rows).memory if writable else {})
+        """Heads that the last write of this process left, where nobody else has written since."""
 
     def next(self) -> Tx:
         """The same transaction for another call."""
@@ -109,7 +115,7 @@ class Tx:
         """Forget all that was folded; for whoever empties the tables."""
         self.world.folded.clear()
         self._held.folded.clear()
-        self._write.memory.clear()
+        self._kept.clear()
 
     def new_id(self) -> str:
         return self.world.new_id()
@@ -146,8 +152,7 @@ class Tx:
             self._hold(room_id, head)
 
     def _locked(self, room_id: str) -> Head | None:
-        kept = cast("Write", self._rows).memory.get(room_id) if self.writable else None
-        return cast("Head | None", kept) or self.one(SQL["lock"], Head, room_id=room_id)
+        return self._kept.get(room_id) or self.one(SQL["lock"], Head, room_id=room_id)
 
     def _hold(self, room_id: str, head: Head) -> None:
         self._heads[room_id] = head
@@ -175,7 +180,7 @@ class Tx:
         self._mark(room_id, adopted=1)
 
     def _mark(self, room_id: str, **flags: int) -> None:
-        self._write.memory.pop(room_id, None)
+        self._kept.pop(room_id, None)
         if head := self._heads.get(room_id):
             self._heads[room_id] = msgspec.structs.replace(head, **flags)
 
@@ -244,7 +249,9 @@ class Tx:
             head = self._heads[room_id]
             self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
         self._held.moved.clear()
-        self._keep_heads(cast("Write", self._rows).memory)
+        if len(self._kept) > HEADS_REMEMBERED:
+            self._kept.clear()
+        self._kept.update(self._heads)
         folded = self.world.folded
         for room_id, rows in self._held.folded.items():
             # Should the commit fail, no head will ever have this hash.
@@ -253,11 +260,6 @@ class Tx:
         while len(folded) > ROOMS_REMEMBERED:
             # Whoever locks a room takes its rows and puts them back at the end, so the first is the longest unused.
             folded.pop(next(iter(folded)), None)
-
-    def _keep_heads(self, memory: dict[str, object]) -> None:
-        if len(memory) > HEADS_REMEMBERED:
-            memory.clear()
-        memory.update(self._heads)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections
