@@ -267,12 +267,7 @@ def _until_answered(prepared: Call) -> Steps[Answer]:
     started, signal = monotonic(), Signal.ARMED
     pending: Pending[Answer] | None = None
     while True:
-        try:
-            found = yield from _look(prepared, pending if signal is Signal.WOKEN else None)
-        except CallerLeft:
-            if pending is None:
-                raise
-            return pending.otherwise
+        found = yield from _look(prepared, pending if signal is Signal.WOKEN else None)
         if not isinstance(found, Pending):
             return found
         pending = found
@@ -287,9 +282,14 @@ def _until_answered(prepared: Call) -> Steps[Answer]:
 
 def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pending[Answer]]:
     """Read, and write only when there is something to do; who is next in line and woken writes at once."""
-    if woken is None or not woken.next_in_line:
+    if woken is not None and woken.next_in_line:
+        found: Answer | Pending[Answer] = woken
+    else:
         found = cast("Answer | Pending[Answer]", (yield Read(prepared.read)))
         if not isinstance(found, Pending) or not found.act:
             return found
-    written = yield from _write(prepared, prepared.write, unless_left=True)
+    try:
+        written = yield from _write(prepared, prepared.write, unless_left=True)
+    except CallerLeft:
+        return found
     return cast("Answer | Pending[Answer]", written)

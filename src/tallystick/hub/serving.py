@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from typing import Generic, TypeAlias, TypeVar
 
 from tallystick.hub import engine
-from tallystick.hub.engine import Observe, Outside, Read, Request, Response, Signal, Step, Steps, Wait, Write
+from tallystick.hub.engine import Observe, Read, Request, Response, Signal, Step, Steps, Wait, Write
 from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
@@ -55,8 +55,12 @@ class Serving:
         return responding if isinstance(responding, Response) else await responding
 
     def begin(self, request: Request, on_wait: OnWait | None = None) -> Response | Awaitable[Response]:
-        """Carry a call out: the response itself when that takes no time, otherwise what to await for it."""
+        """Carry a call out: the response itself when that takes no time, otherwise what to await for it.
+
+        The first write is on its way to the committer when this returns.
+        """
         steps = engine.call(request, self.hub.observe)
+        waiting = _Waiting(self, on_wait)
         try:
             step = next(steps)
             while isinstance(step, Read):
@@ -70,15 +74,16 @@ class Serving:
                     step = steps.send(found)
         except StopIteration as done:
             return done.value
-        return self._finish(steps, step, on_wait)
+        # A read that is still to be done was not brief.
+        result = self._read(step.run) if isinstance(step, Read) else self._started(step, waiting)
+        return self._finish(steps, result, waiting)
 
-    async def _finish(self, steps: Steps[Response], step: Step, on_wait: OnWait | None) -> Response:
-        """Carry out the steps of a call from this one on."""
-        waiting = _Waiting(self, on_wait)
+    async def _finish(self, steps: Steps[Response], result: Awaitable[object], waiting: _Waiting) -> Response:
+        """Carry out the steps of a call after the one whose result is awaited."""
         try:
             while True:
                 try:
-                    found = await self._carry_out(step, waiting)
+                    found = await result
                 except asyncio.CancelledError:
                     self._abandon(steps)
                     raise
@@ -86,23 +91,24 @@ class Serving:
                     step = steps.throw(failed)
                 else:
                     step = steps.send(found)
+                while isinstance(step, Write) and step.detached:
+                    self._detach(step)
+                    step = steps.send(None)
+                result = self._started(step, waiting)
         except StopIteration as done:
             return done.value
         finally:
             waiting.close()
 
-    async def _carry_out(self, step: Step, waiting: _Waiting) -> object:
+    def _started(self, step: Step, waiting: _Waiting) -> Awaitable[object]:
+        if isinstance(step, Write):
+            return self.write(step.run, step.room_id, step.also)
         if isinstance(step, Read):
-            return await self.look(step.run)
+            return self.look(step.run)
         if isinstance(step, Wait):
-            return await waiting.wait(step)
-        if isinstance(step, Outside):
-            run = step.run
-            return await self.read(lambda: run(self.hub.read))
-        if step.detached:
-            self._detach(step)
-            return None
-        return await self.write(step.run, step.room_id, step.also)
+            return waiting.wait(step)
+        run = step.run
+        return self.read(lambda: run(self.hub.read))
 
     def _abandon(self, steps: Steps[Response]) -> None:
         """The caller left: of what its call still wants, only detached writes are done."""
@@ -128,13 +134,16 @@ class Serving:
         try:
             return self.hub.glance(at)
         except NotBrief:
-            return await self.read(lambda: self.hub.read(at))
+            return await self._read(at)
 
-    async def read(self, work: Callable[[], T]) -> T:
+    def _read(self, at: Callable[[Tx], T]) -> asyncio.Future[T]:
+        return self.read(lambda: self.hub.read(at))
+
+    def read(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Have something done in a thread."""
-        return await self._loop.run_in_executor(self.pool, work)
+        return self._loop.run_in_executor(self.pool, work)
 
-    async def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> T:
+    def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> asyncio.Future[T]:
         """Have a job committed together with whatever else is waiting."""
         waiter: asyncio.Future[T] = self._loop.create_future()
 
@@ -143,8 +152,11 @@ class Serving:
                 raise CallerLeft
             return job(tx)
 
-        self._writer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
-        return await waiter
+        try:
+            self._writer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
+        except HubClosed as closed:
+            waiter.set_exception(closed)
+        return waiter
 
     def dismiss(self) -> None:
         """Shutting down: answer those who wait and let followers go; other calls are still served."""
