@@ -192,7 +192,7 @@ def test_a_hub_that_stops_says_so(tmp_path: Path) -> None:
     finally:
         way.close()
 
-    assert (last["error"]["code"], last["error"]["retryable"]) == ("hub_leaving", True)
+    assert (last["error"]["code"], last["error"]["retryable"]) == ("hub_closed", True)
     assert not (hub.data_dir / "bus.sock").exists()
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from tallystick.bus import payloads, records
 from tallystick.bus.envelope import Payload, Request
-from tallystick.bus.errors import SessionRequired, SrcMismatch, UnknownType
+from tallystick.bus.errors import SessionRequired, SrcMismatch
 from tallystick.hub import errands, registry
 from tallystick.hub.serving import Served
 from tallystick.kernel.clock import to_wire
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tallystick.bus.party import Party
 
 Row: TypeAlias = dict[str, object]
+NO_SUCH_TYPE = "Use a bus command such as action.submit, or an operation by its name (hub.capabilities lists them)."
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,7 +214,8 @@ def found(name: str) -> Operation:
     try:
         return registry.find(name)
     except UnknownOperation as unknown:
-        raise UnknownType(unknown.message.replace("operation", "command or operation"), type=name) from None
+        text = unknown.message.replace("operation", "command or operation")
+        raise UnknownOperation(text, hint=NO_SUCH_TYPE, type=name) from None
 
 
 COMMANDS: Mapping[str, Command] = {

@@ -14,13 +14,13 @@ import msgspec
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import Said
 from tallystick.bus.envelope import Line, Request
-from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.hub import errands
 from tallystick.hub.feed import Follow, Follower
 from tallystick.hub.serving import Served
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
-from tallystick.kernel.errors import InternalFault, TallyError
+from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
 from tallystick.kernel.ids import digest
 from tallystick.ledger.tx import Tx
 
@@ -190,7 +190,7 @@ class Party:
 
     async def _send(self, corr: str, follower: Follower, *, follow: bool) -> None:
         outbox = cast("Outbox", self._outbox)
-        follower.on_cut = lambda: outbox.cut(PeerTooSlow(cursor=follower.cursor))
+        follower.on_cut = lambda: outbox.cut(TooSlow(cursor=follower.cursor))
         reason = "head"
         if follow:
             async with aclosing(follower.frames()) as chunks:
@@ -223,7 +223,7 @@ class Party:
     def dismiss(self) -> None:
         """The hub is about to end."""
         if self._outbox:
-            self._outbox.cut(HubLeaving())
+            self._outbox.cut(HubClosed(hint="Connect again; what was not answered is delivered then."))
 
     def close(self) -> None:
         """The other end is gone, or has to go."""
