@@ -10,6 +10,8 @@ TallyError
 └── Fault              a bug of ours, or a damaged store
 
 A class's code is its name in snake case, its docstring is the default message, and every class has a hint.
+Here stands what more than one surface or capability says; what only one says is declared beside it. Who knows better
+what to do next passes a hint of its own.
 """
 
 from __future__ import annotations
