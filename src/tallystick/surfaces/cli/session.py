@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tallystick.kernel.errors import NoRoomHere
 from tallystick.surfaces.cli import output
-from tallystick.surfaces.cli.errors import FileUnusable, NoRoomHere, NoStore, Usage
+from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub, Interest
