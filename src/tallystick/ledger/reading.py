@@ -110,13 +110,17 @@ def event_by_id(tx: Tx, room_id: str, event_id: str) -> Event:
     return event
 
 
+def seq_of_event(tx: Tx, room_id: str, event_id: str) -> int:
+    return event_by_id(tx, room_id, event_id).seq
+
+
 def start(tx: Tx, room_id: str, cursor: Since) -> int | None:
     """The seq after which to begin; None when the cursor names no place."""
     given = [place for place in (cursor.since_seq, cursor.since_event_id, cursor.since_ts) if place is not None]
     if len(given) > 1:
         raise AmbiguousCursor
     if cursor.since_event_id is not None:
-        return event_by_id(tx, room_id, cursor.since_event_id).seq
+        return seq_of_event(tx, room_id, cursor.since_event_id)
     if cursor.since_ts is not None:
         return _seq_at(tx, room_id, from_wire(cursor.since_ts))
     return cursor.since_seq
