@@ -31,6 +31,7 @@ BENCHES: Mapping[str, Bench] = {
     "contend": Bench(module="tallystick.bench.contend", about="eight processes appending at once", engines=_BOTH),
     "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
     "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
+    "cccc": Bench(module="tallystick.bench.cccc", about="messages over the bus beside CCCC's daemon"),
     "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
     "bus": Bench(
         module="tallystick.bench.bus", about="envelopes, actions and idle connections on the bus", engines=_BOTH
