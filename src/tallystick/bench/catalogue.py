@@ -36,6 +36,8 @@ BENCHES: Mapping[str, Bench] = {
     "bus": Bench(
         module="tallystick.bench.bus", about="envelopes, actions and idle connections on the bus", engines=_BOTH
     ),
+    "kills": Bench(module="tallystick.bench.kills", about="the hub's longest pause when those who wait are killed"),
+    "waits": Bench(module="tallystick.bench.waits", about="five hundred waits over `/mcp` at once"),
     "reservations": Bench(
         module="tallystick.bench.reservations", about="paths in a room of ten thousand reservations", engines=_BOTH
     ),

@@ -47,9 +47,20 @@ class StdioServer:
             raise ServerFailed(str(result))
         return cast("dict[str, object]", result["structuredContent"])
 
-    def _request(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
+    def begin(self, tool: str, arguments: Mapping[str, object]) -> None:
+        """Call a tool without waiting for its result."""
+        self._ask("tools/call", {"name": tool, "arguments": arguments})
+
+    def kill(self) -> None:
+        """End it as the system ends a process that used too much memory: without a word."""
+        self._process.kill()
+
+    def _ask(self, method: str, params: Mapping[str, object]) -> None:
         self._last_id += 1
         self._send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+
+    def _request(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
+        self._ask(method, params)
         for line in self._stdout:
             reply = msgspec.json.decode(line, type=dict[str, object])
             if reply.get("id") != self._last_id:
