@@ -86,9 +86,7 @@ def hub(settings: Settings) -> Generator[Served]:
 
 
 @contextmanager
-def process(
-    command: Sequence[str], ready: Callable[[], bool], env: Mapping[str, str] | None = None
-) -> Generator[int]:
+def process(command: Sequence[str], ready: Callable[[], bool], env: Mapping[str, str] | None = None) -> Generator[int]:
     """Any other program to measure against, by its pid, for as long as this lasts."""
     with _process(command, env or {}) as server:
         _until(server, ready)

@@ -55,9 +55,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     yield _figure(setting, samples, "tally mcp, ready to answer", "the SDK's smallest server", limit=1.2)
 
 
-def _starts(
-    workspace: Path, alone: Mapping[str, str], served: Mapping[str, str]
-) -> Mapping[str, Callable[[], float]]:
+def _starts(workspace: Path, alone: Mapping[str, str], served: Mapping[str, str]) -> Mapping[str, Callable[[], float]]:
     """What is started in every round, by its name."""
 
     def command(arguments: Sequence[str], env: Mapping[str, str]) -> Callable[[], float]:
@@ -88,9 +86,7 @@ def _timed(setting: Setting, starts: Mapping[str, Callable[[], float]]) -> dict[
     return samples
 
 
-def _figure(
-    setting: Setting, samples: Mapping[str, list[float]], what: str, against: str, *, limit: float
-) -> Figure:
+def _figure(setting: Setting, samples: Mapping[str, list[float]], what: str, against: str, *, limit: float) -> Figure:
     ours, baseline = median(samples[what]), median(samples[against])
     return Figure(
         bench="startup",
