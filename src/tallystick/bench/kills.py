@@ -24,8 +24,8 @@ from tallystick.hub.settings import Settings
 
 CLIENTS = 20
 LIMIT_MS = 50
-BEFORE_S, AFTER_S = 0.5, 3.0
-"""How long the hub is watched before the kill and after it."""
+BEFORE_S = 0.5
+"""How long the hub is watched before the kill."""
 WAIT_MS = 30_000
 
 POLLER = """
@@ -81,14 +81,14 @@ if not connection.recv(65536).startswith(b"HTTP/1.1 200"):
 
 def measure(setting: Setting) -> Iterator[Figure]:
     settings = setting.engine.fresh()
-    clients, rounds = setting.pick(CLIENTS, 2), setting.pick(5, 1)
+    clients, rounds, after_s = setting.pick(CLIENTS, 2), setting.pick(5, 1), setting.pick(30, 3) / 10
     names = [f"agent-{number}" for number in range(clients)]
     room_id = rooms.make_held_room(settings, "kills")
     with servers.hub(settings) as hub:
         ways: Mapping[str, Callable[[], float]] = {
-            "nobody": lambda: _pause(hub, nullcontext(lambda: None)),
-            "HTTP": lambda: _pause(hub, _http_clients(hub, room_id, names)),
-            "MCP": lambda: _pause(hub, _mcp_clients(settings, room_id, names)),
+            "nobody": lambda: _pause(hub, nullcontext(lambda: None), after_s),
+            "HTTP": lambda: _pause(hub, _http_clients(hub, room_id, names), after_s),
+            "MCP": lambda: _pause(hub, _mcp_clients(settings, room_id, names), after_s),
         }
         pauses: dict[str, list[float]] = {name: [] for name in ways}
         for number in range(1, rounds + 1):
@@ -117,9 +117,9 @@ def _figure(
     )
 
 
-def _pause(hub: Served, waiting: AbstractContextManager[Callable[[], None]]) -> float:
+def _pause(hub: Served, waiting: AbstractContextManager[Callable[[], None]], after_s: float) -> float:
     """The longest that `/healthz` took to answer around the end of those who wait, in ms."""
-    command = [sys.executable, "-c", POLLER, hub.socket, str(BEFORE_S + AFTER_S)]
+    command = [sys.executable, "-c", POLLER, hub.socket, str(BEFORE_S + after_s)]
     with waiting as kill, subprocess.Popen(command, stdout=subprocess.PIPE) as poller:
         told = cast("IO[bytes]", poller.stdout)
         told.readline()
@@ -140,7 +140,8 @@ def _mcp_clients(settings: Settings, room_id: str, names: Sequence[str]) -> Gene
             client.initialize()
             client.call("join_path", {"room_id": room_id})
             client.begin("wait_for_turn", {"room_id": room_id, "max_wait_ms": WAIT_MS})
-            # Answered only after the wait was taken in hand.
+        for client in clients:
+            # Answered only after the wait was taken in hand, and refused if that has ended.
             client.call("get_room_state", {"room_id": room_id})
 
         def kill() -> None:
@@ -167,6 +168,8 @@ def _http_clients(hub: Served, room_id: str, names: Sequence[str]) -> Generator[
             cast("IO[bytes]", client.stdout).readline()
 
         def kill() -> None:
+            if any(client.poll() is not None for client in clients):
+                raise RuntimeError("a wait over HTTP ended before its client was killed")
             for client in clients:
                 client.kill()
 

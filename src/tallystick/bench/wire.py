@@ -26,6 +26,7 @@ class StdioServer:
         self._stdin = cast("IO[bytes]", self._process.stdin)
         self._stdout = cast("IO[bytes]", self._process.stdout)
         self._last_id = 0
+        self._begun = set[int]()
 
     def __enter__(self) -> Self:
         return self
@@ -48,8 +49,9 @@ class StdioServer:
         return cast("dict[str, object]", result["structuredContent"])
 
     def begin(self, tool: str, arguments: Mapping[str, object]) -> None:
-        """Call a tool without waiting for its result."""
+        """Call a tool without waiting for its result; it must not come while anything else is asked for."""
         self._ask("tools/call", {"name": tool, "arguments": arguments})
+        self._begun.add(self._last_id)
 
     def kill(self) -> None:
         """End it as the system ends a process that used too much memory: without a word."""
@@ -63,6 +65,8 @@ class StdioServer:
         self._ask(method, params)
         for line in self._stdout:
             reply = msgspec.json.decode(line, type=dict[str, object])
+            if reply.get("id") in self._begun:
+                raise ServerFailed(f"A call that was to last has ended: {reply}")
             if reply.get("id") != self._last_id:
                 continue
             if "result" not in reply:
