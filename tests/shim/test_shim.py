@@ -76,12 +76,14 @@ def test_the_socket_lies_in_the_hubs_data_directory(environ: Mapping[str, str]) 
         (["--as"], None),
         (["--as="], None),
         (["daily"], None),
+        (["--json"], None),
+        (["--tools", "everything"], None),
     ],
 )
-def test_options_that_the_shim_does_not_understand_are_left_to_the_server(
+def test_options_that_the_shim_does_not_understand_are_left_to_click(
     args: list[str], settings: Mapping[str, str] | None
 ) -> None:
-    assert settings_in(args) == settings
+    assert settings_in(args, {}) == settings
 
 
 def test_the_socket_is_for_its_owner_only_and_goes_with_the_hub(stage: Stage) -> None:

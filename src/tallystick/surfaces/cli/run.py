@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from io import TextIOWrapper
 from typing import TextIO
 
 import click
 
+from tallystick.commandline.suggestion import meant
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import guarded
 from tallystick.surfaces.cli.session import Session
@@ -39,9 +39,7 @@ def _message(wrong: click.UsageError) -> str:
     if not isinstance(wrong, click.NoSuchOption) or wrong.ctx is None:
         return wrong.format_message()
     known = [flag for param in wrong.ctx.command.get_params(wrong.ctx) for flag in (*param.opts, *param.secondary_opts)]
-    near = difflib.get_close_matches(wrong.option_name, known, n=1)
-    meant = f" Did you mean '{near[0]}'?" if near else ""
-    return f"No such option '{wrong.option_name}'.{meant}"
+    return f"No such option '{wrong.option_name}'.{meant(wrong.option_name, known)}"
 
 
 def _print_anything(stream: TextIO) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import InvalidInput, NotAllowed, NotFound, Refused, Unavailable
+from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound, Refused, Unavailable
 
 
 class WrongHost(NotAllowed):
@@ -87,3 +87,21 @@ class TooSlow(Unavailable):
     """This stream fell too far behind and was ended."""
 
     hint = "Connect again with Last-Event-ID: nothing is lost."
+
+
+class DataDirUnusable(InvalidInput):
+    """The data directory cannot be used."""
+
+    hint = "Choose one that you may write to with --data-dir or TALLYSTICK_DATA_DIR."
+
+
+class HubOutOfReach(Conflict):
+    """The process that runs the hub cannot be reached from here."""
+
+    hint = "Stop it where it runs: on its own machine, or in its container."
+
+
+class HubStillStopping(Unavailable):
+    """The hub was told to stop and is still finishing."""
+
+    hint = "Look again with `tally status`."

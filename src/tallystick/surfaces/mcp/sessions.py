@@ -25,8 +25,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.surfaces.mcp.exchange import OURS
 from tallystick.surfaces.mcp.seat import Seat
-from tallystick.surfaces.mcp.shim import SOCKET
-from tallystick.surfaces.mcp.stdio import SETS
+from tallystick.surfaces.mcp.shim import SETS, SOCKET
 
 if TYPE_CHECKING:
     import anyio
