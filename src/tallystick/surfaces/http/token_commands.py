@@ -53,8 +53,10 @@ def issue(
     expires: int | None,
 ) -> None:
     """Make a token and print it, this once."""
-    if any_room == (room is not None):
-        raise click.UsageError("Give --room ID or --any-room, one of them.")
+    if room is None and not any_room:
+        raise click.UsageError("Missing option '--room' or '--any-room'.")
+    if room is not None and any_room:
+        raise click.UsageError("Give --room or --any-room, not both.")
     # A token is always somebody's own, so speaking for an agent here can only mean its token.
     name = principal or invocation.agent
     if name is None:
