@@ -89,6 +89,26 @@ def test_a_lost_token_file_is_replaced(hub: RunningHub) -> None:
     assert hub.user.get("/v1/hub.health").status == 200
 
 
+def test_in_one_envelope_it_says_where_it_is(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data")
+    with subprocess.Popen(
+        [TALLY, "--json", "up", "--port", "0"], env=hub.settings, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        said = cast("Json", json.loads(process.stdout.readline()))
+        process.terminate()
+        rest = process.stdout.read()
+
+    data = cast("Json", said["data"])
+    assert (said["ok"], said["command"], rest, process.returncode) == (True, "up", "", 0)
+    assert cast("str", data["page"]).startswith(f"{data['url']}/login?code=")
+    assert {name: data[name] for name in ("token", "socket", "log")} == {
+        "token": str(hub.data_dir / "token"),
+        "socket": str(hub.data_dir / "hub.sock"),
+        "log": str(hub.data_dir / "hub.log"),
+    }
+
+
 def test_a_second_hub_says_where_the_first_one_is(settled: RunningHub) -> None:
     second = up(settled.data_dir, "--port", "0")
 
@@ -114,7 +134,7 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
 
         found = up(tmp_path / "data", "--port", str(port))
 
-    assert found.returncode == 1
+    assert found.returncode == 3
     assert found.stderr.splitlines() == [
         f"error: Cannot listen on 127.0.0.1 port {port}: Address already in use.",
         "hint: Choose another port with --port, or --port 0 for any that is free.",
@@ -166,7 +186,7 @@ def test_looking_at_a_hub_never_keeps_one_from_starting(tmp_path: Path) -> None:
 def test_other_machines_are_served_only_with_tls_or_on_purpose(tmp_path: Path) -> None:
     found = up(tmp_path / "data", "--host", "0.0.0.0", "--port", "0")
 
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert found.stderr.startswith("error: 0.0.0.0 can be reached from other machines")
     assert not (tmp_path / "data").exists()
 
@@ -266,9 +286,16 @@ def test_the_link_of_status_opens_the_page(settled: RunningHub) -> None:
 
 
 def test_down_stops_the_hub_and_waits_for_its_end(hub: RunningHub) -> None:
-    found = hub.control("down")
+    pid = hub.process.pid
+    found = hub.control("down", "--json")
 
-    assert (found.returncode, found.stdout, hub.ended()) == (0, "the hub has stopped\n", 0)
+    assert json.loads(found.stdout) == {
+        "ok": True,
+        "command": "down",
+        "data": {"stopped": True, "pid": pid},
+        "error": None,
+    }
+    assert (found.returncode, hub.ended()) == (0, 0)
 
 
 def test_down_without_a_hub_has_nothing_to_do(tmp_path: Path) -> None:

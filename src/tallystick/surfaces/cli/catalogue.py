@@ -76,7 +76,7 @@ def _made() -> Shapes:
 
 def _files() -> Iterator[str]:
     """Where they may be kept, best first."""
-    name = f"operations.{sys.implementation.cache_tag}"
+    name = f"{sys.implementation.cache_tag}.catalogue"
     beside = __spec__.cached if __spec__ else None
     if beside:
         yield f"{os.path.dirname(beside)}/{name}"  # noqa: PTH120
