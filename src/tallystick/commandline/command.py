@@ -68,7 +68,7 @@ class Group(click.Group):
     """A level of commands; knows the global options and suggests the nearest name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, context_settings=SETTINGS, **kwargs)
+        super().__init__(*args, context_settings=SETTINGS, no_args_is_help=False, **kwargs)
         self.params.extend(GLOBALS)
 
     def resolve_command(

@@ -80,13 +80,10 @@ def _variable(flag: str) -> str:
 
 
 class _Setting(click.Option):
-    """An option that can be set in the environment too; a value that is wrong there is blamed on the variable."""
+    """An option that can be set in the environment too; help and errors name the variable."""
 
     def __init__(self, flags: list[str], **more: Any) -> None:
-        super().__init__(flags, envvar=_variable(flags[0]), **more)
-
-    def get_error_hint(self, ctx: click.Context | None, **more: Any) -> str:
-        return f"{super().get_error_hint(ctx, **more)} (or ${self.envvar})"
+        super().__init__(flags, envvar=_variable(flags[0]), show_envvar=True, **more)
 
 
 def _settings(command: F) -> F:
@@ -98,9 +95,7 @@ def _settings(command: F) -> F:
     return command
 
 
-@click.command(
-    cls=Program, epilog=f"Every option but --once can be set in the environment: --slice-s is {PREFIX}SLICE_S."
-)
+@click.command(cls=Program)
 @_settings
 @click.option("--worktree", cls=_Setting, is_flag=True, help="Give every job a git worktree.")
 @click.option("--once", is_flag=True, help="End when there is nothing left to do.")

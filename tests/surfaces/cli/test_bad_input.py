@@ -55,6 +55,8 @@ def _shown(value: list[str] | str) -> str:
             "tally --help",
         ),
         (["release", "--stdin"], "stdin is not JSON: ", "tally --help"),
+        (["turns"], "Missing command.", "tally turns --help"),
+        (["token"], "Missing command.", "tally token --help"),
         (["token", "isue"], "No such command 'isue'. Did you mean 'issue'?", "tally token --help"),
         (
             ["token", "issue", "--rom", "R"],
@@ -74,7 +76,7 @@ def _shown(value: list[str] | str) -> str:
         (["down", "--nwo"], "No such option '--nwo'.", "tally down --help"),
         (
             ["runner", "--max-parallel", "0"],
-            "Invalid value for '--max-parallel' (or $TALLYSTICK_RUNNER_MAX_PARALLEL): '0' is no whole number from 1",
+            "Invalid value for '--max-parallel' (env var: 'TALLYSTICK_RUNNER_MAX_PARALLEL'): '0' is no whole number",
             "tally runner --help",
         ),
         (["attach", "--name", "w"], "Name a program after --, for example: -- claude.", "tally attach --help"),
@@ -84,7 +86,7 @@ def _shown(value: list[str] | str) -> str:
         (["bench", "apend"], "Invalid value for '[NAME]...': there is no bench 'apend'; choose ", "tally bench --help"),
         (
             ["mcp", "--tools", "all"],
-            "Invalid value for '--tools': 'all' is not one of 'core', 'daily', 'full'.",
+            "Invalid value for '--tools' (env var: 'TALLYSTICK_MCP_TOOLS'): 'all' is not one of 'core', ",
             "tally mcp --help",
         ),
         (["join", "--room", "R", "--force-new"], "--room goes with neither PATH nor --force-new.", "tally --help"),

@@ -63,9 +63,10 @@ def test_a_runner_says_whom_it_served(place: Place) -> None:
 def test_a_wrong_setting_is_blamed_on_its_variable(place: Place) -> None:
     done = place.run("runner", "--json", env={"TALLYSTICK_RUNNER_SLICE_S": "soon"})
 
+    where = "'--slice-s' (env var: 'TALLYSTICK_RUNNER_SLICE_S')"
     assert (done.code, done.error["message"]) == (
         2,
-        "Invalid value for '--slice-s' (or $TALLYSTICK_RUNNER_SLICE_S): 'soon' is no whole number from 1 to 86400.",
+        f"Invalid value for {where}: 'soon' is no whole number from 1 to 86400.",
     )
 
 

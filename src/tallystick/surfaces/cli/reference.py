@@ -179,8 +179,13 @@ def _command(command: click.Command, name: str) -> Iterator[str]:
 
 
 def _options(options: list[click.Option]) -> Iterator[str]:
-    rows = [[f"`{option.opts[0]}`", option.metavar or "", option.help or ""] for option in options]
+    rows = [[f"`{option.opts[0]}`", option.metavar or "", _about(option)] for option in options]
     yield from _table(["option", "value", ""], rows)
+
+
+def _about(option: click.Option) -> str:
+    default = f"[default: {option.default}]" if option.show_default else ""
+    return " ".join(filter(None, (option.help, default, f"`${option.envvar}`" if option.envvar else "")))
 
 
 def main(args: list[str]) -> int:
