@@ -60,7 +60,7 @@ SETUP = {
 PROGRAMS = {
     "hook": ("tallystick.surfaces.hook.command:hook", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.command:mcp", "Serve MCP over stdin and stdout."),
-    "up": ("tallystick.surfaces.http.serve:up", "Run the hub: HTTP with live streams, and MCP."),
+    "up": ("tallystick.server.serve:up", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),

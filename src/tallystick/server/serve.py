@@ -11,7 +11,7 @@ from tallystick.commandline.command import Number, Program
 from tallystick.commandline.invocation import Invocation
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.http.server import Running
+    from tallystick.server.run import Running
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -57,7 +57,8 @@ def up(
     # Late, so that --help costs nothing.
     from tallystick.hub import autostart
     from tallystick.hub.settings import Settings
-    from tallystick.surfaces.http import control, server
+    from tallystick.server import run as server
+    from tallystick.surfaces.http import control
     from tallystick.surfaces.http.errors import DataDirUnusable
     from tallystick.surfaces.http.limits import Limits
     from tallystick.surfaces.http.place import HubRunning
