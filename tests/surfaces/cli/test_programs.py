@@ -75,3 +75,9 @@ def test_an_agent_is_attached_under_the_name_it_speaks_for(place: Place, words: 
     done = place.run("--json", *words)
 
     assert (done.code, done.error["code"]) == (3, "hub_not_running")
+
+
+def test_options_of_a_program_that_is_anothers_are_its_own(place: Place) -> None:
+    done = place.run("attach", "--name", "ann", "--", "true", "--json", "--as", "ben")
+
+    assert (done.code, done.out, done.err.startswith("error: No hub is running in ")) == (3, "", True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
+from itertools import takewhile
 from typing import TextIO
 
 import click
@@ -19,7 +20,7 @@ def run(args: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         _print_anything(stream)
     # Asked for beforehand, because a command line that cannot be parsed must answer in the form it asked for.
-    session = Session(as_json="--json" in args)
+    session = Session(as_json="--json" in takewhile(lambda arg: arg != "--", args))
     return guarded(session, lambda: _click(session, args))
 
 
