@@ -24,7 +24,7 @@ def bench(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def figures(text: str) -> list[dict[str, object]]:
-    return cast("list[dict[str, object]]", json.loads(text)["figures"])
+    return cast("list[dict[str, object]]", json.loads(text)["data"]["figures"])
 
 
 @pytest.mark.slow
@@ -75,7 +75,8 @@ def test_a_table_has_the_ratio_first_and_progress_stays_out_of_it(tmp_path: Path
     assert row.split()[:2] == [row.split()[0], "append"]
     assert row.split()[0].endswith("x")
     assert "round 1 of 2" in done.stderr
-    assert [figure["bench"] for figure in figures((tmp_path / "figures.json").read_text("utf-8"))] == ["append"] * 2
+    written = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    assert [figure["bench"] for figure in written["figures"]] == ["append"] * 2
 
 
 def test_an_unknown_bench_is_refused_with_the_names_there_are(tmp_path: Path) -> None:

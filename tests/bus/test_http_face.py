@@ -135,9 +135,9 @@ def test_a_record_has_its_place_as_the_frames_id(sqlite_hub: RunningHub) -> None
 def test_a_revoked_token_ends_its_stream(sqlite_hub: RunningHub) -> None:
     worker = sqlite_hub.agent("worker")
     way = HttpWay(worker)
-    listed = json.loads(sqlite_hub.control("token_main", "list", "--json").stdout)["data"]["tokens"]
+    listed = json.loads(sqlite_hub.control("token", "list", "--json").stdout)["data"]["tokens"]
 
-    sqlite_hub.control("token_main", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
+    sqlite_hub.control("token", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
 
     assert [frame.event for frame in way.stream] == ["error"]
 

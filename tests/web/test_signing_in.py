@@ -39,9 +39,9 @@ def test_without_a_session_the_page_says_how_to_get_in(hub: RunningHub, browser:
 def test_a_session_that_was_revoked_leads_back_to_the_way_in(hub: RunningHub, look: Look, room: str) -> None:
     viewer = look()
     viewer.go(f"/rooms/{room}")
-    listed = hub.control("token_main", "list", "--json").stdout
+    listed = hub.control("token", "list", "--json").stdout
     newest = max(_browsers(listed), key=lambda token: token["created_at"])
-    hub.control("token_main", "revoke", newest["id"])
+    hub.control("token", "revoke", newest["id"])
     viewer.shows("#refused", "tally status")
 
 

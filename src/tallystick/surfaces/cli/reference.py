@@ -1,4 +1,4 @@
-"""Writes the reference pages and the catalogue from the registry: `python -m tallystick.surfaces.cli.reference`.
+"""Writes the reference pages from the registry: `python -m tallystick.surfaces.cli.reference`.
 
 Run it in the checkout. With `--check` it only says which files are out of date.
 """
@@ -18,12 +18,12 @@ import click
 from pydantic import BaseModel
 
 import tallystick
+from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
 from tallystick.kernel.operation import Operation
-from tallystick.surfaces.cli import catalogue, commands, shapes, tree
+from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
-from tallystick.surfaces.cli.options import GLOBALS
 
 FAMILIES: dict[type[errors.TallyError], tuple[int, str]] = {
     errors.InvalidInput: (400, "The request itself is wrong; sending it again unchanged will not help."),
@@ -38,16 +38,14 @@ MADE = "<!-- Made by `make docs` from the registry. Change the declarations, not
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file and what it must contain; a path is relative to the checkout, or absolute."""
+    """Every generated file, relative to the checkout, and what it must contain."""
     written = {
         "operations": list(_operations()),
         "errors": list(_errors()),
         "cli": list(_commands()),
     }
     reference = Path("docs") / "reference"
-    found = {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
-    shapes_ = {name: shapes.shape(operation) for name, operation in sorted(registry.OPERATIONS.items())}
-    return {**found, Path(catalogue.FILE): json.dumps(shapes_, indent=1, ensure_ascii=False) + "\n"}
+    return {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
 
 
 def _cell(text: str) -> str:
@@ -172,9 +170,9 @@ def _commands() -> Iterator[str]:
     yield from _table(["code", "meaning"], [*codes_, ["130", "interrupted"], ["141", "the reader of the output left"]])
     for title, group in commands.GROUPS.items():
         yield from (f"## {title}", "")
-        for name, (_, summary) in group.items():
+        for name in group:
             yield from (f"### tally {name}", "")
-            yield from (summary, "") if name in commands.ELSEWHERE else _command(tree.everyday(name), name)
+            yield from _command(tree.listed(name), name)
 
 
 def _command(command: click.Command, name: str) -> Iterator[str]:
@@ -183,11 +181,19 @@ def _command(command: click.Command, name: str) -> Iterator[str]:
     yield from (inspect.cleandoc(command.help or ""), "")
     own = [param for param in command.params if isinstance(param, click.Option) and param not in GLOBALS]
     yield from _options(own)
+    for verb, below in command.commands.items() if isinstance(command, click.Group) else ():
+        yield from (f"#### tally {name} {verb}", "")
+        yield from _command(below, f"{name} {verb}")
 
 
 def _options(options: list[click.Option]) -> Iterator[str]:
-    rows = [[f"`{option.opts[0]}`", option.metavar or "", option.help or ""] for option in options]
+    rows = [[f"`{option.opts[0]}`", option.metavar or "", _about(option)] for option in options]
     yield from _table(["option", "value", ""], rows)
+
+
+def _about(option: click.Option) -> str:
+    default = f"[default: {option.default}]" if option.show_default else ""
+    return " ".join(filter(None, (option.help, default, f"`${option.envvar}`" if option.envvar else "")))
 
 
 def main(args: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import InvalidInput, NotAllowed, Refused, Unavailable
+from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, Refused, Unavailable
 
 
 class WrongHost(NotAllowed):
@@ -69,3 +69,21 @@ class TooManyStreams(Unavailable):
     """This principal has too many streams and waits open."""
 
     hint = "Close some, or follow several rooms from fewer connections."
+
+
+class DataDirUnusable(InvalidInput):
+    """The data directory cannot be used."""
+
+    hint = "Choose one that you may write to with --data-dir or TALLYSTICK_DATA_DIR."
+
+
+class HubOutOfReach(Conflict):
+    """The process that runs the hub cannot be reached from here."""
+
+    hint = "Stop it where it runs: on its own machine, or in its container."
+
+
+class HubStillStopping(Unavailable):
+    """The hub was told to stop and is still finishing."""
+
+    hint = "Look again with `tally status`."

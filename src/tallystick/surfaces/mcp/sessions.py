@@ -21,8 +21,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import ForeignUser
 from tallystick.surfaces.mcp.exchange import OURS
-from tallystick.surfaces.mcp.shim import SOCKET
-from tallystick.surfaces.mcp.stdio import SETS
+from tallystick.surfaces.mcp.shim import SETS, SOCKET
 
 if TYPE_CHECKING:
     import anyio
