@@ -25,8 +25,6 @@ def bodies(line: Nearest, room_id: object) -> list[object]:
     return [(row["by"], row["body"]) for row in rows]
 
 
-# The HTTP library leaves the socket of a refused connection to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_calls_go_on_as_the_same_agent_while_a_hub_comes_dies_and_comes_back(nearest: Nearest, data_dir: Path) -> None:
     env = {"TALLYSTICK_DATA_DIR": str(data_dir)}
     room_id = nearest.call("rooms.create", title="a room")["room_id"]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import pwd
 import socket
-import struct
 from asyncio import BaseTransport
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.harnesses import identity, processes
+from tallystick.harnesses import identity, peers, processes
 from tallystick.harnesses.identity import Surface
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.http.errors import NamelessCaller, StrangeUser
-
-_CREDENTIALS = struct.Struct("3i")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,7 +21,7 @@ class Peer:
 
     pid: int
     uid: int
-    _callers: dict[tuple[str | None, Surface], Caller] = field(default_factory=dict[tuple[str | None, Surface], Caller])
+    _callers: dict[tuple[object, ...], Caller] = field(default_factory=dict[tuple[object, ...], Caller])
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -34,16 +31,28 @@ class Peer:
             raise NamelessCaller
         key = (explicit, surface)
         if key not in self._callers:
+            environ = peers.environment(self.pid)
             self._callers[key] = identity.resolve(
-                _environment(self.pid),
+                environ,
                 pid=self.pid,
-                user=_user(self.uid),
+                user=identity.user(environ, self.uid),
                 tty=processes.terminal(self.pid),
                 surface=surface,
                 client_name=client_name,
                 explicit=explicit,
             )
         return self._callers[key]
+
+    def command(self, head: Mapping[bytes, bytes]) -> Caller:
+        """The agent behind a request, by its headers: its name, its session, and the number it has for itself.
+
+        A process that goes by another number there is in a namespace of its own, where its ancestors are others.
+        """
+        if head.get(b"tally-pid", b"%d" % self.pid) != b"%d" % self.pid:
+            raise NamelessCaller
+        name = head.get(b"tally-agent")
+        caller = self.caller(name.decode("utf-8", "replace") if name else None)
+        return identity.guardian(caller, self.pid) if head.get(b"tally-session") == b"guardian" else caller
 
     @property
     def folder(self) -> str | None:
@@ -59,22 +68,5 @@ def of(transport: BaseTransport) -> Peer | None:
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family != socket.AF_UNIX:
         return None
-    if not hasattr(socket, "SO_PEERCRED"):
-        return Peer(pid=0, uid=os.geteuid())
-    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return Peer(pid=pid, uid=uid)
-
-
-def _environment(pid: int) -> dict[str, str]:
-    try:
-        text = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "surrogateescape")
-    except OSError:
-        return {}
-    return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
+    found = peers.credentials(sock)
+    return Peer(pid=found[0], uid=found[1]) if found else Peer(pid=0, uid=os.geteuid())
