@@ -1,4 +1,4 @@
-"""Every command gives the same with a hub and without one, and a hub that dies costs neither a lost nor a second call."""
+"""Every command gives the same with a hub and without one; a hub that dies loses no call and repeats none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import cast
 
 import click
@@ -21,6 +20,7 @@ from tallystick.kernel.operation import Operation
 from tallystick.surfaces.cli.tree import tree
 from tests.surfaces.cli.place import TALLY, Done, Place
 from tests.surfaces.hubs import hub
+from tests.waiting import until
 
 HANDOFF = ("--status", "half done", "--next-action", "the rest")
 
@@ -159,14 +159,21 @@ class Normal:
         return self._ids.setdefault(word, f"ID{len(self._ids)}")
 
 
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """In a folder whose name leaves room for a socket's."""
+    root = tmp_path_factory.mktemp("m")
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    return Place(root=root)
+
+
 @pytest.fixture
-def places(tmp_path: Path) -> tuple[Place, Place]:
-    roots = [tmp_path / name for name in ("a", "b")]
-    for root in roots:
-        root.mkdir()
-        subprocess.run(["git", "init", "-q", str(root)], check=True)
-    without, with_hub = (Place(root=root) for root in roots)
-    return without, with_hub
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return made(tmp_path_factory)
+
+
+@pytest.fixture
+def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Place]:
+    return made(tmp_path_factory), made(tmp_path_factory)
 
 
 def test_every_command_is_compared_or_says_why_not() -> None:
@@ -210,15 +217,18 @@ def _started(place: Place, *words: str) -> subprocess.Popen[str]:
     )
 
 
+def _held_by_ann(place: Place) -> None:
+    for words in (("ann", "join"), ("bob", "join"), ("ann", "wait", "--timeout", "0")):
+        assert place.as_(*words).code == 0
+
+
 def _until_somebody_waits(place: Place) -> None:
     with Client(data_dir=place.data_dir) as client:
-        while json.loads(client.get("/v1/status").body)["waits"] == 0:
-            pass
+        until(lambda: json.loads(client.get("/v1/status").body).get("waits") == 1)
 
 
 def test_ctrl_c_ends_a_wait_in_the_hub_at_once_and_says_what_it_came_to(place: Place) -> None:
-    place.as_("ann", "join")
-    place.as_("ann", "wait", "--timeout", "0")
+    _held_by_ann(place)
     with hub(place.env), _started(place, "wait", "--as", "bob", "--timeout", "10m") as waiting:
         _until_somebody_waits(place)
         waiting.send_signal(signal.SIGINT)
@@ -228,8 +238,7 @@ def test_ctrl_c_ends_a_wait_in_the_hub_at_once_and_says_what_it_came_to(place: P
 
 
 def test_a_wait_goes_on_without_its_hub(place: Place) -> None:
-    place.as_("ann", "join")
-    place.as_("ann", "wait", "--timeout", "0")
+    _held_by_ann(place)
     with hub(place.env) as running, _started(place, "wait", "--as", "bob", "--timeout", "10m") as waiting:
         _until_somebody_waits(place)
         running.stop()
