@@ -186,12 +186,12 @@ def test_every_command_is_compared_or_says_why_not() -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.slow
 def test_every_command_gives_the_same_with_a_hub_and_without_one(places: tuple[Place, Place]) -> None:
-    normal = [Normal(place) for place in places]
+    compared = [Normal(place) for place in places]
     differing = dict[str, object]()
     with hub(places[1].env), ThreadPoolExecutor(2) as both:
         for words in (*FIRST, *derived(), *LAST):
-            done = both.map(lambda place, words=words: place.run(*words), places)
-            alone, through = (each(found) for each, found in zip(normal, done, strict=True))
+            running = [both.submit(place.run, *words) for place in places]
+            alone, through = (normal(done.result()) for normal, done in zip(compared, running, strict=True))
             if alone != through:
                 differing[" ".join(words)] = {"without": alone, "with": through}
 
