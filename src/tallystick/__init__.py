@@ -4,9 +4,9 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tallystick.client import AsyncBusClient, AsyncClient, BusClient, Client
+    from tallystick.client import BusClient, Client
 
-__all__ = ["AsyncBusClient", "AsyncClient", "BusClient", "Client", "__version__"]
+__all__ = ["BusClient", "Client", "__version__"]
 
 
 def __getattr__(name: str) -> object:

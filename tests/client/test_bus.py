@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from tallystick import AsyncBusClient, BusClient
+from tallystick import BusClient
 from tallystick.client.bus_talk import BusClosed, Talk, answer
 from tallystick.client.direct import Direct
 from tallystick.client.place import HubNotRunning
@@ -75,28 +75,6 @@ def test_an_action_goes_out_and_its_result_comes_back(hub: RunningHub, way: str)
         assert resulted(next(boss.deliveries())) == ("a1", "completed")
         left = worker.leave(session)
     assert (left, list(come)) == ({"id": "worker", "removed": True}, [])
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("way", WAYS)
-async def test_an_event_loop_has_the_same(hub: RunningHub, way: str) -> None:
-    session = hub.user.room()
-    async with (
-        AsyncBusClient(**options(hub, way, "boss", session)) as boss,
-        AsyncBusClient(**options(hub, way, "worker", session)) as worker,
-    ):
-        await boss.join(session)
-        await worker.join(session, name="Wilma")
-        await boss.ask("action.submit", message("worker", "a1"), session=session)
-        come = worker.deliveries()
-        assert handed(await anext(come)) == "a1"
-        await worker.ask("action.result", {"action_id": "a1", "status": "completed"}, session=session)
-
-        assert resulted(await anext(boss.deliveries())) == ("a1", "completed")
-        left = await worker.leave(session)
-        with refused("agent_not_found"):
-            await boss.ask("action.submit", message("nobody", "a2"), session=session)
-    assert (left, [each async for each in come]) == ({"id": "worker", "removed": True}, [])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -172,22 +150,6 @@ def on_the_store(hub: RunningHub, agent: str, operation: str, **given: object) -
     direct.close()
 
 
-@pytest.mark.anyio
-async def test_an_event_loop_survives_a_restart_too(lone_hub: RunningHub) -> None:
-    hub = lone_hub
-    session = hub.user.room()
-    on_the_store(hub, "boss", "rooms.join", room_id=session)
-    for way in WAYS:
-        agent = f"worker-{way}"
-        async with AsyncBusClient(**options(hub, way, agent, session)) as worker:
-            await worker.join(session)
-            hub.kill()
-            on_the_store(hub, "boss", "actions.submit", room_id=session, **message(agent, f"to-{agent}"))
-            hub.start()
-
-            assert handed(await anext(worker.deliveries())) == f"to-{agent}"
-
-
 def test_a_seat_that_is_refused_after_a_restart_ends_the_client_with_the_reason(lone_hub: RunningHub) -> None:
     hub = lone_hub
     session = hub.user.room()
@@ -218,22 +180,6 @@ def test_a_hub_that_stays_away_is_waited_for_only_so_long(lone_hub: RunningHub) 
             next(worker.deliveries())
         with pytest.raises(HubNotRunning):
             worker.ask("hub.health")
-
-
-@pytest.mark.anyio
-async def test_an_event_loop_waits_only_so_long_too(lone_hub: RunningHub, tmp_path: Path) -> None:
-    with pytest.raises(HubNotRunning):
-        async with AsyncBusClient(agent="worker", data_dir=tmp_path):
-            pass
-    with pytest.raises(HubNotRunning):
-        async with AsyncBusClient(agent="worker", url="http://127.0.0.1:9", token="none"):
-            pass
-    async with AsyncBusClient(agent="worker", data_dir=lone_hub.data_dir, patience=0.05) as worker:
-        lone_hub.kill()
-        with pytest.raises(HubNotRunning):
-            await anext(worker.deliveries())
-        with pytest.raises(HubNotRunning):
-            await worker.ask("hub.health")
 
 
 def test_a_closed_client_says_so_and_its_agent_is_gone(hub: RunningHub) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tallystick.client.calling import Answered
 from tallystick.hub import glance, trespass
+from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.hook import stamp
 from tests.harnesses.trees import binary
@@ -47,8 +50,15 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
 
         for name in ("me", "ann"):
             passes = glance.concerns_nobody(database, absolute, name, system_clock())
-            taken = trespass.found(hub, caller(name), absolute)
+            taken = trespass.found(asking(hub, name), absolute)
             assert not (passes and taken)
+
+
+def asking(hub: Hub, name: str) -> trespass.Asking:
+    def ask(operation: str, given: Mapping[str, object]) -> Answered:
+        return Answered(hub.call(operation, given, caller(name)).model_dump(mode="json"))
+
+    return ask
 
 
 def _status(desk: Desk) -> list[dict[str, object]]:

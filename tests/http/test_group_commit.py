@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import Future
 
 import pytest
 
-from tallystick.hub import engine, registry
-from tallystick.hub.engine import Outside, Request, Response, Write
+from tallystick.hub import registry
+from tallystick.hub.engine import Response
 from tallystick.hub.hub import Hub
-from tallystick.hub.tokens_reach import Visitor
 from tallystick.hub.writing import Grouped
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.ledger.errors import RoomClosed
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
+from tests.steps import written
 
 ME = Caller(agent_id="writer", session=SessionKind.NAMED)
-
-
-def written(operation: str, caller: Caller = ME, key: str | None = None, **given: object) -> Callable[[Tx], object]:
-    """What a call of this operation does in its write transaction."""
-    request = Request(visitor=Visitor(caller=caller, trusted=True), operation=operation, given=given, key=key)
-    steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
-    step = next(steps)
-    if isinstance(step, Outside):
-        step = steps.send(step.run(lambda _look: None))
-    assert isinstance(step, Write)
-    return step.run
 
 
 class Group:
@@ -61,7 +50,7 @@ class Group:
         return str(created.model_dump()["room_id"])
 
     def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[object]:
-        return self.writer.submit(written("events.append", key=key, room_id=room, kind=kind, data={}), room)
+        return self.writer.submit(written("events.append", ME, key, room_id=room, kind=kind, data={}), room)
 
     def seqs(self, room: str) -> list[int]:
         listed = self.hub.call("events.list", {"room_id": room}, ME).model_dump()
@@ -138,7 +127,7 @@ def test_what_stands_around_a_write_that_failed_late_is_committed_together_and_i
     room = group.room()
 
     def append_and_fail(tx: Tx) -> None:
-        written("events.append", room_id=room, kind="x.test.lost", data={})(tx)
+        written("events.append", ME, room_id=room, kind="x.test.lost", data={})(tx)
         raise RoomClosed(room_id=room)
 
     group.hold()
@@ -157,7 +146,7 @@ def test_a_room_that_is_closed_in_a_group_is_closed_for_the_rest_of_it(group: Gr
     room = group.room()
     group.hub.call("rooms.join", {"room_id": room}, ME)
     group.hold()
-    closed = group.writer.submit(written("rooms.close", room_id=room), room)
+    closed = group.writer.submit(written("rooms.close", ME, room_id=room), room)
     late = group.append(room)
 
     group.let_go()

@@ -18,6 +18,7 @@ from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
 from tests.scene import refused
 from tests.statements import noted, taken
+from tests.steps import written
 from tests.waiting import until
 
 OTHER_SESSIONS = """
@@ -67,12 +68,10 @@ def test_what_was_folded_here_is_read_again_after_another_program_added_an_event
 def test_a_transaction_that_failed_leaves_nothing_folded_behind(shop: Shop) -> None:
     held = shop.runner().claim(shop.create(executor="codex")["job_id"])
     report = {"room_id": shop.boss.room_id, "job": held.job_id, "runner_id": "r1", "message": "lost", "percent": 90}
-    call = shop.scene.hub.prepare(
-        "jobs.report", {**report, "claim_revision": held.claim_revision}, held.runner.actor.caller
-    )
+    write = written("jobs.report", held.runner.actor.caller, **report, claim_revision=held.claim_revision)
 
     def write_and_fail(tx: Tx) -> None:
-        call.write(tx)
+        write(tx)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

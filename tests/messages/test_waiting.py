@@ -17,6 +17,7 @@ from tallystick.storage.port import Write
 from tests.conftest import Place
 from tests.messages.talk import ask_attention, counts, human, notify, say
 from tests.scene import Actor, Row, Scene, refused
+from tests.steps import written
 
 EVERYTHING = ["turn", "messages", "notifications"]
 
@@ -262,11 +263,7 @@ def test_a_listener_that_died_makes_room(busy: tuple[Actor, Actor], how: str) ->
     ada, bob = busy
     scene = ada.scene
     with scene.hub.writing() as tx:
-        attendance = scene.hub.prepare(
-            "turns.wait", {"room_id": bob.room_id, "include": ["messages"], "max_wait_ms": 60_000}, bob.caller
-        )
-        assert attendance.attendance
-        attendance.attendance.begin(tx, bob.caller, attendance.ask)
+        written("turns.wait", bob.caller, room_id=bob.room_id, include=["messages"], max_wait_ms=60_000)(tx)
     with refused("duplicate_listener"):
         bob.here("turns.wait", include=["messages"])
     match how:

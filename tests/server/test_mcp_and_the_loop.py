@@ -8,9 +8,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import apsw
 import pytest
 
+from tallystick.storage.open import open_store
 from tests.http.running import Client, RunningHub
 from tests.surfaces.mcp.stage import Stage
 from tests.surfaces.mcp.wire import wired
@@ -38,13 +38,10 @@ def stage(hub: RunningHub, tmp_path: Path) -> Stage:
 @contextmanager
 def writes_held_up(hub: RunningHub) -> Generator[None]:
     """Another process has the store's write lock."""
-    store = apsw.Connection(str(hub.data_dir / "tally.sqlite"))
-    store.execute("BEGIN IMMEDIATE")
-    try:
+    store = open_store(None, hub.data_dir)
+    with store.write():
         yield
-    finally:
-        store.execute("ROLLBACK")
-        store.close()
+    store.close()
 
 
 def waits(hub: RunningHub) -> object:

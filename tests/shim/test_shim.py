@@ -18,7 +18,7 @@ import pytest
 from tallystick.harnesses import known
 from tallystick.harnesses.identity import VARIABLE
 from tallystick.hub.hub import Hub
-from tallystick.hub.settings import Settings, data_dir
+from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.surfaces.mcp.exchange import KEY
 from tallystick.surfaces.mcp.shim import ENVIRONMENT, SOCKET, settings_in, socket_in
@@ -63,7 +63,7 @@ def test_the_shim_says_everything_that_an_identity_depends_on() -> None:
     ],
 )
 def test_the_socket_lies_in_the_hubs_data_directory(environ: Mapping[str, str]) -> None:
-    assert socket_in(environ) == str(data_dir(environ, platform="linux") / SOCKET)
+    assert socket_in(environ) == str(Settings.of(environ, platform="linux").data_dir / SOCKET)
 
 
 @pytest.mark.parametrize(

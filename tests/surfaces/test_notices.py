@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, cast
 
-from tallystick.hub import notices
+from tallystick.hub.engine import Request
+from tallystick.hub.tokens_reach import Visitor
 from tests.messages.talk import ask_attention
 from tests.scene import Actor, Scene
 from tests.surfaces import ways
@@ -19,8 +20,9 @@ SIGN = "1 unread message, 1 needs your ack: messages.inbox"
 
 
 def signs(actor: Actor, operation: str, **given: object) -> list[str]:
-    answer = actor.scene.hub.call(operation, given, actor.caller)
-    return list(notices.after(actor.scene.hub, operation, given, answer, actor.caller))
+    visitor = Visitor(caller=actor.caller, trusted=True)
+    request = Request(visitor=visitor, operation=operation, given=given, with_notices=True)
+    return list(actor.scene.hub.respond(request).notices)
 
 
 def test_unread_mail_shows_after_calls_about_the_room_and_after_joining(scene: Scene) -> None:

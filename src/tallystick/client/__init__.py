@@ -1,15 +1,28 @@
-"""Calling a running hub from Python: `Client` and `AsyncClient`, and on the bus `BusClient` and `AsyncBusClient`.
+"""Reaching a hub: `Client` calls it, `BusClient` speaks on its bus, `Nearest` does without when none runs.
 
 `calling`, `following` and `bus_talk` decide what to send, when to try again and what an answer means; they do no I/O.
-`client`, `asynchronous`, `bus` and `bus_asynchronous` only carry that out. `Nearest` goes through the hub while one
-runs and does without when none does. `place` finds the hub, `refusals` turns an error payload back into the error.
+`connection` speaks HTTP over a socket, `place` finds the hub, `refusals` turns an error payload back into the error,
+`direct` does the same calls in this process. Commands, hooks, the runner and the runtime all come this way.
 """
 
-from tallystick.client.asynchronous import AsyncClient
-from tallystick.client.bus import BusClient
-from tallystick.client.bus_asynchronous import AsyncBusClient
-from tallystick.client.client import Client
-from tallystick.client.nearest import Nearest
-from tallystick.client.place import HubNotRunning
+from __future__ import annotations
 
-__all__ = ["AsyncBusClient", "AsyncClient", "BusClient", "Client", "HubNotRunning", "Nearest"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tallystick.client.bus import BusClient
+    from tallystick.client.client import Client
+    from tallystick.client.nearest import Nearest
+    from tallystick.client.place import HubNotRunning
+
+__all__ = ["BusClient", "Client", "HubNotRunning", "Nearest"]
+
+_MODULES = {"BusClient": "bus", "Client": "client", "HubNotRunning": "place", "Nearest": "nearest"}
+
+
+def __getattr__(name: str) -> object:
+    """Imported one by one: a command needs one of them and is to start at once."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'tallystick.client' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""The bus for programs that block: requests that outlive any number of hubs, and what the hub brings.
+"""The bus: requests that outlive any number of hubs, and what the hub brings.
 
 One thread connects, takes the seats and reads. Everybody else asks: a request that found no hub, or whose hub went away
 before it answered, is sent again under its key, so it is done once.
@@ -13,16 +13,18 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tallystick.client import bus_talk
 from tallystick.client.bus_talk import Asked, BusClosed, Envelope, Talk
 from tallystick.client.bus_wires import Wire, wires
 from tallystick.client.calling import Patience
-from tallystick.client.link import folder_of
-from tallystick.client.place import HubNotRunning, Over, Place
+from tallystick.client.place import HubNotRunning, Place
 from tallystick.kernel.errors import TallyError, Unavailable
 from tallystick.kernel.ids import new_id
+
+if TYPE_CHECKING:
+    from tallystick.client.place import Over
 
 Answer = queue.SimpleQueue[Envelope | None]
 
@@ -47,7 +49,7 @@ class BusClient:
         called with False when the hub went away and with True when it is back.
         """
         self._talk = Talk(agent)
-        self._connect = wires(Place(data_dir=folder_of(data_dir), over=over, url=url, token=token))
+        self._connect = wires(Place(data_dir=data_dir, over=over, url=url, token=token))
         self._seconds, self._noticed = patience, noticed
         self._change = threading.Condition()
         self._wire: Wire | None = None

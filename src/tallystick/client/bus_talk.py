@@ -1,6 +1,6 @@
 """One end of the bus without its wires: what to send, which reply answers what, and what to say after a reconnection.
 
-It does no I/O; `bus` and `bus_asynchronous` carry it out.
+It does no I/O; `bus` carries it out.
 """
 
 from __future__ import annotations

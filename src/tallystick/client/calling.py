@@ -7,13 +7,20 @@ is asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import cast
 
 from tallystick.client import refusals
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import Fault, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from typing import TypeAlias
+
+    Step: TypeAlias = "Send | Pause"
+    Outcome: TypeAlias = "Reply | Lost | None"
+    Dialogue: TypeAlias = Generator[Step, Outcome, "Answered"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
@@ -24,35 +31,43 @@ class NoAnswer(Fault):
     hint = "Check that the address is a hub's and that nothing in between changes what it says."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
-    path: str
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    body: bytes | None = None
+    __slots__ = ("body", "headers", "path")
+
+    def __init__(self, *, path: str, headers: Mapping[str, str], body: bytes | None = None) -> None:
+        self.path, self.headers, self.body = path, headers, body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    seconds: float
+    __slots__ = ("seconds",)
+
+    def __init__(self, *, seconds: float) -> None:
+        self.seconds = seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    status: int
-    body: bytes
+    __slots__ = ("body", "notices", "status")
+
+    def __init__(self, *, status: int, body: bytes, notices: Sequence[str] = ()) -> None:
+        self.status, self.body, self.notices = status, body, notices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
     """There was nobody, or nobody any more, at the other end."""
 
-    connected: bool = True
-    why: str = ""
+    __slots__ = ("connected", "why")
+
+    def __init__(self, *, connected: bool = True, why: str = "") -> None:
+        self.connected, self.why = connected, why
 
 
-Step: TypeAlias = "Send | Pause"
-Outcome: TypeAlias = "Reply | Lost | None"
-Dialogue: TypeAlias = Generator[Step, Outcome, dict[str, object]]
+class Answered:
+    """A result, and what its caller should know besides."""
+
+    __slots__ = ("data", "notices")
+
+    def __init__(self, data: dict[str, object], notices: Sequence[str] = ()) -> None:
+        self.data, self.notices = data, notices
 
 
 class Patience:
@@ -86,7 +101,8 @@ def call(name: str, given: Mapping[str, object], patience: Patience, *, met: boo
             met = met or outcome.connected
         else:
             try:
-                return answer(cast("Reply", outcome))
+                reply = cast("Reply", outcome)
+                return Answered(answer(reply), reply.notices)
             except Unavailable as unavailable:
                 failed, met = unavailable, True
         pause = patience.pause() if met else None

@@ -1,105 +1,207 @@
-"""The client that blocks."""
+"""The client: carries out the dialogues of `calling` and `following` over connections that it keeps open."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
-from types import TracebackType
-from typing import Self
-
-import httpx2
 
 from tallystick.client import calling
-from tallystick.client.calling import Dialogue, Lost, Outcome, Pause, Reply, Send, Step
-from tallystick.client.following import Following
-from tallystick.client.link import TIMEOUT, Link, Name
-from tallystick.client.place import HubNotRunning
-from tallystick.kernel.ids import new_id
+from tallystick.client.calling import Answered, Lost, Patience, Pause, Reply
+from tallystick.client.connection import Connection, Refused
+from tallystick.client.place import HubNotRunning, Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from tallystick.client.calling import Dialogue, Outcome, Send, Step
+    from tallystick.client.connection import Response
+    from tallystick.client.place import Address, Over
+
+IDLE = 8
+"""So many connections are kept for the next call."""
 
 
-class Client(Link):
+class Name:
+    """A noun, or an operation when it is called: `client.turns.state()` is `client.call("turns.state")`."""
+
+    def __init__(self, call: Callable[..., dict[str, object]], name: str) -> None:
+        self._call, self._name = call, name
+
+    def __getattr__(self, verb: str) -> Name:
+        if verb.startswith("_"):
+            raise AttributeError(verb)
+        return Name(self._call, f"{self._name}.{verb}")
+
+    def __call__(self, **given: object) -> dict[str, object]:
+        return self._call(self._name, **given)
+
+
+class Client:
     """Calls a hub: `client.call("turns.state", room_id=…)` or `client.turns.state(room_id=…)`. Threads may share it."""
 
-    _http: httpx2.Client | None = None
-    _opening = threading.Lock()
+    def __init__(
+        self,
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        over: Over = "socket",
+        url: str | None = None,
+        token: str | None = None,
+        agent: str | None = None,
+        patience: float = 30.0,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Find the hub of a data directory (by default, the one commands use), or take it from `url` and `token`.
+
+        `agent` is the name to act under on this machine's socket; a token has its own. `patience` is how many seconds
+        to wait for a hub that was there and is away, or cannot answer right now.
+        """
+        self.place = Place(data_dir=data_dir, over=over, url=url, token=token)
+        self._agent, self._patience = agent, patience
+        self._headers = dict(headers or {})
+        self._met = False
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
 
     def call(self, operation: str, /, **given: object) -> dict[str, object]:
         """The operation's result; raises the hub's own refusal, once trying again did not help."""
-        return self.call_with(new_id(), operation, given)
+        return self.call_with(new_key(), operation, given).data
 
-    def call_with(self, key: str, operation: str, given: Mapping[str, object]) -> dict[str, object]:
-        """A call under an idempotency key of the caller's own: it is done once, however often it is asked for."""
-        return self._carry_out(calling.call(operation, given, self._patience(), met=self._met, key=key))
+    def call_with(
+        self,
+        key: str,
+        operation: str,
+        given: Mapping[str, object],
+        *,
+        seconds: float | None = None,
+        stop: int | None = None,
+    ) -> Answered:
+        """A call under an idempotency key of the caller's own: it is done once, however often it is asked for.
+
+        A hub that takes more than `seconds` does not answer. Raises `Stopped` when the descriptor `stop` becomes
+        readable before there is an answer.
+        """
+        dialogue = calling.call(operation, given, Patience(self._patience), met=self._met, key=key)
+        return self._carry_out(dialogue, seconds, stop)
+
+    def get(self, path: str, *, seconds: float | None = None) -> Reply:
+        """One request that is no operation, such as `/v1/status`; raises `HubNotRunning` when nobody answers."""
+        try:
+            return self._exchange("GET", calling.Send(path=path, headers={}), seconds, None)
+        except OSError as error:
+            raise HubNotRunning(_lost(error).why) from error
 
     def follow(self, room_id: str, since_seq: int = 0, *, kinds: Sequence[str] = ()) -> Generator[dict[str, object]]:
         """A room's events after `since_seq`, as they happen: each once and in order, also when the hub starts again."""
-        following = Following(room_id, since_seq, kinds, self._seconds, met=self._met)
+        from tallystick.client.following import Following
+
+        following = Following(room_id, since_seq, kinds, self._patience, met=self._met)
         while True:
             outcome: Outcome = None
-            send = following.request
             try:
-                with self._connected().stream("GET", send.path, headers=send.headers) as got:
-                    if got.status_code == 200:
+                connection = Connection(self.place.find())
+                try:
+                    got = self._request(connection, "GET", following.request)
+                    if got.status == 200:
+                        self._met = True
                         following.opened()
-                        for chunk in got.iter_raw():
-                            yield from following.feed(chunk)
+                        for piece in got.pieces():
+                            yield from following.feed(piece)
                     else:
-                        outcome = Reply(status=got.status_code, body=got.read())
-            except httpx2.TransportError as error:
-                outcome = self._lost(error)
+                        outcome = Reply(status=got.status, body=got.read())
+                finally:
+                    connection.close()
             except HubNotRunning as absent:
                 outcome = Lost(connected=False, why=absent.message)
+            except OSError as error:
+                outcome = _lost(error)
             time.sleep(following.ended(outcome).seconds)
 
     def close(self) -> None:
-        with self._opening:
-            http, self._http = self._http, None
-        if http:
-            http.close()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for each in idle:
+            each.close()
 
-    def _carry_out(self, dialogue: Dialogue) -> dict[str, object]:
+    def _carry_out(self, dialogue: Dialogue, seconds: float | None, stop: int | None) -> Answered:
         step = next(dialogue)
         try:
             while True:
-                step = dialogue.send(self._do(step))
+                step = dialogue.send(self._do(step, seconds, stop))
         except StopIteration as done:
             return done.value
 
-    def _do(self, step: Step) -> Outcome:
+    def _do(self, step: Step, seconds: float | None, stop: int | None) -> Outcome:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
         try:
-            return self._send(step)
-        except httpx2.TransportError as error:
-            return self._lost(error)
+            return self._exchange("POST", step, seconds, stop)
+        except OSError as error:
+            return _lost(error)
         except HubNotRunning as absent:
             return Lost(connected=False, why=absent.message)
 
-    def _send(self, step: Send) -> Reply:
-        got = self._connected().post(step.path, content=step.body, headers=step.headers)
+    def _exchange(self, method: str, send: Send, seconds: float | None, stop: int | None) -> Reply:
+        connection = self._taken() or Connection(self.place.find())
+        try:
+            try:
+                got = self._request(connection, method, send, seconds, stop)
+            except ConnectionError:
+                if not connection.used:
+                    raise
+                # A hub lets idle connections go, or has been replaced. Every call may be sent again.
+                connection.close()
+                connection = Connection(self.place.find())
+                got = self._request(connection, method, send, seconds, stop)
+            body = got.read()
+        except BaseException:
+            connection.close()
+            raise
         self._met = True
-        return Reply(status=got.status_code, body=got.content)
+        self._keep(connection)
+        return Reply(status=got.status, body=body, notices=[v for name, v in got.headers if name == "tally-notice"])
 
-    def _connected(self) -> httpx2.Client:
-        with self._opening:
-            if self._http and not self._moved:
-                return self._http
-            address = self._place.find()
-            if self._http is None or address != self._at:
-                if self._http:
-                    self._http.close()
-                self._http = httpx2.Client(
-                    transport=httpx2.HTTPTransport(uds=address.socket, verify=address.url.startswith("https:")),
-                    base_url=address.url,
-                    headers=self._headers(address),
-                    timeout=TIMEOUT,
-                )
-            self._at, self._moved = address, False
-            return self._http
+    def _request(
+        self,
+        connection: Connection,
+        method: str,
+        send: Send,
+        seconds: float | None = None,
+        stop: int | None = None,
+    ) -> Response:
+        address = connection.address
+        headers = {**self._own(address), **send.headers}
+        path = address.prefix + send.path
+        return connection.request(method, path, headers, send.body, seconds=seconds, stop=stop)
 
-    def __getattr__(self, noun: str) -> Name[dict[str, object]]:
+    def _own(self, address: Address) -> dict[str, str]:
+        if address.token:
+            return {"authorization": f"Bearer {address.token}"}
+        if not address.socket:
+            return {}
+        return {**self._headers, "tally-agent": self._agent} if self._agent else self._headers
+
+    def _taken(self) -> Connection | None:
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.reusable:
+                    return connection
+                connection.close()
+        return None
+
+    def _keep(self, connection: Connection) -> None:
+        with self._lock:
+            if connection.reusable and len(self._idle) < IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def __getattr__(self, noun: str) -> Name:
         if noun.startswith("_"):
             raise AttributeError(noun)
         return Name(self.call, noun)
@@ -111,3 +213,12 @@ class Client(Link):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def new_key() -> str:
+    return os.urandom(16).hex()
+
+
+def _lost(error: OSError) -> Lost:
+    why = f"The hub does not answer: {error or type(error).__name__}."
+    return Lost(connected=not isinstance(error, Refused), why=why)

@@ -4,41 +4,58 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick.client.calling import Answered
+from tallystick.harnesses import identity
 from tallystick.hub.settings import Settings
 
 if TYPE_CHECKING:
-    from tallystick.hub.hub import Hub
+    from collections.abc import Mapping
+
+    from tallystick.hub.hub import Hub, Interest
     from tallystick.kernel.caller import Caller
 
 
 class Direct:
     """Calls operations as the agent of that name, or as whoever runs this process. Threads may share it."""
 
-    def __init__(self, *, data_dir: Path | str | None = None, agent: str | None = None) -> None:
+    def __init__(
+        self, *, data_dir: str | os.PathLike[str] | None = None, agent: str | None = None, guardian: bool = False
+    ) -> None:
         settings = Settings.of(os.environ)
         self._settings = replace(settings, data_dir=Path(data_dir)) if data_dir else settings
-        self._agent = agent
+        self._agent, self._guardian = agent, guardian
         self._hub: Hub | None = None
         self._opening = threading.Lock()
 
-    def call(self, operation: str, given: Mapping[str, object], *, key: str | None = None) -> dict[str, object]:
+    def call(
+        self,
+        operation: str,
+        given: Mapping[str, object],
+        interest: Interest | None = None,
+        *,
+        key: str | None = None,
+    ) -> Answered:
         """The operation's result, or its refusal raised; with a key, a call that was done before is only answered."""
-        return self._opened().call(operation, given, self._caller, key=key).model_dump(mode="json")
+        from tallystick.hub import notices, registry
 
-    def close(self) -> None:
-        with self._opening:
-            hub, self._hub = self._hub, None
-        if hub:
-            hub.close()
+        if not registry.find(operation).writes and not self._settings.has_store:
+            from tallystick.hub import diagnosis
 
-    def _opened(self) -> Hub:
+            # Reading creates nothing: a store that is not there reads like an empty one.
+            with diagnosis.empty_hub() as empty:
+                return Answered(empty.call(operation, given, self.caller, interest).model_dump(mode="json"))
+        answer = self.hub.call(operation, given, self.caller, interest, key=key)
+        signs = notices.after(self.hub, operation, given, answer, self.caller)
+        return Answered(answer.model_dump(mode="json"), signs)
+
+    @property
+    def hub(self) -> Hub:
+        """The hub of this process, on a store that is created when there is none."""
         with self._opening:
             if self._hub is None:
                 # Late: whoever only talks to a running hub never needs the store.
@@ -47,11 +64,13 @@ class Direct:
                 self._hub = Hub.open(self._settings)
             return self._hub
 
-    @cached_property
-    def _caller(self) -> Caller:
-        from tallystick.harnesses import identity, processes
+    def close(self) -> None:
+        with self._opening:
+            hub, self._hub = self._hub, None
+        if hub:
+            hub.close()
 
-        pid = os.getpid()
-        return identity.resolve(
-            os.environ, pid=pid, user=getuser(), tty=processes.terminal(pid), surface="cli", explicit=self._agent
-        )
+    @cached_property
+    def caller(self) -> Caller:
+        found = identity.of_this_process(self._agent)
+        return identity.guardian(found, os.getpid()) if self._guardian else found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlencode
 
@@ -11,6 +10,10 @@ from tallystick.client import calling, refusals
 from tallystick.client.calling import Lost, Patience, Pause, Reply, Send
 from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import TallyError, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class Following:

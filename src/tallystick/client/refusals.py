@@ -1,9 +1,7 @@
-"""From an error on the wire back to the error that was raised in the hub, by its code."""
+"""From an error on the wire back to an error: the class of its code where that is loaded, else its family."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
 from typing import cast
 
 from tallystick.kernel.errors import (
@@ -18,13 +16,9 @@ from tallystick.kernel.errors import (
     every_error,
 )
 
-DECLARATIONS = (
-    "tallystick.hub.registry",
-    "tallystick.hub.tokens_reach",
-    "tallystick.surfaces.http.errors",
-    "tallystick.bus.errors",
-)
-"""Who imports these knows every error that a hub can answer with."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FAMILIES: Mapping[int, type[TallyError]] = {
     400: InvalidInput,
@@ -44,27 +38,13 @@ _FAMILIES: Mapping[int, type[TallyError]] = {
 
 
 def of(status: int, payload: Mapping[str, object]) -> TallyError:
-    """The refusal that a payload stands for; an unknown code keeps its name and takes its family from the status."""
+    """The refusal that a payload stands for. Whoever catches a class has imported it; others read its code."""
     code = str(payload.get("code") or "")
-    kind = _known(code)
+    kind = next((each for each in every_error() if each.code == code), None)
     details = cast("Mapping[str, object]", payload.get("details") or {})
     error = (kind or _FAMILIES.get(status, Fault))(
         str(payload.get("message") or ""), hint=str(payload.get("hint") or ""), details=details
     )
     if kind is None and code:
-        # A hub newer than this client: who asks for the code should see the hub's own.
         vars(error)["code"] = code
     return error
-
-
-def _known(code: str) -> type[TallyError] | None:
-    found = _by_code().get(code)
-    if found is None:
-        for module in DECLARATIONS:
-            importlib.import_module(module)
-        found = _by_code().get(code)
-    return found
-
-
-def _by_code() -> dict[str, type[TallyError]]:
-    return {kind.code: kind for kind in every_error()}

@@ -6,8 +6,10 @@ started them. So the instance is that process; the environment is asked only whe
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
@@ -51,6 +53,37 @@ def resolve(
     if surface == "mcp":
         return _client(client_name, above, pid)
     return Caller(agent_id=f"human:{_word(user)}:{_terminal(tty)}", session=SessionKind.HUMAN_CLI)
+
+
+def of_this_process(explicit: str | None = None) -> Caller:
+    """Who a command speaks for."""
+    return of_process(os.getpid(), os.environ, os.getuid(), explicit=explicit)
+
+
+def of_process(pid: int, environ: Mapping[str, str], uid: int, *, explicit: str | None = None) -> Caller:
+    """Who a command speaks for that runs, or calls a hub, as this process."""
+    tty = processes.terminal(pid)
+    return resolve(environ, pid=pid, user=user(environ, uid), tty=tty, surface="cli", explicit=explicit)
+
+
+def guardian(caller: Caller, pid: int) -> Caller:
+    """The caller with this process behind it. A harness instance stays itself: it outlives the command."""
+    if caller.session is SessionKind.MCP_HARNESS:
+        return caller
+    return replace(caller, session=SessionKind.HUMAN_GUARDIAN, process=processes.facts(pid))
+
+
+def user(environ: Mapping[str, str], uid: int) -> str:
+    """The name of a person: as the environment has it, else the account's, else the number."""
+    named = next((environ[name] for name in ("LOGNAME", "USER", "LNAME", "USERNAME") if environ.get(name)), None)
+    if named:
+        return named
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # A user without an account, as in many containers.
+        return str(uid)
 
 
 def _instance(above: Sequence[Ancestor]) -> tuple[Harness, Process] | None:

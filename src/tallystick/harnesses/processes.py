@@ -225,3 +225,12 @@ def _text(source: str) -> str:
         return Path(source).read_text("ascii", "replace").strip()
     except OSError:
         return ""
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The environment that a process was started with; empty where it cannot be read."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return {}
+    return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)

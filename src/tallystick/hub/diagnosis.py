@@ -22,7 +22,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
 from tallystick.storage.errors import BadStatement, StoreDamaged
 from tallystick.storage.mounts import Mount
-from tallystick.storage.open import FILE, open_store
+from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
 from tallystick.storage.queries import Queries
 
@@ -56,14 +56,6 @@ class Check:
         return asdict(self)
 
 
-def has_store(settings: Settings) -> bool:
-    try:
-        return bool(settings.database_url) or (settings.data_dir / FILE).exists()
-    except PermissionError:
-        # It cannot be told; opening it will say why.
-        return True
-
-
 @contextmanager
 def empty_hub() -> Generator[Hub]:
     """A hub whose store is empty, and gone afterwards."""
@@ -77,7 +69,7 @@ def empty_hub() -> Generator[Hub]:
 
 def examine(settings: Settings, *, deep: bool) -> Iterator[Check]:
     yield directory(settings.data_dir)
-    if has_store(settings):
+    if settings.has_store:
         with closing(_opened(settings)) as store:
             yield from _store(store, deep=deep)
     else:

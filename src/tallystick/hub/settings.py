@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tallystick.kernel import places
 from tallystick.kernel.errors import InvalidInput
 
+FILE = "tally.sqlite"
 MINUTE = 60_000
 STALE_MS = 15 * MINUTE
 STALE_MINUTES = ("TALLYSTICK_AGENT_STALE_MINUTES", "BB_AGENT_STALE_MINUTES")
@@ -34,24 +36,21 @@ class Settings:
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Settings:
         return cls(
-            data_dir=data_dir(environ, platform=platform),
+            data_dir=Path(places.data_dir(environ, platform=platform)),
             database_url=environ.get("TALLYSTICK_DATABASE_URL") or None,
             full_sync=environ.get("TALLYSTICK_SYNC", "").lower() == "full",
             allow_network_fs=environ.get("TALLYSTICK_ALLOW_NETWORK_FS") == "1",
             agent_stale_ms=stale_ms(environ),
         )
 
-
-def data_dir(environ: Mapping[str, str], *, platform: str) -> Path:
-    """`$TALLYSTICK_DATA_DIR`, else the platform's place for a user's data; Linux and macOS share one."""
-    if explicit := environ.get("TALLYSTICK_DATA_DIR"):
-        return Path(explicit).expanduser()
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
-    if platform == "win32":
-        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "tallystick"
-    # The XDG rules say that a relative path counts as unset.
-    xdg = Path(environ.get("XDG_DATA_HOME", ""))
-    return (xdg if xdg.is_absolute() else home / ".local" / "share") / "tallystick"
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store, as far as can be told without opening it."""
+        try:
+            return bool(self.database_url) or (self.data_dir / FILE).exists()
+        except PermissionError:
+            # It cannot be told; opening it will say why.
+            return True
 
 
 def stale_ms(environ: Mapping[str, str]) -> int:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tallystick.client.bus_talk import Envelope
-from tallystick.client.link import folder_of
 from tallystick.harnesses.headless import Sandbox
+from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
 from tallystick.kernel.errors import InvalidField
 from tallystick.runtime import model
@@ -113,7 +113,7 @@ def on_the_bus(
         if (found := model.delivery(envelope)) is not None:
             mail.put(found)
 
-    data = folder_of(data_dir)
+    data = Path(data_dir or places.data_dir())
     line = Line(
         check_agent_id(name),
         data_dir=data,

@@ -22,6 +22,7 @@ from tallystick.hub.autostart import Autostart
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
+from tallystick.kernel import places
 from tallystick.kernel.clock import system_clock, to_wire
 from tallystick.server import app
 from tallystick.surfaces.bus import socket as bus_socket
@@ -124,6 +125,7 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
                 "pid": os.getpid(),
                 "started_at": to_wire(now),
                 "version": __version__,
+                "database": places.database_mark(Settings.of().database_url),
             }
             stack.enter_context(opened.place.shown(facts))
             started(Running(url=address.url, place=opened.place, link=built.desk.link()))

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from tallystick.harnesses import processes
+from tallystick.harnesses.identity import guardian
 from tallystick.kernel.caller import Caller, Process, SessionKind
-from tallystick.surfaces.cli.hold import guardian
 from tests.surfaces.cli.place import Place, Terminal, lines_until
 
 WORDS = ("--status", "looked at it", "--next-action", "build it")
@@ -185,7 +185,7 @@ def test_a_person_holds_with_this_process_and_a_harness_with_its_own() -> None:
     own = Process(host_id="host", pid=7, started_at="1")
     harness = Caller(agent_id="codex:1", session=SessionKind.MCP_HARNESS, process=own, harness="codex")
 
-    assert guardian(person) == Caller(
+    assert guardian(person, os.getpid()) == Caller(
         agent_id="human:ann:pts1", session=SessionKind.HUMAN_GUARDIAN, process=processes.facts(os.getpid())
     )
-    assert guardian(harness) == harness
+    assert guardian(harness, os.getpid()) == harness

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
 import pytest
 
-from tallystick.surfaces.cli import session
+from tallystick.harnesses import identity
 from tests.surfaces.cli.place import Place
 
 
@@ -29,12 +28,9 @@ def test_whoami_knows_a_person(place: Place) -> None:
     assert str(person["why"]).startswith("No harness is above this command")
 
 
-def test_a_user_without_an_account_has_a_name_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_001)
-
-    assert session.user() == "4000000001"
+def test_a_user_without_an_account_has_a_name_too() -> None:
+    assert identity.user({}, 4_000_000_001) == "4000000001"
+    assert identity.user({"USER": "wren"}, 4_000_000_001) == "wren"
 
 
 def test_whoami_creates_nothing(place: Place) -> None:

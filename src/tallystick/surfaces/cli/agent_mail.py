@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import click
-import msgspec
 
 from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import telling
 from tallystick.surfaces.cli.agent_session import Acting, acting
 from tallystick.surfaces.cli.errors import Usage
+from tallystick.surfaces.cli.views import View
 
 BROADCAST = {"broadcast": "@all", "role:peer": "@peers", "role:foreman": "@foreman"}
 
@@ -66,12 +67,12 @@ def send(
     )
 
 
-class _Letter(msgspec.Struct, frozen=True):
+class _Letter(View):
     read: bool
     acked_at: str | None
 
 
-class _Inbox(msgspec.Struct, frozen=True):
+class _Inbox(View, messages=_Letter):
     messages: list[_Letter]
 
 
@@ -86,7 +87,7 @@ def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
     reply = me.ask("messages.inbox", since_seq=None if state == "unread" else 0, limit=limit or 50)
     letters = reply.view(_Inbox).messages
     wanted = [at for at, each in enumerate(letters) if state is None or _state(each) == state]
-    messages = msgspec.convert(reply.data["messages"], list[dict[str, object]])
+    messages = cast("list[object]", reply.data["messages"])
     data: dict[str, object] = {**reply.data, "messages": [messages[at] for at in wanted]}
     if not me.session.finish(data):
         telling.tell("messages.inbox", data)

@@ -7,16 +7,16 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 import click
-import msgspec
 
 from tallystick.surfaces.cli import telling
 from tallystick.surfaces.cli.options import room_option
 from tallystick.surfaces.cli.session import Reply, Session, absolute
+from tallystick.surfaces.cli.views import View
 
 P = ParamSpec("P")
 
 
-class _Agent(msgspec.Struct, frozen=True):
+class _Agent(View):
     agent_id: str
 
 

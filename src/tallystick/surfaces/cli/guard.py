@@ -94,13 +94,13 @@ def _passes(session: Session, repository: Repository, paths: Sequence[str]) -> b
 def _taken(session: Session, repository: Repository, paths: Sequence[str]) -> list[Trespass]:
     from tallystick.hub import trespass
 
-    hub, caller = session.hub, session.caller
+    ask = session.line.ask
     main, above = repository.main_tree, repository.superproject
-    if main and not trespass.rooms(hub, caller, str(repository.top)):
+    if main and not trespass.rooms(ask, str(repository.top)):
         # A working tree without a room of its own goes by that of the first one, where the same file has another place.
         paths = [str(main / path[len(str(repository.top)) + 1 :]) for path in paths]
-        return trespass.found(hub, caller, paths, folders=[str(main)])
-    return trespass.found(hub, caller, paths, folders=[str(repository.top), *([str(above)] if above else [])])
+        return trespass.found(ask, paths, folders=[str(main)])
+    return trespass.found(ask, paths, folders=[str(repository.top), *([str(above)] if above else [])])
 
 
 def _answer(session: Session, found: Sequence[Trespass], *, refused: int) -> int:

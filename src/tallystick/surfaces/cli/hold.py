@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
-from dataclasses import replace
 from typing import Unpack
 
 import click
 
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
-from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
@@ -39,7 +36,7 @@ def hold(
     handoff, unless --status and --next-action already gave it, and passes the stick on. If this command is killed the
     others may take the stick over at once.
     """
-    session.caller = guardian(session.caller)
+    session.guard()
     where = {"room_id": room_id} if room_id else {"context_path": absolute(path)}
     joined = session.call("rooms.join", where).view(views.Joined)
     with Stop() as stop:
@@ -57,15 +54,6 @@ def hold(
     return 0
 
 
-def guardian(caller: Caller) -> Caller:
-    """The caller with this process behind it. A harness instance stays itself: it outlives this command."""
-    from tallystick.harnesses import processes
-
-    if caller.session is SessionKind.MCP_HARNESS:
-        return caller
-    return replace(caller, session=SessionKind.HUMAN_GUARDIAN, process=processes.facts(os.getpid()))
-
-
 def _turn(session: Session, joined: views.Joined, takeover: str | None, stop: Stop) -> views.Turn:
     remark(f"Waiting for your turn in {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
     turn = waited(session, joined.room_id, None, stop).view(views.Turn)
@@ -75,7 +63,8 @@ def _turn(session: Session, joined: views.Joined, takeover: str | None, stop: St
         raise TakeoverNeeded(f"{turn.current_owner or turn.reserved_for} failed: {turn.reason}.", reason=turn.reason)
     ask = {"room_id": joined.room_id, "expected_turn_id": turn.turn_id, "reason": takeover}
     taken = session.call("turns.takeover", ask).view(views.TookOver)
-    return views.Turn(status="your_turn", turn_id=taken.turn_id, lease_id=taken.lease_id, reason="takeover")
+    given = {"status": "your_turn", "turn_id": taken.turn_id, "lease_id": taken.lease_id, "reason": "takeover"}
+    return views.Turn(given)
 
 
 def _announce(session: Session, joined: views.Joined, turn: views.Turn) -> None:

@@ -1,48 +1,60 @@
-"""One run of `tally`: its global options, who calls, and the hub, opened when the first operation needs it."""
+"""One run of `tally`: its global options, who calls, and the way to the hub, found when the first operation needs it.
+
+A command's calls go through a running hub and in this process when there is none (`client.nearest`). Commands about the
+store itself (export, import, backup, rebuild, doctor) always work in this process: they ask for `hub`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 from tallystick.commandline import output
 from tallystick.commandline.invocation import Invocation
 from tallystick.kernel.errors import NoRoomHere
 from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tallystick.hub.hub import Hub, Interest
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
+
+    from tallystick.client.nearest import Nearest, Stop
+    from tallystick.hub.hub import Hub
     from tallystick.hub.settings import Settings
     from tallystick.kernel.caller import Caller
 
-V = TypeVar("V")
+    V = TypeVar("V")
+
+ANSWER_SECONDS = 30.0
+"""A hub that takes longer than this does not answer at all; the call is then done without it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """An operation's answer as JSON, readable as whatever part of it a command shows."""
 
-    data: dict[str, object]
+    __slots__ = ("data",)
 
-    def view(self, kind: type[V]) -> V:
-        import msgspec
+    def __init__(self, data: dict[str, object]) -> None:
+        self.data = data
 
-        return msgspec.convert(self.data, kind)
+    def view(self, kind: Callable[[Mapping[str, object]], V]) -> V:
+        return kind(self.data)
 
 
 class Session(Invocation):
     def __init__(self, *, command: str = "", as_json: bool = False) -> None:
         super().__init__(command=command, as_json=as_json)
-        self._hub: Hub | None = None
+        self._line: Nearest | None = None
+        self._guards = False
         self._notices: Sequence[str] = ()
         """What stands beside the last answer."""
 
     @cached_property
     def settings(self) -> Settings:
+        from dataclasses import replace
+        from pathlib import Path
+
         from tallystick.hub.settings import Settings
 
         found = Settings.of(os.environ)
@@ -50,26 +62,42 @@ class Session(Invocation):
 
     @cached_property
     def caller(self) -> Caller:
-        from tallystick.harnesses import identity, processes
+        """Whom this process speaks for. A hub finds the same by looking at it."""
+        from tallystick.harnesses import identity
 
-        pid = os.getpid()
-        return identity.resolve(
-            os.environ, pid=pid, user=user(), tty=processes.terminal(pid), surface="cli", explicit=self.agent
-        )
+        return identity.of_this_process(self.agent)
 
     def act_as(self, agent: str) -> None:
         """Speak for this agent from here on."""
         self.agent = agent
         self.__dict__.pop("caller", None)
+        self._hang_up()
+
+    def guard(self) -> None:
+        """From here on what is held is held by this very process, so that the others know at once when it is gone."""
+        self._guards = True
+        self._hang_up()
+
+    @property
+    def line(self) -> Nearest:
+        """The way to the hub, or to the store where none runs."""
+        if self._line is None:
+            from tallystick.client.nearest import NO_PLUGINS, Nearest
+
+            os.environ.setdefault(*NO_PLUGINS)
+            self._line = Nearest(
+                data_dir=self.data_dir,
+                agent=self.agent,
+                patience=0,
+                seconds=ANSWER_SECONDS,
+                guardian=self._guards,
+            )
+        return self._line
 
     @property
     def hub(self) -> Hub:
-        """The hub, on a store that is created when there is none."""
-        if self._hub is None:
-            from tallystick.hub.hub import Hub
-
-            self._hub = Hub.open(self.settings)
-        return self._hub
+        """A hub of this process, on a store that is created when there is none."""
+        return self.line.direct.hub
 
     @property
     def existing_hub(self) -> Hub:
@@ -79,36 +107,18 @@ class Session(Invocation):
 
     @property
     def has_store(self) -> bool:
-        from tallystick.hub import diagnosis
-
-        return diagnosis.has_store(self.settings)
+        return self.settings.has_store
 
     def close(self) -> None:
         for notice in self._notices:
             output.remark(f"notice: {notice}")
         self._notices = ()
-        if self._hub:
-            self._hub.close()
-            self._hub = None
+        self._hang_up()
 
-    def call(self, name: str, given: Mapping[str, object], interest: Interest | None = None) -> Reply:
-        from tallystick.hub import registry
-        from tallystick.hub.engine import Request
-        from tallystick.hub.tokens_reach import Visitor
-
-        operation, caller = registry.find(name), self.caller
-        if operation.writes or self.has_store:
-            visitor = Visitor(caller=caller, trusted=True)
-            asked = Request(visitor=visitor, operation=name, given=given, with_notices=True)
-            response = self.hub.respond(asked, interest)
-            answer, self._notices = response.answer, response.notices
-        else:
-            from tallystick.hub import diagnosis
-
-            # Reading creates nothing: a store that is not there reads like an empty one.
-            with diagnosis.empty_hub() as empty:
-                answer = empty.call(name, given, caller, interest)
-        return Reply(data=answer.model_dump(mode="json"))
+    def call(self, name: str, given: Mapping[str, object], stop: Stop | None = None) -> Reply:
+        answered = self.line.ask(name, given, stop=stop)
+        self._notices = answered.notices
+        return Reply(answered.data)
 
     def room(self, path: str | None, room_id: str | None) -> str:
         """The room somebody means: the named one, or the deepest on the way from the path to its workspace's root."""
@@ -124,19 +134,17 @@ class Session(Invocation):
             raise NoRoomHere(f"There is no room for {here} yet.", context_path=here)
         return found[0].room_id
 
-
-def user() -> str:
-    from getpass import getuser
-
-    try:
-        return getuser()
-    except (KeyError, OSError):  # A user without an account, as in many containers.
-        return str(os.getuid())
+    def _hang_up(self) -> None:
+        if self._line:
+            self._line.close()
+            self._line = None
 
 
 def absolute(path: str | None) -> str:
     """An absolute path with its `..` and links left alone: where they lead is for the hub to find out."""
     try:
-        return str(Path.cwd() / (path or ""))
+        here = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     except FileNotFoundError:
         raise FileUnusable("The current directory does not exist any more.") from None
+    whole = os.path.join(here, path) if path else here  # noqa: PTH118
+    return "/" + "/".join(part for part in whole.split("/") if part not in {"", "."})

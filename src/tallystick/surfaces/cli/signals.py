@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
-import threading
-from types import FrameType, TracebackType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import Any
 
 CAUGHT = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Stop:
-    """An `Interest` of the hub that gives up once a signal came. As a context it takes the place of the handlers."""
+    """Ends a wait once a signal came. As a context it takes the place of the handlers."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._came = threading.Event()
         self._before: dict[signal.Signals, Any] = {}
+        self._came, self._told = os.pipe()
 
     def __enter__(self) -> Stop:
         self._before = {each: signal.signal(each, self._note) for each in CAUGHT}
@@ -25,16 +29,23 @@ class Stop:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         for each, handler in self._before.items():
             signal.signal(each, handler)
+        os.close(self._came)
+        os.close(self._told)
 
     def _note(self, number: int, _: FrameType | None) -> None:
-        self.signal = self.signal or number
-        self._came.set()
+        if self.signal is None:
+            self.signal = number
+            os.write(self._told, b"!")
+
+    def fileno(self) -> int:
+        """Readable once a signal came: a handler alone would not end a system call that waits."""
+        return self._came
 
     def stopped(self) -> bool:
-        return self._came.is_set()
+        return self.signal is not None
 
     def waiting(self, elapsed: float, total: float) -> None:
         pass
 
     def pause(self, seconds: float) -> None:
-        self._came.wait(seconds)
+        select.select([self._came], [], [], seconds)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 import click
-import msgspec
 
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session, absolute
+from tallystick.surfaces.cli.views import View
 
 
 class AmbiguousSession(Conflict):
@@ -20,46 +20,46 @@ class AmbiguousSession(Conflict):
     hint = "Run `tally init --adopt ID` to go on for it, or `tally init --register NAME` to begin anew."
 
 
-class _Recommendation(msgspec.Struct, frozen=True):
+class _Recommendation(View):
     action: str
     agent_id: str | None
     name: str | None
     reason: str
 
 
-class _Candidate(msgspec.Struct, frozen=True):
+class _Candidate(View):
     agent_id: str
     name: str
     evidence: str
 
 
-class _Candidates(msgspec.Struct, frozen=True):
+class _Candidates(View, candidates=_Candidate, recommendation=_Recommendation):
     candidates: list[_Candidate]
     recommendation: _Recommendation
 
 
-class _Agent(msgspec.Struct, frozen=True):
+class _Agent(View):
     agent_id: str
     name: str
 
 
-class _Members(msgspec.Struct, frozen=True):
+class _Members(View, agents=_Agent):
     agents: list[_Agent]
 
 
-class _Registered(msgspec.Struct, frozen=True):
+class _Registered(View, agent=_Agent):
     status: str
     agent: _Agent
 
 
-class _Adopted(msgspec.Struct, frozen=True):
+class _Adopted(View):
     agent_id: str
     name: str
     reason: str
     evidence: str
 
 
-class _Joined(msgspec.Struct, frozen=True):
+class _Joined(View):
     room_id: str
 
 

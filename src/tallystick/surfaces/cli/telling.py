@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import msgspec
-
 from tallystick.surfaces.cli import screen, telling_jobs
+from tallystick.surfaces.cli.views import View
 
 Teller: TypeAlias = Callable[[Mapping[str, object]], None]
 
@@ -16,7 +15,7 @@ def tell(operation: str, data: Mapping[str, object]) -> None:
     TELLERS.get(operation, screen.answer)(data)
 
 
-class _Event(msgspec.Struct, frozen=True):
+class _Event(View):
     id: str
     ts: str
     seq: int
@@ -25,7 +24,7 @@ class _Event(msgspec.Struct, frozen=True):
     data: dict[str, object]
 
 
-class _Letter(msgspec.Struct, frozen=True):
+class _Letter(View, event=_Event):
     event: _Event
     read: bool
     needs_ack: bool
@@ -39,12 +38,12 @@ class _Letter(msgspec.Struct, frozen=True):
         return f"{seen}, needs your ack" if self.needs_ack else seen
 
 
-class _Awaited(msgspec.Struct, frozen=True):
+class _Awaited(View):
     event_id: str
     missing: list[str]
 
 
-class _Inbox(msgspec.Struct, frozen=True):
+class _Inbox(View, messages=_Letter, awaiting=_Awaited):
     unread: int
     unacked: int
     more: bool
@@ -53,7 +52,7 @@ class _Inbox(msgspec.Struct, frozen=True):
 
 
 def _inbox(data: Mapping[str, object]) -> None:
-    inbox = msgspec.convert(data, _Inbox)
+    inbox = _Inbox(data)
     for letter in inbox.messages:
         event, about = letter.event, letter.event.data
         screen.say(f"{event.id}  {event.ts}  {event.by}: {letter.state}")
@@ -64,19 +63,19 @@ def _inbox(data: Mapping[str, object]) -> None:
         screen.say(f"You wait for the ack of {', '.join(each.missing)}: {each.event_id}")
 
 
-class _Sent(msgspec.Struct, frozen=True):
+class _Sent(View, event=_Event):
     event: _Event
     recipients: list[str]
     replayed: bool
 
 
 def _sent(data: Mapping[str, object]) -> None:
-    sent = msgspec.convert(data, _Sent)
+    sent = _Sent(data)
     before = ", as it was before" if sent.replayed else ""
     screen.say(f"Sent to {', '.join(sent.recipients) or 'nobody'}{before}: {sent.event.id}")
 
 
-class _Reservation(msgspec.Struct, frozen=True):
+class _Reservation(View):
     path: str
     name: str
     liveness: str
@@ -86,20 +85,20 @@ class _Reservation(msgspec.Struct, frozen=True):
     state: str
 
 
-class _Holder(msgspec.Struct, frozen=True):
+class _Holder(View):
     path: str
     name: str
     until: str
 
 
-class _Reserved(msgspec.Struct, frozen=True):
+class _Reserved(View, reservation=_Reservation, overlaps=_Holder, took_over=_Holder):
     reservation: _Reservation
-    overlaps: list[_Holder] = []
-    took_over: list[_Holder] = []
+    overlaps: Sequence[_Holder] = ()
+    took_over: Sequence[_Holder] = ()
 
 
 def _reserved(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Reserved)
+    found = _Reserved(data)
     mine = found.reservation
     screen.say(f"{mine.path} is reserved for {mine.name} until {mine.until} ({mine.mode}, fence {mine.fence}).")
     for each in found.took_over:
@@ -108,12 +107,12 @@ def _reserved(data: Mapping[str, object]) -> None:
         screen.say(f"Shared with {each.name}, who has {each.path} until {each.until}.")
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _Status(View, reservations=_Reservation):
     reservations: list[_Reservation]
 
 
 def _status(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Status).reservations
+    found = _Status(data).reservations
     if not found:
         screen.say("Nothing is reserved.")
         return
@@ -123,25 +122,25 @@ def _status(data: Mapping[str, object]) -> None:
     )
 
 
-class _Verdict(msgspec.Struct, frozen=True):
+class _Verdict(View):
     path: str
     verdict: str
     name: str | None = None
     until: str | None = None
 
 
-class _Checked(msgspec.Struct, frozen=True):
+class _Checked(View, paths=_Verdict):
     paths: list[_Verdict]
 
 
 def _checked(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Checked).paths
+    found = _Checked(data).paths
     screen.table(
         ["path", "verdict", "holder", "until"], [[each.path, each.verdict, each.name, each.until] for each in found]
     )
 
 
-class _Agent(msgspec.Struct, frozen=True):
+class _Agent(View):
     agent_id: str
     name: str
     role: str
@@ -151,12 +150,12 @@ class _Agent(msgspec.Struct, frozen=True):
     last_seen_at: str
 
 
-class _Agents(msgspec.Struct, frozen=True):
+class _Agents(View, agents=_Agent):
     agents: list[_Agent]
 
 
 def _agents(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Agents).agents
+    found = _Agents(data).agents
     screen.table(
         ["agent", "name", "role", "liveness", "holds", "last seen"],
         [[each.agent_id, each.name, each.role, _life(each), each.holds, each.last_seen_at] for each in found],

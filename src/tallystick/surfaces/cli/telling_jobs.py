@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli.views import View
 
 
-class _Job(msgspec.Struct, frozen=True):
+class _Job(View):
     job_id: str
     status: str
     title: str
@@ -21,13 +20,13 @@ class _Job(msgspec.Struct, frozen=True):
     refs: list[str]
 
 
-class _Jobs(msgspec.Struct, frozen=True):
+class _Jobs(View, jobs=_Job):
     jobs: list[_Job]
     has_more: bool
 
 
 def _jobs(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Jobs)
+    found = _Jobs(data)
     screen.table(
         ["last", "status", "priority", "title", "task", "runner"],
         [[each.last_ref, each.status, each.priority, each.title, each.task, each.runner] for each in found.jobs],
@@ -36,7 +35,7 @@ def _jobs(data: Mapping[str, object]) -> None:
         screen.say("There is more: raise --limit, or page on with --cursor.")
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Said(View):
     ref: str
     kind: str
     message: str
@@ -50,7 +49,7 @@ def _entries(events: list[_Said]) -> None:
         screen.say(f"{each.ref}  {each.kind}: {each.message}{refs}")
 
 
-class _Tail(msgspec.Struct, frozen=True):
+class _Tail(View, events=_Said):
     events: list[_Said]
     next_after_seq: int
     has_more: bool
@@ -58,7 +57,7 @@ class _Tail(msgspec.Struct, frozen=True):
 
 
 def _tail(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Tail)
+    found = _Tail(data)
     if found.text is not None:
         screen.say(*found.text.split("\n"))
         return
@@ -67,7 +66,7 @@ def _tail(data: Mapping[str, object]) -> None:
         screen.say(f"There is more: go on with --after-seq {found.next_after_seq}.")
 
 
-class _Waited(msgspec.Struct, frozen=True):
+class _Waited(View, job=_Job, events=_Said):
     job: _Job
     done: bool
     timed_out: bool
@@ -75,7 +74,7 @@ class _Waited(msgspec.Struct, frozen=True):
 
 
 def _waited(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Waited)
+    found = _Waited(data)
     _entries(found.events)
     job = found.job
     if found.done:
@@ -84,22 +83,22 @@ def _waited(data: Mapping[str, object]) -> None:
         screen.say(f"{job.job_id} is still {job.status}. Wait again.")
 
 
-class _Card(msgspec.Struct, frozen=True):
+class _Card(View):
     card_id: str
     title: str
     body: str
 
 
-class _Task(msgspec.Struct, frozen=True):
+class _Task(View):
     task_id: str
     title: str
 
 
-class _JobRef(msgspec.Struct, frozen=True):
+class _JobRef(View):
     job_id: str
 
 
-class _Delegated(msgspec.Struct, frozen=True):
+class _Delegated(View, task=_Task, card=_Card, job=_JobRef):
     task: _Task
     anchor_id: str
     card: _Card
@@ -107,32 +106,32 @@ class _Delegated(msgspec.Struct, frozen=True):
 
 
 def _delegated(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Delegated)
+    found = _Delegated(data)
     screen.say(f"{found.task.task_id} {found.task.title}")
     screen.say(f"It is about {found.anchor_id}, and {found.card.card_id} says what done means.")
     screen.say(f"{found.job.job_id} is queued." if found.job else "No job was asked for.")
 
 
-class _Merged(msgspec.Struct, frozen=True):
+class _Merged(View, card=_Card):
     card: _Card
     changed: bool
     missing_proof: list[str]
 
 
 def _merged(data: Mapping[str, object]) -> None:
-    found = msgspec.convert(data, _Merged)
+    found = _Merged(data)
     screen.say(f"{found.card.card_id} {'is written' if found.changed else 'stays as it was'}.")
     screen.paragraph(found.card.title, [found.card.body.rstrip("\n")])
     if found.missing_proof:
         screen.say(f"Without proof: {', '.join(found.missing_proof)}")
 
 
-class _Snapshot(msgspec.Struct, frozen=True):
+class _Snapshot(View):
     text: str
 
 
 def _snapshot(data: Mapping[str, object]) -> None:
-    screen.say(*msgspec.convert(data, _Snapshot).text.split("\n"))
+    screen.say(*_Snapshot(data).text.split("\n"))
 
 
 TELLERS: Mapping[str, Callable[[Mapping[str, object]], None]] = {

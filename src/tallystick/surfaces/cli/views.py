@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import ClassVar
 
 
-class Room(msgspec.Struct, frozen=True):
+class View:
+    """A part of an answer, read by its fields' names. The hub has checked it; here it is only looked at.
+
+    Fields that are views themselves, or lists of them, are named with the class: `class Rooms(View, rooms=Room)`.
+    """
+
+    _parts: ClassVar[Mapping[str, type[View]]]
+
+    def __init_subclass__(cls, **parts: type[View]) -> None:
+        cls._parts = parts
+
+    def __init__(self, data: Mapping[str, object]) -> None:
+        fields = vars(self)
+        for name, value in data.items():
+            part = self._parts.get(name)
+            fields[name] = _read(part, value) if part else value
+
+
+def _read(part: type[View], value: object) -> object:
+    if isinstance(value, list):
+        return [part(each) for each in cast("list[Mapping[str, object]]", value)]
+    return part(cast("Mapping[str, object]", value)) if isinstance(value, dict) else value
+
+
+class Room(View):
     room_id: str
     title: str
     canonical_path: str
@@ -16,11 +45,11 @@ class Room(msgspec.Struct, frozen=True):
     members: list[str]
 
 
-class Rooms(msgspec.Struct, frozen=True):
+class Rooms(View, rooms=Room):
     rooms: list[Room]
 
 
-class Member(msgspec.Struct, frozen=True):
+class Member(View):
     agent_id: str
     role: str
     status: str
@@ -29,11 +58,11 @@ class Member(msgspec.Struct, frozen=True):
     pid: int | None
 
 
-class Policy(msgspec.Struct, frozen=True):
+class Policy(View):
     heartbeat_interval_ms: int
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Joined(View, policy=Policy, members=Member):
     agent_id: str
     room_id: str
     canonical_path: str
@@ -46,7 +75,7 @@ class Joined(msgspec.Struct, frozen=True):
     cursor: str
 
 
-class Artifact(msgspec.Struct, frozen=True):
+class Artifact(View):
     path: str
     role: str
     lines: list[int] | None = None
@@ -57,7 +86,7 @@ class Artifact(msgspec.Struct, frozen=True):
         return f"{where} ({self.role}){f': {self.note}' if self.note else ''}"
 
 
-class Handoff(msgspec.Struct, frozen=True):
+class Handoff(View, artifacts=Artifact):
     status: str
     next_action: str
     artifacts: list[Artifact] | None = None
@@ -65,7 +94,7 @@ class Handoff(msgspec.Struct, frozen=True):
     do_not: list[str] | None = None
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(View, handoff=Handoff):
     """What waiting brought; which fields are set depends on `status`."""
 
     status: str
@@ -80,7 +109,7 @@ class Turn(msgspec.Struct, frozen=True):
     reserved_for: str | None = None
 
 
-class State(msgspec.Struct, frozen=True):
+class State(View, members=Member, policy=Policy):
     room_id: str
     canonical_path: str
     members: list[Member]
@@ -97,18 +126,18 @@ class State(msgspec.Struct, frozen=True):
     cursor: str
 
 
-class HandedOver(msgspec.Struct, frozen=True):
+class HandedOver(View):
     reserved_for: str | None
     event_seq: int
 
 
-class TookOver(msgspec.Struct, frozen=True):
+class TookOver(View):
     turn_id: int
     lease_id: str
     revoked_agent_id: str | None
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(View):
     seq: int
     ts: str
     kind: str
@@ -116,13 +145,13 @@ class Event(msgspec.Struct, frozen=True):
     data: dict[str, object]
 
 
-class Events(msgspec.Struct, frozen=True):
+class Events(View, events=Event):
     events: list[Event]
     cursor: int
     head: int
 
 
-class RoomVerdict(msgspec.Struct, frozen=True):
+class RoomVerdict(View):
     room_id: str
     ok: bool
     events: int
@@ -130,16 +159,16 @@ class RoomVerdict(msgspec.Struct, frozen=True):
     problem: str
 
 
-class Verified(msgspec.Struct, frozen=True):
+class Verified(View, rooms=RoomVerdict):
     ok: bool
     events: int
     rooms: list[RoomVerdict]
 
 
-class Note(msgspec.Struct, frozen=True):
+class Note(View):
     ref: str
 
 
-class Left(msgspec.Struct, frozen=True):
+class Left(View):
     agent_id: str
     left: bool

@@ -12,6 +12,7 @@ import sys
 from tallystick.commandline.global_options import quickly
 from tallystick.harnesses import hooks
 from tallystick.harnesses.hooks import EDIT, EVENTS, START, Reply
+from tallystick.kernel import places
 
 LARGEST = 32 * 1024 * 1024
 
@@ -109,9 +110,7 @@ class _Disk:
 
 def _has_store() -> bool:
     """Where nobody has ever joined, nothing is reserved and nothing need be opened."""
-    from tallystick.surfaces.hook import stamp
-
-    return bool(os.environ.get("TALLYSTICK_DATABASE_URL")) or os.path.lexists(f"{stamp.data_dir()}/tally.sqlite")
+    return bool(os.environ.get("TALLYSTICK_DATABASE_URL")) or os.path.lexists(f"{places.data_dir()}/tally.sqlite")
 
 
 def _passes(payload: Payload, paths: list[str]) -> bool:
@@ -123,7 +122,7 @@ def _passes(payload: Payload, paths: list[str]) -> bool:
     from tallystick.hub import glance
     from tallystick.surfaces.hook import stamp
 
-    folder = stamp.data_dir()
+    folder = places.data_dir()
     return glance.concerns_nobody(
         f"{folder}/tally.sqlite", paths, stamp.agent(folder, payload.session), int(time() * 1000)
     )

@@ -15,15 +15,6 @@ KEPT_SECONDS = 24 * 3600
 _LEVELS = 16
 
 
-def data_dir() -> str:
-    """The hub's rule for the data directory, without what that would import."""
-    if explicit := os.environ.get("TALLYSTICK_DATA_DIR"):
-        return os.path.expanduser(explicit)  # noqa: PTH111 - pathlib would double the start
-    xdg = os.environ.get("XDG_DATA_HOME", "")
-    home = os.path.expanduser(os.environ.get("HOME") or "~")  # noqa: PTH111
-    return f"{xdg if xdg.startswith('/') else f'{home}/.local/share'}/tallystick"
-
-
 def agent(folder: str, session: str) -> str | None:
     """The agent of this session; None when there is no fresh stamp of a process above this one."""
     try:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from tallystick.hub.hub import Hub
-from tallystick.hub.trespass import Trespass
-from tallystick.kernel.caller import Caller
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from tallystick.client.calling import Answered
+    from tallystick.hub.trespass import Trespass
+
+    Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]
+    Row: TypeAlias = Mapping[str, object]
 
 SHOWN = 5
 LONGEST = 300
 ADVICE = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
-
-Row = Mapping[str, object]
 
 
 def denial(found: Sequence[Trespass]) -> str:
@@ -34,37 +38,38 @@ def denial(found: Sequence[Trespass]) -> str:
     return "Tallystick: " + "\n".join(lines)
 
 
-def greeting(hub: Hub, me: Caller, joined: Row) -> str:
+def greeting(ask: Asking, joined: Row) -> str:
     """Where the agent is, who else is there, and what waits for it."""
-    room_id = str(joined["room_id"])
-    state = _ask(hub, me, "turns.state", room_id)
-    others = [_plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me.agent_id]
+    room_id, me = str(joined["room_id"]), str(joined["agent_id"])
+    answered = ask("turns.state", {"room_id": room_id})
+    state = answered.data
+    others = [_plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me]
     lines = [
-        f"Tallystick: you are {me.agent_id} in room {room_id} ({_plain(joined['canonical_path'])}).",
+        f"Tallystick: you are {me} in room {room_id} ({_plain(joined['canonical_path'])}).",
         f"Others here: {', '.join(others[:SHOWN])}{_and_more(others)}." if others else "Nobody else is here.",
         _stick(me, state),
-        *_handoff(hub, me, room_id, state),
-        *(f"For you: {_plain(notice)}." for notice in hub.notices(room_id, me)),
-        *_reserved(hub, me, room_id),
+        *_handoff(ask, room_id, state),
+        *(f"For you: {_plain(notice)}." for notice in answered.notices),
+        *_reserved(ask, me, room_id),
         ADVICE,
     ]
     return "\n".join(lines)
 
 
-def _stick(me: Caller, state: Row) -> str:
-    if state["owner"] == me.agent_id:
+def _stick(me: str, state: Row) -> str:
+    if state["owner"] == me:
         return f"You hold the stick (turn {state['turn_id']})."
     if owner := state["owner"]:
         return f"The stick is with {_plain(owner)} (turn {state['turn_id']})."
     if (to := state["reserved_for"]) is not None:
-        return "The stick waits for you." if to == me.agent_id else f"The stick is on its way to {_plain(to)}."
+        return "The stick waits for you." if to == me else f"The stick is on its way to {_plain(to)}."
     return "The stick is free."
 
 
-def _handoff(hub: Hub, me: Caller, room_id: str, state: Row) -> Iterable[str]:
+def _handoff(ask: Asking, room_id: str, state: Row) -> Iterable[str]:
     if state["pending_handoff_event_seq"] is None:
         return
-    latest = _rows(_ask(hub, me, "turns.history", room_id, newest=True, limit=20), "events")
+    latest = _rows(ask("turns.history", {"room_id": room_id, "newest": True, "limit": 20}).data, "events")
     for row in reversed(latest):
         if row["event_seq"] == state["pending_handoff_event_seq"] and isinstance(row["handoff"], dict):
             handoff = cast("Row", row["handoff"])
@@ -72,18 +77,18 @@ def _handoff(hub: Hub, me: Caller, room_id: str, state: Row) -> Iterable[str]:
             yield f"Next action: {_quoted(handoff.get('next_action'))}"
 
 
-def _reserved(hub: Hub, me: Caller, room_id: str) -> Iterable[str]:
-    every = _rows(_ask(hub, me, "reservations.status", room_id, limit=100), "reservations")
-    others = [row for row in every if row["agent_id"] != me.agent_id]
+def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
+    every = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
+    others = [row for row in every if row["agent_id"] != me]
     if others:
         told = [f"{_plain(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
         yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
 
 
-def held(hub: Hub, me: Caller, rooms: Iterable[str]) -> list[Row]:
-    """The states of the rooms whose stick the caller holds."""
-    states = [_ask(hub, me, "turns.state", room_id) for room_id in rooms]
-    return [state for state in states if state["owner"] == me.agent_id]
+def held(ask: Asking, rooms: Iterable[str]) -> list[Row]:
+    """The states of the rooms whose stick the caller holds: a lease is shown to its holder alone."""
+    states = [ask("turns.state", {"room_id": room_id}).data for room_id in rooms]
+    return [state for state in states if state["lease_id"] is not None]
 
 
 def reminder(held: Sequence[Row]) -> str:
@@ -98,10 +103,6 @@ def reminder(held: Sequence[Row]) -> str:
 
 def still_holding(held: Sequence[Row]) -> str:
     return f"Tallystick: the agent stops while it holds the stick of room {held[0]['room_id']}; others wait for it."
-
-
-def _ask(hub: Hub, me: Caller, operation: str, room_id: str, **more: object) -> Row:
-    return hub.call(operation, {"room_id": room_id, **more}, me).model_dump(mode="json")
 
 
 def _rows(answer: Row, name: str) -> list[Row]:

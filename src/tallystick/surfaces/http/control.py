@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tallystick.surfaces.http.place import HubRunning, Place
 
 DOWN_SECONDS = 30.0
+STATUS_SECONDS = 5.0
 
 
 @click.command(cls=Program)
@@ -76,14 +78,23 @@ def _place() -> Place:
 
 
 def _status(place: Place) -> dict[str, object]:
-    from tallystick.surfaces.http import client
-
     holder = place.holder()
     if holder is None:
         return {"running": False}
     # The card is there as soon as the hub takes connections, and gone as soon as it stops doing so.
-    live = client.get(place.socket, "/v1/status") or {}
+    live = _live(place)
     return {"running": True, "pid": holder.pid, "answers": bool(live), **(place.facts() or {}), **live}
+
+
+def _live(place: Place) -> dict[str, object]:
+    """What the hub says of itself; nothing when it does not answer."""
+    from tallystick.client import Client, HubNotRunning
+
+    with Client(data_dir=place.folder) as client:
+        try:
+            return json.loads(client.get("/v1/status", seconds=STATUS_SECONDS).body)
+        except (HubNotRunning, ValueError):
+            return {}
 
 
 def _show(facts: Mapping[str, object]) -> None:

@@ -58,7 +58,7 @@ class Door:
         if connection.peer:
             if b"origin" in head:
                 raise ForeignOrigin
-            return Visitor(caller=connection.peer.caller(_text(head.get(b"tally-agent"))), trusted=True)
+            return Visitor(caller=connection.peer.command(head), trusted=True)
         self._check_host(head.get(b"host", b""))
         if b"origin" in head and head[b"origin"] != b"%b://%b" % (scope["scheme"].encode(), head[b"host"]):
             raise ForeignOrigin
@@ -116,7 +116,3 @@ def _check_page(method: str, head: Mapping[bytes, bytes]) -> None:
 def _bearer(header: bytes) -> str | None:
     scheme, _, secret = header.partition(b" ")
     return secret.strip().decode("latin-1") or None if scheme.lower() == b"bearer" else None
-
-
-def _text(value: bytes | None) -> str | None:
-    return value.decode("utf-8", "replace") if value else None

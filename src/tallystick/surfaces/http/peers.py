@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pwd
 import socket
 from asyncio import BaseTransport
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class Peer:
 
     pid: int
     uid: int
-    _callers: dict[tuple[str | None, Surface], Caller] = field(default_factory=dict[tuple[str | None, Surface], Caller])
+    _callers: dict[tuple[object, ...], Caller] = field(default_factory=dict[tuple[object, ...], Caller])
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -30,16 +30,28 @@ class Peer:
             raise NamelessCaller
         key = (explicit, surface)
         if key not in self._callers:
+            environ = processes.environment(self.pid)
             self._callers[key] = identity.resolve(
-                _environment(self.pid),
+                environ,
                 pid=self.pid,
-                user=_user(self.uid),
+                user=identity.user(environ, self.uid),
                 tty=processes.terminal(self.pid),
                 surface=surface,
                 client_name=client_name,
                 explicit=explicit,
             )
         return self._callers[key]
+
+    def command(self, head: Mapping[bytes, bytes]) -> Caller:
+        """The agent behind a request, by its headers: its name, its session, and the number it has for itself.
+
+        A process that goes by another number there is in a namespace of its own, where its ancestors are others.
+        """
+        if head.get(b"tally-pid", b"%d" % self.pid) != b"%d" % self.pid:
+            raise NamelessCaller
+        name = head.get(b"tally-agent")
+        caller = self.caller(name.decode("utf-8", "replace") if name else None)
+        return identity.guardian(caller, self.pid) if head.get(b"tally-session") == b"guardian" else caller
 
     @property
     def folder(self) -> str | None:
@@ -57,18 +69,3 @@ def of(transport: BaseTransport) -> Peer | None:
         return None
     pid, uid = local_sockets.peer(sock)
     return Peer(pid=pid or 0, uid=uid)
-
-
-def _environment(pid: int) -> dict[str, str]:
-    try:
-        text = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "surrogateescape")
-    except OSError:
-        return {}
-    return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)

@@ -13,6 +13,7 @@ import signal
 import socket
 
 from tallystick.commandline.global_options import VARIABLES, quickly
+from tallystick.kernel import places
 from tallystick.surfaces.mcp.exchange import OURS, Exchange, decoded
 
 TYPE_CHECKING = False
@@ -84,13 +85,8 @@ def _through_the_hub() -> bool:
 
 
 def socket_in(environ: Mapping[str, str]) -> str:
-    """Where the hub listens. The rule for the data directory is the hub's own, without what that would import."""
-    if explicit := environ.get("TALLYSTICK_DATA_DIR"):
-        return os.path.join(os.path.expanduser(explicit), SOCKET)  # noqa: PTH111, PTH118 - pathlib is slow to import
-    xdg = environ.get("XDG_DATA_HOME", "")
-    home = os.path.expanduser(environ.get("HOME") or "~")  # noqa: PTH111
-    data = xdg if xdg.startswith("/") else f"{home}/.local/share"
-    return f"{data}/tallystick/{SOCKET}"
+    """Where the hub listens."""
+    return f"{places.data_dir(environ)}/{SOCKET}"
 
 
 def _connected(environ: Mapping[str, str]) -> socket.socket | None:

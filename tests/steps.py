@@ -1,0 +1,22 @@
+"""What a call does in its write transaction, for tests that put several into one or let one fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tallystick.hub import engine
+from tallystick.hub.engine import Outside, Request, Write
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.caller import Caller
+from tallystick.ledger.tx import Tx
+
+
+def written(operation: str, caller: Caller, key: str | None = None, **given: object) -> Callable[[Tx], object]:
+    """The first write of such a call."""
+    request = Request(visitor=Visitor(caller=caller, trusted=True), operation=operation, given=given, key=key)
+    steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
+    step = next(steps)
+    if isinstance(step, Outside):
+        step = steps.send(step.run(lambda _look: None))
+    assert isinstance(step, Write)
+    return step.run
