@@ -21,7 +21,7 @@ def post(client: Client, given: Row, **headers: str) -> Reply:
     [
         ({"v": 2}, 400, "unsupported_version"),
         ({"nonsense": 1}, 400, "unknown_field"),
-        ({"type": "no.such.thing"}, 404, "unknown_type"),
+        ({"type": "no.such.thing"}, 404, "unknown_operation"),
         ({"type": "agent.list"}, 400, "session_required"),
         ({"type": "agent.list", "session": "nowhere"}, 404, "room_not_found"),
         ({"type": "agent.add", "session": "S", "payload": {"id": "other"}}, 403, "src_mismatch"),

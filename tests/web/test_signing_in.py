@@ -61,7 +61,7 @@ def test_a_program_gets_json_where_a_browser_gets_a_page(hub: RunningHub) -> Non
 
 
 def test_an_unknown_page_and_an_unknown_room_are_refused_as_pages(hub: RunningHub) -> None:
-    for path, code in (("/rooms/nowhere", b"room_not_found"), ("/rooms/a/b/c/d", b"page_not_found")):
+    for path, code in (("/rooms/nowhere", b"room_not_found"), ("/rooms/a/b/c/d", b"route_not_found")):
         reply = hub.user.get(path, **HTML)
         assert (reply.status, code in reply.body) == (404, True)
 

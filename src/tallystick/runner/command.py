@@ -15,7 +15,7 @@ from typing import cast
 
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses.headless import Sandbox
-from tallystick.kernel.errors import InvalidField, NotFound
+from tallystick.kernel.errors import InvalidField, NoRoomHere
 from tallystick.proof.skills import Profile
 from tallystick.runner import executors
 from tallystick.runner.keeper import Keeper
@@ -23,12 +23,6 @@ from tallystick.runner.office import Abilities, Office
 from tallystick.runner.options import Options
 from tallystick.runner.rules import Bounds
 from tallystick.runner.setup import Setup
-
-
-class NoRoomHere(NotFound):
-    """There is no room for this folder yet, so there are no jobs."""
-
-    hint = "Make one with `tally join`, or name a room with --room."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

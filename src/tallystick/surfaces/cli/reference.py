@@ -11,6 +11,7 @@ import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -29,6 +30,7 @@ FAMILIES: dict[type[errors.TallyError], tuple[int, str]] = {
     errors.NotFound: (404, "The request names something that is not there."),
     errors.NotAllowed: (403, "This caller may not do that."),
     errors.Conflict: (409, "Not in the present state; read the state and decide again."),
+    errors.Refused: (400, "None of these families; `method_not_allowed` is HTTP 405."),
     errors.Unavailable: (503, "Nothing was wrong with the request: try again."),
     errors.Fault: (500, "A bug of ours, or a damaged store."),
 }
@@ -124,24 +126,30 @@ def _objects() -> dict[str, tuple[type[BaseModel], bool]]:
 
 
 def every_error() -> list[type[errors.TallyError]]:
-    """Every refusal of the whole package, by code, whether or not its module was loaded before."""
+    """Every refusal of the whole package, by code, whichever module declares it."""
     for module in pkgutil.walk_packages(tallystick.__path__, "tallystick."):
-        if module.name.endswith(".errors"):
-            importlib.import_module(module.name)
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # A module for another system says so when it is imported.
+                importlib.import_module(module.name)
     ours = {kind for kind in errors.every_error() if kind.__module__.startswith("tallystick.")}
     return sorted(ours - FAMILIES.keys(), key=lambda kind: (kind.code, kind.__module__))
+
+
+def _family(kind: type[errors.TallyError]) -> type[errors.TallyError]:
+    """The nearest of the families; what hangs directly below `Refused` is of no narrower one."""
+    return next(each for each in kind.__mro__ if each in FAMILIES)
 
 
 def _errors() -> Iterator[str]:
     yield from (MADE, "", "# Errors", "")
     yield (
         "A refusal has the same code on every surface, a message, a hint that says what to do next, whether the same "
-        "request may be retried, and details. HTTP answers with the status of its family, the command line with the "
-        "exit code."
+        "request may be retried, and details. HTTP answers with the status of its family, except where it has one for "
+        "the case (401, 405, 408, 413, 415, 421, 429, 431); the command line answers with the exit code."
     )
     yield ""
     for family, (status, text) in FAMILIES.items():
-        found = [kind for kind in every_error() if issubclass(kind, family)]
+        found = [kind for kind in every_error() if _family(kind) is family]
         yield from (f"## {family.__name__}", "", f"HTTP {status}, exit code {exit_code(family())}. {text}", "")
         rows = [[f"`{kind.code}`", kind().message, kind.hint] for kind in found]
         yield from _table(["code", "message", "what to do"], rows)

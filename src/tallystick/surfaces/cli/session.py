@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tallystick.commandline import output
 from tallystick.commandline.invocation import Invocation
-from tallystick.surfaces.cli.errors import FileUnusable, NoRoomHere, NoStore, Usage
+from tallystick.kernel.errors import NoRoomHere
+from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub, Interest

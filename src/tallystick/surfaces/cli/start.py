@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from tallystick.commandline.command import Command
-from tallystick.kernel.errors import Conflict, TallyError
+from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import NoRoomHere, Usage
+from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session, absolute
 
 

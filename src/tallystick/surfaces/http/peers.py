@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 import socket
-import struct
 from asyncio import BaseTransport
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
+from tallystick.hub import local_sockets
 from tallystick.kernel.caller import Caller
-from tallystick.surfaces.http.errors import NamelessCaller, StrangeUser
-
-_CREDENTIALS = struct.Struct("3i")
+from tallystick.surfaces.http.errors import NamelessCaller
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,8 +25,7 @@ class Peer:
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
-        if self.uid != os.geteuid():
-            raise StrangeUser
+        local_sockets.check_user(self.uid)
         if not self.pid and not explicit:
             raise NamelessCaller
         key = (explicit, surface)
@@ -59,10 +55,8 @@ def of(transport: BaseTransport) -> Peer | None:
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family != socket.AF_UNIX:
         return None
-    if not hasattr(socket, "SO_PEERCRED"):
-        return Peer(pid=0, uid=os.geteuid())
-    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return Peer(pid=pid, uid=uid)
+    pid, uid = local_sockets.peer(sock)
+    return Peer(pid=pid or 0, uid=uid)
 
 
 def _environment(pid: int) -> dict[str, str]:
