@@ -288,3 +288,29 @@ def test_hubs_that_are_killed_lose_no_note_and_repeat_none(place: Place) -> None
     kept = cast("list[Mapping[str, object]]", line.call("notes.list", room_id=room_id)["notes"])
     line.close()
     assert sorted(str(each["body"]) for each in kept) == said
+
+
+def test_an_edit_is_denied_alike_and_asking_the_hub_loads_little(place: Place) -> None:
+    place.as_("ann", "join")
+    file = str(place.workspace / "taken.py")
+    place.as_("ann", "reservations", "reserve", "--path", file)
+    tool = {"tool_name": "Write", "tool_input": {"file_path": file, "content": ""}}
+    event = json.dumps({"session_id": "s", "cwd": str(place.workspace), **tool})
+    words = ("hook", "claude", "PreToolUse", "--as", "bob")
+
+    alone = place.run(*words, stdin=event)
+    with hub(place.env):
+        through = place.run(*words, stdin=event)
+        traced = place.run(*words, stdin=event, env={"PYTHONPROFILEIMPORTTIME": "1"})
+
+    loaded = {line.rpartition("|")[2].strip() for line in traced.err.splitlines()}
+    assert "reserved by ann" in alone.out + alone.err
+    assert through == alone
+    assert not loaded & {
+        "pydantic",
+        "msgspec",
+        "dataclasses",
+        "pathlib",
+        "tallystick.hub.hub",
+        "tallystick.harnesses.identity",
+    }
