@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -67,7 +67,13 @@ def test_what_was_folded_here_is_read_again_after_another_program_added_an_event
 
 def test_a_transaction_that_failed_leaves_nothing_folded_behind(shop: Shop) -> None:
     held = shop.runner().claim(shop.create(executor="codex")["job_id"])
-    report = {"room_id": shop.boss.room_id, "job": held.job_id, "runner_id": "r1", "message": "lost", "percent": 90}
+    report: dict[str, Any] = {
+        "room_id": shop.boss.room_id,
+        "job": held.job_id,
+        "runner_id": "r1",
+        "message": "lost",
+        "percent": 90,
+    }
     write = written("jobs.report", held.runner.actor.caller, **report, claim_revision=held.claim_revision)
 
     def write_and_fail(tx: Tx) -> None:
