@@ -105,9 +105,8 @@ def test_a_follower_misses_and_repeats_nothing_through_a_restart(data_dir: Path,
 
 
 @pytest.mark.anyio
-@pytest.mark.usefixtures("running")
-async def test_the_asynchronous_client_follows_too(data_dir: Path) -> None:
-    async with tallystick.AsyncClient(data_dir=data_dir, agent="ada", over="tcp") as client:
+async def test_the_asynchronous_client_follows_too(standing: Path) -> None:
+    async with tallystick.AsyncClient(data_dir=standing, agent="ada", over="tcp") as client:
         room_id = str((await client.rooms.create(title="a room"))["room_id"])
         await client.events.append(room_id=room_id, kind="x.acme.n", data={"n": 7})
         events = client.follow(room_id, kinds=["x.acme.n"])

@@ -17,7 +17,7 @@ Look: TypeAlias = Callable[..., Viewer]
 
 @pytest.fixture(scope="module")
 def hub() -> Generator[RunningHub]:
-    with running(None) as hub:
+    with running() as hub:
         yield hub
 
 

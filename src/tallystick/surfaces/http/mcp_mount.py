@@ -21,7 +21,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.http.connection import EXTENSION, Connection
+from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.visit import visit_of
 
@@ -94,19 +94,18 @@ class Mcp:
     def caller(self, request: ServerRequestContext[Any, Any]) -> Caller:
         scope = cast("Any", request.request).scope
         visitor = visit_of(scope).visitor
-        connection: Connection = scope["extensions"][EXTENSION]
         caller = visitor.caller
-        if connection.peer:
+        if peer := peers.of(scope):
             agent = visit_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
             client = request.session.client_params
             name = client.client_info.name if client else None
-            caller = connection.peer.caller(agent, surface="mcp", client_name=name)
+            caller = peer.caller(agent, surface="mcp", client_name=name)
         return Guest(**{field.name: getattr(caller, field.name) for field in fields(caller)}, visitor=visitor)
 
     def workspace(self, request: ServerRequestContext[Any, Any]) -> str | None:
         """Where a process on this machine works; what is elsewhere has to say so."""
-        connection: Connection = cast("Any", request.request).scope["extensions"][EXTENSION]
-        return connection.peer.folder if connection.peer else None
+        peer = peers.of(cast("Any", request.request).scope)
+        return peer.folder if peer else None
 
     def call(
         self,

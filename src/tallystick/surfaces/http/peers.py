@@ -1,4 +1,14 @@
-"""Who is at the other end of the Unix socket, as the kernel says, and which agent that process is."""
+"""Who is at the other end of a connection, as the server that runs the app knows it from the kernel.
+
+ASGI has no field for it, so it travels in two scope extensions, both of which a server may leave out:
+
+    scope["extensions"]["tallystick.peer"]   {"pid": 4711, "uid": 1000}: the process at the other end of a Unix socket.
+                                             Absent: a client from the network, which has to show a token.
+    scope["extensions"]["tallystick.abort"]  a callable that drops the connection with whatever was not sent yet.
+                                             Absent: a reader that takes nothing in is left to the server's own bounds.
+
+A server that puts the same dict into every request of a connection saves looking up the same process again.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +17,42 @@ import pwd
 import socket
 import struct
 from asyncio import BaseTransport
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired, TypeAlias, TypedDict, cast
+
+from starlette.types import Scope
 
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.http.errors import NamelessCaller, StrangeUser
 
+PEER = "tallystick.peer"
+ABORT = "tallystick.abort"
+
+Callers: TypeAlias = dict[tuple[str | None, Surface], Caller]
+
 _CREDENTIALS = struct.Struct("3i")
 
 
-@dataclass(slots=True, kw_only=True)
-class Peer:
-    """One connected process. Where the system does not name it, `pid` is 0 and the socket's mode is the only check."""
+class Facts(TypedDict):
+    """The value of `tallystick.peer`. Where the system does not name the process, `pid` is 0."""
 
     pid: int
     uid: int
-    _callers: dict[tuple[str | None, Surface], Caller] = field(default_factory=dict[tuple[str | None, Surface], Caller])
+    callers: NotRequired[Callers]
+    """Ours: which agents this process was found to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """One connected process. Without a pid the socket's mode is the only check."""
+
+    pid: int
+    uid: int
+    callers: Callers
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -33,8 +61,8 @@ class Peer:
         if not self.pid and not explicit:
             raise NamelessCaller
         key = (explicit, surface)
-        if key not in self._callers:
-            self._callers[key] = identity.resolve(
+        if key not in self.callers:
+            self.callers[key] = identity.resolve(
                 _environment(self.pid),
                 pid=self.pid,
                 user=_user(self.uid),
@@ -43,7 +71,7 @@ class Peer:
                 client_name=client_name,
                 explicit=explicit,
             )
-        return self._callers[key]
+        return self.callers[key]
 
     @property
     def folder(self) -> str | None:
@@ -54,15 +82,34 @@ class Peer:
             return None
 
 
-def of(transport: BaseTransport) -> Peer | None:
-    """The peer of a Unix socket; None for TCP."""
+def of(scope: Scope) -> Peer | None:
+    """The process behind a request; None for a client from the network."""
+    facts = cast("Facts | None", _extension(scope, PEER))
+    if facts is None:
+        return None
+    return Peer(pid=facts["pid"], uid=facts["uid"], callers=facts.setdefault("callers", {}))
+
+
+def abort(scope: Scope) -> None:
+    """Drop the connection of a request, where the server can."""
+    drop = cast("Callable[[], object] | None", _extension(scope, ABORT))
+    if drop is not None:
+        drop()
+
+
+def facts_of(transport: BaseTransport) -> Facts | None:
+    """What the kernel says about the peer of a Unix socket; None for TCP."""
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family != socket.AF_UNIX:
         return None
     if not hasattr(socket, "SO_PEERCRED"):
-        return Peer(pid=0, uid=os.geteuid())
+        return {"pid": 0, "uid": os.geteuid()}
     pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return Peer(pid=pid, uid=uid)
+    return {"pid": pid, "uid": uid}
+
+
+def _extension(scope: Scope, name: str) -> object:
+    return cast("dict[str, object]", scope.get("extensions") or {}).get(name)
 
 
 def _environment(pid: int) -> dict[str, str]:
