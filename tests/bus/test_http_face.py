@@ -142,11 +142,11 @@ def test_a_revoked_token_ends_its_stream(hub: RunningHub) -> None:
     assert [frame.event for frame in way.stream] == ["error"]
 
 
-def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(hub: RunningHub) -> None:
-    session = hub.user.room()
-    boss = Party(SocketWay(hub), "boss", session)
+def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(process_hub: RunningHub) -> None:
+    session = process_hub.user.room()
+    boss = Party(SocketWay(process_hub), "boss", session)
     boss.do("agent.add", {"id": "boss"})
-    deaf = Party(HttpWay(hub.local), "deaf", session)
+    deaf = Party(HttpWay(process_hub.local), "deaf", session)
     deaf.do("agent.add", {"id": "deaf"})
     deaf.do("events.stream", {})
     big = {"kind": "x.test.big", "data": {"text": "x" * 200_000}}
@@ -155,6 +155,6 @@ def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(hub: Running
     while next(each for each in boss.do("agent.list")["agents"] if each["id"] == "deaf")["status"] == "online":
         boss.do("events.append", big)
 
-    assert boss.do("hub.health")["ok"] is True
+    assert boss.do("process_hub.health")["ok"] is True
     deaf.close()
     boss.close()

@@ -182,10 +182,11 @@ def test_a_reader_that_leaves_is_forgotten(hub: RunningHub, user: Client, room: 
     waiting_follower(hub, 0)
 
 
-def test_a_reader_that_stops_reading_is_cut_off_and_nobody_else_notices(hub: RunningHub, room: str) -> None:
-    user = hub.user
+def test_a_reader_that_stops_reading_is_cut_off_and_nobody_else_notices(process_hub: RunningHub) -> None:
+    room = process_hub.user.room()
+    user = process_hub.user
     slow, healthy = user.stream(room, "&since_seq=1"), user.stream(room, "&since_seq=1")
-    waiting_follower(hub, 2)
+    waiting_follower(process_hub, 2)
 
     for number in range(120):
         user.append(room, number=number, padding="x" * 200_000)

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.http.conftest import running
 from tests.http.running import RunningHub
-from tests.web.browsing import CHROMIUM, Viewer
+from tests.web.browsing import Viewer
+from tests.web.chromium import CHROMIUM
 
 Look: TypeAlias = Callable[..., Viewer]
 
