@@ -155,6 +155,6 @@ def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(process_hub:
     while next(each for each in boss.do("agent.list")["agents"] if each["id"] == "deaf")["status"] == "online":
         boss.do("events.append", big)
 
-    assert boss.do("process_hub.health")["ok"] is True
+    assert boss.do("hub.health")["ok"] is True
     deaf.close()
     boss.close()

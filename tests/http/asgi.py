@@ -23,8 +23,9 @@ from starlette.types import ASGIApp, Message
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
-from tallystick.surfaces.http import asgi, peers
+from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.door import Address
 from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.logs import Log
@@ -61,7 +62,7 @@ class HubHere(RunningHub):
             asgi.opened(self._hub, log=self._log, address=address, limits=Limits.of(self.environ)) as opened,
             bus_socket.opened(opened.bus, self.data_dir / "bus.sock"),
         ):
-            started.set_result(opened.front)
+            started.set_result(opened.asgi)
             await self._stopping.wait()
 
     def stop(self) -> int:

@@ -20,7 +20,7 @@ from tests.waiting import eventually
 
 Json: TypeAlias = dict[str, object]
 
-UP = "import sys; from tallystick.surfaces.http.serve import main; sys.exit(main(sys.argv[1:]))"
+UP = "import sys; from tallystick.server.serve import main; sys.exit(main(sys.argv[1:]))"
 CONTROL = (
     "import sys; from tallystick.surfaces.http import control; sys.exit(getattr(control, sys.argv[1])(sys.argv[2:]))"
 )

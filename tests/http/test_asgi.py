@@ -15,7 +15,8 @@ import uvicorn
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
-from tallystick.surfaces.http import asgi, peers
+from tallystick.server import asgi
+from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.door import Address
 from tallystick.surfaces.http.logs import Log
 from tests.waiting import until
@@ -65,7 +66,7 @@ def asked(hub: Hub, log: Log, **extensions: object) -> tuple[int, object]:
         async with asgi.opened(hub, log=log, address=ADDRESS) as opened:
 
             async def extended(scope: dict[str, object], receive: object, send: object) -> None:
-                await opened.front({**scope, "extensions": extensions}, receive, send)  # pyright: ignore[reportArgumentType]
+                await opened.asgi({**scope, "extensions": extensions}, receive, send)  # pyright: ignore[reportArgumentType]
 
             transport = httpx2.ASGITransport(extended)  # pyright: ignore[reportArgumentType]
             async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:

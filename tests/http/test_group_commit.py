@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 
 import pytest
 
-from tallystick.hub import registry
-from tallystick.hub.hub import Found, Hub
+from tallystick.hub import engine, registry
+from tallystick.hub.engine import Outside, Request, Response, Write
+from tallystick.hub.hub import Hub
+from tallystick.hub.tokens_reach import Visitor
 from tallystick.hub.writing import Grouped
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.operation import Answer
 from tallystick.ledger.errors import RoomClosed
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
 
 ME = Caller(agent_id="writer", session=SessionKind.NAMED)
+
+
+def written(operation: str, caller: Caller = ME, key: str | None = None, **given: object) -> Callable[[Tx], object]:
+    """What a call of this operation does in its write transaction."""
+    request = Request(visitor=Visitor(caller=caller, trusted=True), operation=operation, given=given, key=key)
+    steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
+    step = next(steps)
+    if isinstance(step, Outside):
+        step = steps.send(step.run(lambda _look: None))
+    assert isinstance(step, Write)
+    return step.run
 
 
 class Group:
@@ -48,9 +60,8 @@ class Group:
         created = self.hub.call("rooms.create", {"title": "a room"}, ME)
         return str(created.model_dump()["room_id"])
 
-    def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[Found]:
-        call = self.hub.prepare("events.append", {"room_id": room, "kind": kind, "data": {}}, ME, key)
-        return self.writer.submit(call.write, call.room_id)
+    def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[object]:
+        return self.writer.submit(written("events.append", key=key, room_id=room, kind=kind, data={}), room)
 
     def seqs(self, room: str) -> list[int]:
         listed = self.hub.call("events.list", {"room_id": room}, ME).model_dump()
@@ -65,14 +76,14 @@ def group(store: Store) -> Generator[Group]:
     group.hub.writer.close()
 
 
-def outcome(done: Future[Found]) -> object:
+def outcome(done: Future[object]) -> object:
     failed = done.exception(30)
     if isinstance(failed, TallyError):
         return failed.code
     assert failed is None, failed
-    answer = done.result()
-    assert isinstance(answer, Answer)
-    return answer.model_dump()["event"]["seq"]
+    response = done.result()
+    assert isinstance(response, Response)
+    return response.answer.model_dump()["event"]["seq"]
 
 
 def test_writes_that_wait_are_committed_together(group: Group) -> None:
@@ -108,8 +119,8 @@ def test_a_write_that_was_half_done_when_it_was_refused_leaves_nothing(group: Gr
     caller = Caller(agent_id="joiner", session=SessionKind.NAMED)
 
     def join_and_fail(tx: Tx) -> None:
-        group.hub.prepare("rooms.join", {"room_id": room}, caller).write(tx)
-        group.hub.prepare("events.append", {"room_id": room, "kind": "bad.kind", "data": {}}, caller).write(tx)
+        written("rooms.join", caller, room_id=room)(tx)
+        written("events.append", caller, room_id=room, kind="bad.kind", data={})(tx)
 
     group.hold()
     failed = group.writer.submit(join_and_fail, room)
@@ -127,7 +138,7 @@ def test_what_stands_around_a_write_that_failed_late_is_committed_together_and_i
     room = group.room()
 
     def append_and_fail(tx: Tx) -> None:
-        group.hub.prepare("events.append", {"room_id": room, "kind": "x.test.lost", "data": {}}, ME).write(tx)
+        written("events.append", room_id=room, kind="x.test.lost", data={})(tx)
         raise RoomClosed(room_id=room)
 
     group.hold()
@@ -146,8 +157,7 @@ def test_a_room_that_is_closed_in_a_group_is_closed_for_the_rest_of_it(group: Gr
     room = group.room()
     group.hub.call("rooms.join", {"room_id": room}, ME)
     group.hold()
-    close = group.hub.prepare("rooms.close", {"room_id": room}, ME)
-    closed = group.writer.submit(close.write, room)
+    closed = group.writer.submit(written("rooms.close", room_id=room), room)
     late = group.append(room)
 
     group.let_go()

@@ -14,7 +14,7 @@ from tallystick.bus import payloads, records
 from tallystick.bus.envelope import Payload, Request
 from tallystick.bus.errors import SessionRequired, SrcMismatch, UnknownType
 from tallystick.hub import errands, registry
-from tallystick.hub.serving import Served
+from tallystick.hub.engine import Response
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
 from tallystick.kernel.operation import Operation
@@ -197,16 +197,16 @@ def call_operation(party: Party, request: Request) -> Said | Awaitable[Said]:
     given = request.payload
     if request.session is not None and "room_id" not in given and operation.takes_room:
         given = {**given, "room_id": request.session}
-    served = party.serve(request, operation.name, given)
-    return _result(request, served) if isinstance(served, Served) else _result_of(request, served)
+    responding = party.respond(request, operation.name, given)
+    return _result(request, responding) if isinstance(responding, Response) else _result_of(request, responding)
 
 
-async def _result_of(request: Request, serving: Awaitable[Served]) -> Said:
-    return _result(request, await serving)
+async def _result_of(request: Request, responding: Awaitable[Response]) -> Said:
+    return _result(request, await responding)
 
 
-def _result(request: Request, served: Served) -> Said:
-    return Said(payload=msgspec.Raw(served.answer.to_json()), session=request.session)
+def _result(request: Request, response: Response) -> Said:
+    return Said(payload=msgspec.Raw(response.answer.to_json()), session=request.session)
 
 
 def found(name: str) -> Operation:

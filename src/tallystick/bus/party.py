@@ -15,9 +15,9 @@ from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import Said
 from tallystick.bus.envelope import Line, Request
 from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
-from tallystick.hub import errands
+from tallystick.hub import engine, errands
+from tallystick.hub.engine import Response
 from tallystick.hub.feed import Follow, Follower
-from tallystick.hub.serving import Served
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import InternalFault, TallyError
@@ -131,16 +131,19 @@ class Party:
         self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
     ) -> dict[str, object]:
         """What an operation answers, for a command that says it in its own words."""
-        served = self.serve(request, operation, given, keyed=keyed)
-        return (served if isinstance(served, Served) else await served).answer.model_dump(mode="json")
+        responding = self.respond(request, operation, given, keyed=keyed)
+        response = responding if isinstance(responding, Response) else await responding
+        return response.answer.model_dump(mode="json")
 
-    def serve(
+    def respond(
         self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
-    ) -> Served | Awaitable[Served]:
+    ) -> Response | Awaitable[Response]:
         """Run an operation for this connection's principal, once per idempotency key and session."""
         key = request.idempotency_key if keyed else None
         scoped = f"bus:{digest(request.session or '', key, length=40)}" if key else None
-        return self._bus.serving.serve(self.visitor, operation, given, key=scoped)
+        return self._bus.serving.begin(
+            engine.Request(visitor=self.visitor, operation=operation, given=given, key=scoped)
+        )
 
     async def look(self, at: Callable[[Tx], T]) -> T:
         return await self._bus.serving.look(at)

@@ -41,7 +41,7 @@ All eight sides, in daylight:
 """
 UP = """
 import os, signal, sys, threading
-from tallystick.surfaces.http.serve import main
+from tallystick.server.serve import main
 
 def mind():
     sys.stdin.read()

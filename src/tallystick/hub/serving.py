@@ -1,29 +1,26 @@
-"""The hub for many callers in one event loop: no thread per caller, whether it writes, reads or waits.
+"""The driver of calls in an event loop: no thread per caller, whether it writes, reads or waits.
 
-Writes go to the group committer and come back by one wake per group; a read that takes no time is done on the spot, any
-other in one of a few threads; a wait looks, then sleeps until its room is woken. How far a caller may reach is checked
-here for every call (see `tokens_reach`).
+Writes go to the group committer, and a whole group comes back by one wake of the loop; a read that takes no time is
+done on the spot, any other in one of a few threads; a wait sleeps until its room is written to.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TypeVar, cast
+from contextlib import ExitStack, suppress
+from typing import Generic, TypeAlias, TypeVar
 
-import msgspec
-
-from tallystick.hub import notices, presence, registry
-from tallystick.hub.feed import Feeds
+from tallystick.hub import engine
+from tallystick.hub.engine import Observe, Read, Request, Response, Signal, Step, Steps, Wait, Write
+from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
-from tallystick.hub.hub import Call, Hub, granted
-from tallystick.hub.returns import CallerLeft, Return, Returns
-from tallystick.hub.tokens_reach import Visitor, permit
-from tallystick.hub.writing import Grouped, HubClosed
-from tallystick.kernel.errors import Refused
-from tallystick.kernel.operation import Answer, Declined, Pending
+from tallystick.hub.hub import Hub
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.writing import CallerLeft, Grouped, HubClosed
+from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import NotBrief
 
@@ -31,38 +28,8 @@ T = TypeVar("T")
 
 READERS = 4
 
-
-class Served(msgspec.Struct, frozen=True, kw_only=True):
-    answer: Answer
-    notices: Sequence[str] = ()
-    """What the caller should know besides."""
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """One call, and whether its caller listens to notices."""
-
-    call: Call
-    given: Mapping[str, object]
-    noticing: bool
-
-    def served(self, tx: Tx, answer: Answer) -> Served:
-        if not self.noticing:
-            return Served(answer=answer)
-        signs = notices.beside(tx, self.call.operation, self.given, answer, self.call.caller)
-        return Served(answer=answer, notices=signs)
-
-    def read(self, tx: Tx) -> tuple[Served, bool]:
-        """What a read answers, and whether the caller's presence wants writing."""
-        answer = cast("Answer", granted(self.call.run(tx)))
-        return self.served(tx, answer), _due(tx, self.call)
-
-    def write(self, tx: Tx) -> Served | Declined:
-        found = self.call.write(tx)
-        return found if isinstance(found, Declined) else self.served(tx, cast("Answer", found))
-
-
-def _due(tx: Tx, call: Call) -> bool:
-    return call.room_id is not None and presence.due(tx, call.room_id, call.acting(tx)) is not None
+OnWait: TypeAlias = Callable[[float, float], None]
+"""Told at every look of a wait that found nothing how many seconds it has lasted, and of how many."""
 
 
 class Serving:
@@ -73,64 +40,110 @@ class Serving:
         self.pool = ThreadPoolExecutor(READERS, "tally-read")
         self.feeds = Feeds(hub, encode, self.pool)
         self.waits = 0
+        """Calls that wait in a room, on whatever surface they came in."""
+        self.closing = False
         self._writer = hub.writer
         self._loop = asyncio.get_running_loop()
-        self._returns = Returns(self._loop)
-        self._closing = False
+        self._outcomes = _Outcomes(self._loop)
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
-        served = self.serve(visitor, name, given, key=key)
-        return (served if isinstance(served, Served) else await served).answer
+        return (await self.respond(Request(visitor=visitor, operation=name, given=given, key=key))).answer
 
-    async def answered(
-        self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None
-    ) -> Served:
-        """The answer, with the notices beside it."""
-        served = self.serve(visitor, name, given, key=key, noticing=True)
-        return served if isinstance(served, Served) else await served
+    async def respond(self, request: Request, on_wait: OnWait | None = None) -> Response:
+        """The response; cancelled, nothing more is done for it, but a write that has begun is finished."""
+        responding = self.begin(request, on_wait)
+        return responding if isinstance(responding, Response) else await responding
 
-    def serve(
-        self,
-        visitor: Visitor,
-        name: str,
-        given: Mapping[str, object],
-        *,
-        key: str | None = None,
-        noticing: bool = False,
-    ) -> Served | Awaitable[Served]:
-        """Run an operation for a visitor: the answer itself when it takes no time, otherwise what to await for it.
+    def begin(self, request: Request, on_wait: OnWait | None = None) -> Response | Awaitable[Response]:
+        """Carry a call out: the response itself when that takes no time, otherwise what to await for it.
 
-        Cancelled, it does nothing more; a write that has begun is finished.
+        The first write is on its way to the committer when this returns.
         """
-        operation = registry.find(name)
-        permit(visitor, operation, given)
-        if operation.prepare:
-            return self._prepared(visitor, name, given, key, noticing)
-        asked = Asked(self.hub.prepare(name, given, visitor.caller, key), given, noticing)
-        if operation.writes or operation.waits:
-            return self._serve(asked)
+        steps = engine.call(request, self.hub.observe)
+        waiting = _Waiting(self, on_wait)
         try:
-            served, due = self.hub.glance(asked.read)
-        except NotBrief:
-            return self._read(asked)
-        return self._touched(asked, served, due) if due else served
+            step = next(steps)
+            while isinstance(step, Read):
+                try:
+                    found = self.hub.glance(step.run)
+                except NotBrief:
+                    break
+                except Exception as failed:  # noqa: BLE001 - it belongs to the call, which raises it again
+                    step = steps.throw(failed)
+                else:
+                    step = steps.send(found)
+        except StopIteration as done:
+            return done.value
+        # A read that is still to be done was not brief.
+        result = self._read(step.run) if isinstance(step, Read) else self._started(step, waiting)
+        return self._finish(steps, result, waiting)
 
-    def on_commit(self, told: Callable[[int], None]) -> None:
-        """Have the size of every committed group told."""
-        self._writer.on_commit = told
+    async def _finish(self, steps: Steps[Response], result: Awaitable[object], waiting: _Waiting) -> Response:
+        """Carry out the steps of a call after the one whose result is awaited."""
+        try:
+            while True:
+                try:
+                    found = await result
+                except asyncio.CancelledError:
+                    self._abandon(steps)
+                    raise
+                except Exception as failed:  # noqa: BLE001 - it belongs to the call, which raises it again
+                    step = steps.throw(failed)
+                else:
+                    step = steps.send(found)
+                while isinstance(step, Write) and step.detached:
+                    self._detach(step)
+                    step = steps.send(None)
+                result = self._started(step, waiting)
+        except StopIteration as done:
+            return done.value
+        finally:
+            waiting.close()
+
+    def _started(self, step: Step, waiting: _Waiting) -> Awaitable[object]:
+        if isinstance(step, Write):
+            return self.write(step.run, step.room_id, step.also)
+        if isinstance(step, Read):
+            return self.look(step.run)
+        if isinstance(step, Wait):
+            return waiting.wait(step)
+        run = step.run
+        return self.read(lambda: run(self.hub.read))
+
+    def _abandon(self, steps: Steps[Response]) -> None:
+        """The caller left: of what its call still wants, only detached writes are done."""
+        with suppress(CallerLeft, StopIteration):
+            step = steps.throw(CallerLeft())
+            while True:
+                if isinstance(step, Write) and step.detached:
+                    self._detach(step)
+                    step = steps.send(None)
+                else:
+                    step = steps.throw(CallerLeft())
+
+    def _detach(self, step: Write) -> None:
+        with suppress(HubClosed):
+            self._writer.submit(step.run, step.room_id, step.also)
+
+    def observe(self, commits: Callable[[int], None], calls: Observe) -> None:
+        """Have the size of every committed group, and every finished call, told."""
+        self._writer.on_commit, self.hub.observe = commits, calls
 
     async def look(self, at: Callable[[Tx], T]) -> T:
         """Read from the store in one transaction: at once, or in a thread when that would hold others up."""
         try:
             return self.hub.glance(at)
         except NotBrief:
-            return await self.read(lambda: self._within(at))
+            return await self._read(at)
 
-    async def read(self, work: Callable[[], T]) -> T:
+    def _read(self, at: Callable[[Tx], T]) -> asyncio.Future[T]:
+        return self.read(lambda: self.hub.read(at))
+
+    def read(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Have something done in a thread."""
-        return await self._loop.run_in_executor(self.pool, work)
+        return self._loop.run_in_executor(self.pool, work)
 
-    async def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> T:
+    def write(self, job: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> asyncio.Future[T]:
         """Have a job committed together with whatever else is waiting."""
         waiter: asyncio.Future[T] = self._loop.create_future()
 
@@ -139,12 +152,15 @@ class Serving:
                 raise CallerLeft
             return job(tx)
 
-        self._writer.enqueue(run, Return(self._returns, waiter), room_id, also)
-        return await waiter
+        try:
+            self._writer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
+        except HubClosed as closed:
+            waiter.set_exception(closed)
+        return waiter
 
     def dismiss(self) -> None:
         """Shutting down: answer those who wait and let followers go; other calls are still served."""
-        self._closing = True
+        self.closing = True
         self.feeds.dismiss()
 
     async def close(self) -> None:
@@ -152,83 +168,68 @@ class Serving:
         await self.feeds.close()
         self.pool.shutdown()
 
-    async def _prepared(
-        self, visitor: Visitor, name: str, given: Mapping[str, object], key: str | None, noticing: bool
-    ) -> Served:
-        call = await self.read(lambda: self.hub.prepare(name, given, visitor.caller, key))
-        return await self._serve(Asked(call, given, noticing))
 
-    async def _serve(self, asked: Asked) -> Served:
-        operation = asked.call.operation
-        if operation.writes:
-            return await self._write(asked.call, asked.write)
-        if not operation.waits:
-            return await self._touched(asked, *await self.look(asked.read))
-        answer = await self._wait(asked.call)
-        return await self.look(lambda tx: asked.served(tx, answer)) if asked.noticing else Served(answer=answer)
+class _Waiting:
+    """A call's watch on the room it waits for, armed by its first wait."""
 
-    async def _read(self, asked: Asked) -> Served:
-        return await self._touched(asked, *await self.read(lambda: self._within(asked.read)))
+    def __init__(self, serving: Serving, on_wait: OnWait | None) -> None:
+        self._serving, self._on_wait = serving, on_wait
+        self._watch: ExitStack | None = None
+        self._wake: Wake
 
-    async def _touched(self, asked: Asked, served: Served, due: bool) -> Served:
-        if due:
-            await self._touch(asked.call)
-        return served
+    async def wait(self, step: Wait) -> Signal:
+        first = self._watch is None
+        if first:
+            self._watch = ExitStack()
+            self._wake = self._watch.enter_context(self._serving.feeds.listen(step.room_id))
+            self._serving.waits += 1
+        elif self._on_wait:
+            self._on_wait(step.elapsed, step.total)
+        woken = not self._serving.closing and await self._wake.wait(step.seconds)
+        if self._serving.closing:
+            return Signal.STOPPED
+        if first:
+            # What wakes it first is that the room is watched from now on.
+            return Signal.ARMED
+        return Signal.WOKEN if woken else Signal.TIMEOUT
 
-    def _within(self, at: Callable[[Tx], T]) -> T:
-        with self.hub.reading() as tx:
-            return at(tx)
+    def close(self) -> None:
+        if self._watch:
+            self._serving.waits -= 1
+            self._watch.close()
 
-    async def _write(self, call: Call, job: Callable[[Tx], T | Declined]) -> T:
-        try:
-            found = await self.write(job, call.room_id, call.ask.also_locks)
-            if isinstance(found, Declined):
-                raise found.refusal
-        except Refused:
-            await self._attend(call)
-            raise
-        return found
 
-    async def _attend(self, call: Call) -> None:
-        """Keep the caller's presence fresh after a call that wrote nothing; most often there is nothing to do."""
-        if await self.look(lambda tx: _due(tx, call)):
-            await self._touch(call)
+class _Outcomes:
+    """Outcomes on their way from the committing thread to the event loop; a whole group costs one wake of the loop."""
 
-    async def _touch(self, call: Call) -> None:
-        await self.write(lambda tx: presence.refresh(tx, call.room_id, call.acting(tx)))
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ready: deque[Callable[[], None]] = deque()
+        self._called = False
 
-    async def _look(self, call: Call) -> Answer | Pending[Answer]:
-        found = await self.look(lambda tx: granted(call.run(tx)))
-        return await self._write(call, call.write) if isinstance(found, Pending) and found.act else found
+    def put(self, tell: Callable[[], None]) -> None:
+        self._ready.append(tell)
+        if not self._called:
+            self._called = True
+            self._loop.call_soon_threadsafe(self._deliver)
 
-    async def _wait(self, call: Call) -> Answer:
-        attendance = call.attendance
-        if attendance is None:
-            return await self._look_until(call)
-        token = await self.write(lambda tx: attendance.begin(tx, call.acting(tx), call.ask), call.room_id)
-        try:
-            return await self._look_until(call)
-        finally:
-            # Not awaited, so that it is written for a caller who has left too.
-            with suppress(HubClosed):
-                self._writer.submit(lambda tx: attendance.end(tx, call.acting(tx), call.ask, token), call.room_id)
+    def _deliver(self) -> None:
+        # First the flag, then the queue: what is put in between calls again.
+        self._called = False
+        while self._ready:
+            self._ready.popleft()()
 
-    async def _look_until(self, call: Call) -> Answer:
-        """Look, and look again at every wake, until there is an answer or the time is up."""
-        await self._attend(call)
-        started = self._loop.time()
-        # The first look refuses an unknown room before anything watches it.
-        found = await self._look(call)
-        if not isinstance(found, Pending) or not found.wait_ms:
-            return found.otherwise if isinstance(found, Pending) else found
-        self.waits += 1
-        try:
-            with self.feeds.listen(call.room_id or "") as wake:
-                while (left := started + found.wait_ms / 1000 - self._loop.time()) > 0 and not self._closing:
-                    await wake.wait(min(found.every_ms / 1000, left))
-                    found = await self._look(call)
-                    if not isinstance(found, Pending):
-                        return found
-                return found.otherwise
-        finally:
-            self.waits -= 1
+
+class _Outcome(Generic[T]):
+    """The outcome of one write, for the task that awaits it."""
+
+    __slots__ = ("_outcomes", "_waiter")
+
+    def __init__(self, outcomes: _Outcomes, waiter: asyncio.Future[T]) -> None:
+        self._outcomes, self._waiter = outcomes, waiter
+
+    def set_result(self, result: T, /) -> None:
+        self._outcomes.put(lambda: None if self._waiter.cancelled() else self._waiter.set_result(result))
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._outcomes.put(lambda: None if self._waiter.cancelled() else self._waiter.set_exception(exception))

@@ -30,6 +30,10 @@ class HubClosed(Unavailable):
     hint = "Try again; another hub or a direct call will answer."
 
 
+class CallerLeft(Exception):
+    """Nobody waits for the outcome any more, so what was not begun is not done."""
+
+
 class Writer(Protocol):
     def run(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> T:
         """Commit a job that writes to its room, and to the other rooms named."""
@@ -169,7 +173,7 @@ class Grouped:
         try:
             result = job.run(tx)
         except Exception as failed:
-            if tx.wrote or not isinstance(failed, Refused):
+            if tx.wrote or not isinstance(failed, Refused | CallerLeft):
                 raise
             job.outcome = _teller(job.done.set_exception, failed)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import anyio
@@ -10,13 +10,13 @@ import pytest
 from mcp import Client
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.hub.serving import Serving
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
-from tallystick.kernel.operation import Answer
 from tallystick.surfaces.mcp import answers
-from tallystick.surfaces.mcp.calls import Request
+from tallystick.surfaces.mcp.clients import McpRequest
 from tallystick.surfaces.mcp.server import build_server
-from tallystick.surfaces.mcp.workers import Attention
 from tests.surfaces.mcp.stage import MODES, Stage, both
 
 assert OPERATIONS  # Importing the registry makes every capability's refusals known.
@@ -25,30 +25,21 @@ DETAILS: Mapping[str, object] = {"current_turn_id": 12, "room_state": SessionKin
 
 
 class Refusing:
-    """Calls that always raise the same thing."""
+    """A client whose calls always raise the same thing."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def caller(self, _request: Request) -> Caller:
-        return Caller(agent_id="ada", session=SessionKind.NAMED)
-
-    def workspace(self, _request: Request) -> str | None:
-        return None
-
-    def call(
-        self,
-        _name: str,
-        _given: Mapping[str, object],
-        _caller: Caller,
-        _: Attention | None = None,
-        *,
-        key: str | None = None,  # noqa: ARG002 - the protocol names it
-    ) -> Answer:
+    async def visitor(self, _request: McpRequest) -> Visitor:
         raise self.error
 
-    def notices(self, _name: str, _given: Mapping[str, object], _answer: Answer, _caller: Caller) -> Sequence[str]:
-        return ()
+    def workspace(self, _request: McpRequest) -> str | None:
+        return None
+
+    async def serving(self) -> Serving:
+        raise self.error
+
+    def named(self, name: str) -> None: ...
 
 
 @pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)

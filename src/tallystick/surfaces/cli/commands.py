@@ -54,7 +54,7 @@ SETUP = {
 ELSEWHERE = {
     "hook": ("tallystick.surfaces.hook.main:main", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
-    "up": ("tallystick.surfaces.http.serve:main", "Run the hub: HTTP with live streams, and MCP."),
+    "up": ("tallystick.server.serve:main", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
     "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),

@@ -93,12 +93,16 @@ class Session:
             self._hub = None
 
     def call(self, name: str, given: Mapping[str, object], interest: Interest | None = None) -> Reply:
-        from tallystick.hub import notices, registry
+        from tallystick.hub import registry
+        from tallystick.hub.engine import Request
+        from tallystick.hub.tokens_reach import Visitor
 
         operation, caller = registry.find(name), self.caller
         if operation.writes or self.has_store:
-            answer = self.hub.call(name, given, caller, interest)
-            self._notices = notices.after(self.hub, name, given, answer, caller)
+            visitor = Visitor(caller=caller, trusted=True)
+            asked = Request(visitor=visitor, operation=name, given=given, with_notices=True)
+            response = self.hub.respond(asked, interest)
+            answer, self._notices = response.answer, response.notices
         else:
             from tallystick.hub import diagnosis
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.routing import Mount, Route, Router
@@ -12,6 +12,7 @@ from tallystick.bus.dispatcher import Bus
 from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.http.bus_face import BusFace
 from tallystick.surfaces.http.calls import Calls
 from tallystick.surfaces.http.desk import Desk, Page
@@ -20,11 +21,9 @@ from tallystick.surfaces.http.front import Front
 from tallystick.surfaces.http.keyring import Keyring, Links
 from tallystick.surfaces.http.limits import Allowances, Limits
 from tallystick.surfaces.http.logs import Log
-from tallystick.surfaces.http.mcp_mount import Mcp
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.stream import Stream
 from tallystick.surfaces.http.uploads import Get, Put
-from tallystick.surfaces.http.web_mount import Web
 
 
 class Switch:
@@ -38,34 +37,30 @@ class Switch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class App:
-    front: ASGIApp
-    desk: Desk
-    keyring: Keyring
-    mcp: Mcp
-    bus: Bus
-    web: Web
+class Mounts:
+    """What other surfaces serve over HTTP; the composition root brings it, since surfaces do not know each other."""
 
-    def dismiss(self) -> None:
-        """The end is near: let go of whoever would stay for ever."""
-        self.desk.serving.dismiss()
-        self.bus.dismiss()
-        self.mcp.dismiss()
-        self.web.dismiss()
+    exact: Mapping[str, ASGIApp]
+    below: Mapping[str, ASGIApp]
+    """For every address that begins so."""
+    refuse: Callable[[Send, TallyError], Awaitable[None]]
+    """Shows a refusal to a person who asked for a page."""
 
 
 def build(
     serving: Serving,
     bus: Bus,
+    mounts: Mounts,
     *,
+    keyring: Keyring,
+    allowances: Allowances,
     address: Address,
     limits: Limits,
     log: Log,
     started_at: Instant,
     connections: Callable[[], int],
-) -> App:
-    keyring, metrics, allowances = Keyring(serving), Metrics(serving), Allowances(limits)
-    door = Door(address, keyring)
+) -> tuple[ASGIApp, Desk]:
+    metrics = Metrics(serving)
     desk = Desk(
         serving=serving,
         metrics=metrics,
@@ -74,9 +69,7 @@ def build(
         started_at=started_at,
         connections=connections,
     )
-    mcp = Mcp(serving, limits)
     face = BusFace(bus, keyring, allowances)
-    web = Web(serving, keyring, limits, allowances)
     calls = Calls(serving, keyring, limits, allowances)
     switch = Switch(
         exact={
@@ -90,21 +83,17 @@ def build(
             "/healthz": Page(desk.health),
             "/metrics": Page(desk.measures),
             "/login": Page(desk.login),
-            "/mcp": mcp,
-            "/": web,
-            "/live": web,
+            **mounts.exact,
         },
         others=Router(
             routes=[
                 Route("/v1/blobs/{sha256}", Get(serving)),
                 Route("/v1/{operation}", calls),
-                Mount("/rooms", web),
-                Mount("/static", web),
-                Mount("/act", web),
+                *(Mount(path, app) for path, app in mounts.below.items()),
             ],
             default=Page(desk.nowhere),
             redirect_slashes=False,
         ),
     )
-    front = Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=web.refuse)
-    return App(front=front, desk=desk, keyring=keyring, mcp=mcp, web=web, bus=bus)
+    door = Door(address, keyring)
+    return Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=mounts.refuse), desk

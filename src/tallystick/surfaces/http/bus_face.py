@@ -28,6 +28,9 @@ from tallystick.surfaces.http.sending import send_stream
 from tallystick.surfaces.http.stream import resumed
 from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of, while_welcome
 
+LAST_WORD_SECONDS = 5.0
+"""Short: until then the agent counts as connected, and what is meant for it is not handed to anybody else."""
+
 
 class StreamBus(payloads.FollowEvents):
     """What a stream follows from its beginning, if anything."""
@@ -88,7 +91,8 @@ class BusFace:
                 outbox.welcome(name, await self._following(party, ask))
                 self._open[name] = (party, visit.visitor)
                 await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
-                await send_stream(scope, send, outbox, departure(receive, revoked))
+                leaving = departure(receive, revoked)
+                await send_stream(scope, send, outbox, leaving, last_word_seconds=LAST_WORD_SECONDS)
             finally:
                 self._open.pop(name, None)
                 party.close()

@@ -9,6 +9,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from tallystick.hub import registry
+from tallystick.hub.engine import Request
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Operation
@@ -32,15 +33,16 @@ class Calls:
         visit.operation = operation.name
         given = await self._given(operation, visit, scope, receive)
         key = key_of(visit) if operation.writes else None
-        work = self._serving.answered(visit.visitor, operation.name, given, key=key)
+        request = Request(visitor=visit.visitor, operation=operation.name, given=given, key=key, with_notices=True)
+        work = self._serving.respond(request)
         if operation.waits:
             principal = visit.visitor.caller.agent_id
             with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
-                served = await while_welcome(receive, revoked, work)
+                response = await while_welcome(receive, revoked, work)
         else:
-            served = await work
-        signs = [(b"tally-notice", sign.encode()) for sign in served.notices]
-        await answer(send, served.answer.to_json(), *signs)
+            response = await work
+        notices = [(b"tally-notice", notice.encode()) for notice in response.notices]
+        await answer(send, response.answer.to_json(), *notices)
 
     async def _given(self, operation: Operation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] == "POST":

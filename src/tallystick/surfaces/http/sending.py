@@ -17,9 +17,6 @@ from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.http import frames, peers
 from tallystick.surfaces.http.visit import ClientGone
 
-LAST_WORD_SECONDS = 30.0
-"""How long a reader that was cut off has to take in the reason before the connection is dropped."""
-
 Departure: TypeAlias = Coroutine[object, object, "ClientGone | TallyError"]
 
 
@@ -39,8 +36,13 @@ class Source(Protocol):
         ...
 
 
-async def send_stream(scope: Scope, send: Send, source: Source, departure: Departure) -> None:
-    """Send a stream's body to its end. `departure` returns once the reader left or may not stay."""
+async def send_stream(
+    scope: Scope, send: Send, source: Source, departure: Departure, *, last_word_seconds: float
+) -> None:
+    """Send a stream's body to its end. `departure` returns once the reader left or may not stay.
+
+    A reader that was cut off has so many seconds to take in the reason before the connection is dropped.
+    """
     leaving = asyncio.ensure_future(departure)
     try:
         failed = await _send_chunks(send, source, leaving)
@@ -52,7 +54,7 @@ async def send_stream(scope: Scope, send: Send, source: Source, departure: Depar
     reason = failed or left
     last = frames.failure(reason) if reason else source.last_word()
     try:
-        async with asyncio.timeout(LAST_WORD_SECONDS):
+        async with asyncio.timeout(last_word_seconds):
             await send({"type": "http.response.body", "body": last})
     except TimeoutError:
         peers.abort(scope)

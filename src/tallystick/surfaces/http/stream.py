@@ -18,6 +18,8 @@ from tallystick.surfaces.http.limits import Allowances
 from tallystick.surfaces.http.sending import send_stream
 from tallystick.surfaces.http.visit import Visit, answer, departure, visit_of
 
+LAST_WORD_SECONDS = 30.0
+
 
 class Stream:
     def __init__(self, serving: Serving, keyring: Keyring, allowances: Allowances) -> None:
@@ -44,7 +46,8 @@ class Stream:
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return
-            await send_stream(scope, send, _Events(follower), departure(receive, revoked))
+            leaving = departure(receive, revoked)
+            await send_stream(scope, send, _Events(follower), leaving, last_word_seconds=LAST_WORD_SECONDS)
 
 
 class _Events:

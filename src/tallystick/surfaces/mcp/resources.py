@@ -40,9 +40,9 @@ TEMPLATES = [
 ]
 
 
-def listed(ask: Ask, workspace: str | None) -> list[Resource]:
+async def listed(ask: Ask, workspace: str | None) -> list[Resource]:
     rooms = Resource(name="rooms", uri=ROOMS, description="The rooms reachable from the workspace.", mime_type=_JSON)
-    return [rooms, *(each for room in _rooms(ask, workspace) for each in _in_room(room))]
+    return [rooms, *(each for room in await _rooms(ask, workspace) for each in _in_room(room))]
 
 
 def _in_room(room: Mapping[str, object]) -> list[Resource]:
@@ -58,25 +58,25 @@ def _in_room(room: Mapping[str, object]) -> list[Resource]:
     ]
 
 
-def read(uri: str, ask: Ask, workspace: str | None) -> ReadResourceResult:
-    text = to_json(_content(uri, ask, workspace)).decode()
+async def read(uri: str, ask: Ask, workspace: str | None) -> ReadResourceResult:
+    text = to_json(await _content(uri, ask, workspace)).decode()
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_JSON, text=text)])
 
 
-def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, object]:
+async def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, object]:
     if uri == ROOMS:
-        return {"rooms": _rooms(ask, workspace)}
+        return {"rooms": await _rooms(ask, workspace)}
     found = _IN_A_ROOM.fullmatch(uri)
     if found is None:
         raise ResourceNotFound(f"There is no resource '{uri[:200]}'.", uri=uri[:200])
     room_id = unquote(found[1])
     if found[2] == "state":
-        return ask("turns.state", {"room_id": room_id}).model_dump(mode="json")
-    history = ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT}).model_dump(mode="json")
-    events = cast("Sequence[Mapping[str, object]]", history["events"])
+        return (await ask("turns.state", {"room_id": room_id})).model_dump(mode="json")
+    history = await ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT})
+    events = cast("Sequence[Mapping[str, object]]", history.model_dump(mode="json")["events"])
     return {"room_id": room_id, "handoffs": [event for event in events if event["handoff"]]}
 
 
-def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
-    answer = ask("rooms.list", {} if workspace is None else {"context_path": workspace})
+async def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
+    answer = await ask("rooms.list", {} if workspace is None else {"context_path": workspace})
     return cast("Sequence[Mapping[str, object]]", answer.model_dump(mode="json")["rooms"])

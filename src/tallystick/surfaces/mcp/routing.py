@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -15,7 +15,7 @@ from tallystick.kernel.operation import Answer, Operation
 from tallystick.surfaces.mcp.portals import Portal
 from tallystick.surfaces.mcp.tools import ToolSet
 
-Ask: TypeAlias = Callable[[str, Mapping[str, object]], Answer]
+Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
 """Another operation, asked for the same caller."""
 
 
@@ -58,17 +58,17 @@ def unknown(tools: ToolSet, tool: str) -> UnknownOperation:
     )
 
 
-def filled(routed: Routed, ask: Ask, here: str | None) -> Mapping[str, object]:
+async def filled(routed: Routed, ask: Ask, here: str | None) -> Mapping[str, object]:
     """The operation's input, with the room or path that the workspace stands for; what was given wins."""
     given = routed.given
     if routed.workspace is not None:
-        given = {**_placed(routed.operation, routed.workspace, ask), **given}
+        given = {**await _placed(routed.operation, routed.workspace, ask), **given}
     if routed.operation.name == "rooms.join" and here and not (given.get("context_path") or given.get("room_id")):
         return {**given, "context_path": here}
     return given
 
 
-def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
+async def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
     fields = operation.ask.model_fields
     room = fields.get("room_id")
     is_path = paths.is_absolute(workspace, windows=os.name == "nt")
@@ -76,11 +76,11 @@ def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, obje
         return {"context_path": workspace}
     if room is None:
         return {}
-    return {"room_id": _room_at(workspace, ask) if is_path else workspace}
+    return {"room_id": await _room_at(workspace, ask) if is_path else workspace}
 
 
-def _room_at(path: str, ask: Ask) -> str:
-    answer = ask("rooms.list", {"context_path": path, "limit": 1}).model_dump(mode="json")
+async def _room_at(path: str, ask: Ask) -> str:
+    answer = (await ask("rooms.list", {"context_path": path, "limit": 1})).model_dump(mode="json")
     rooms = cast("Sequence[Mapping[str, str]]", answer["rooms"])
     if not rooms:
         raise NoRoomHere(f"There is no room at {path} or above it in its workspace.", workspace=path)

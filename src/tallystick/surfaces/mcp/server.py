@@ -1,34 +1,23 @@
-"""The MCP server without a transport, over whatever `Calls` it is given.
+"""The MCP server without a transport, for whatever client a transport brings.
 
 Knowing every operation takes longer to load than a handshake should last, so the handshake is answered without it: the
-desk that does the work is set up by the first request for some.
+handlers are loaded by the first request that needs them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mcp.server.lowlevel import Server
-from mcp_types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-)
 
 from tallystick import __version__
-from tallystick.surfaces.mcp.calls import Calls, Request
-from tallystick.surfaces.mcp.workers import Workers, hired
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.mcp.desk import Desk
+    from tallystick.surfaces.mcp.clients import ClientContext, McpRequest
+    from tallystick.surfaces.mcp.handlers import Handlers
 
 Tools: TypeAlias = Literal["core", "daily", "full"]
 
@@ -46,58 +35,38 @@ takeover_stick, with a reason, only when wait_for_turn or get_room_state offers 
 Every refusal has a hint that says what to do next."""
 
 
-def build_server(calls: Calls, tools: Tools = "daily") -> Server[Workers]:
-    door = _Door(calls, tools)
+def build_server(client: ClientContext, tools: Tools = "daily") -> Server[None]:
+    handlers: Handlers | None = None
+
+    def load() -> Handlers:
+        from tallystick.surfaces.mcp.handlers import Handlers
+        from tallystick.surfaces.mcp.tools import ToolSet
+
+        return Handlers(client, ToolSet(tools))
+
+    def late(name: str) -> Callable[[McpRequest, Any], Awaitable[Any]]:
+        async def handle(request: McpRequest, params: Any) -> Any:
+            nonlocal handlers
+            if handlers is None:
+                handlers = await asyncio.to_thread(load)
+            return await getattr(handlers, name)(request, params)
+
+        return handle
+
     return Server(
         "tallystick",
         version=__version__,
         title="Tallystick",
         instructions=INSTRUCTIONS,
-        lifespan=door.open,
-        on_list_tools=door.list_tools,
-        on_call_tool=door.call_tool,
-        on_list_resources=door.list_resources,
-        on_list_resource_templates=door.list_templates,
-        on_read_resource=door.read_resource,
+        lifespan=_nothing,
+        on_list_tools=late("list_tools"),
+        on_call_tool=late("call_tool"),
+        on_list_resources=late("list_resources"),
+        on_list_resource_templates=late("list_templates"),
+        on_read_resource=late("read_resource"),
     )
 
 
-class _Door:
-    """Takes requests in before the desk is ready, and hands them on."""
-
-    def __init__(self, calls: Calls, tools: Tools) -> None:
-        self._calls = calls
-        self._tools: Tools = tools
-        self._desk: Desk | None = None
-
-    @asynccontextmanager
-    async def open(self, _: Server[Workers]) -> AsyncGenerator[Workers]:
-        with hired() as workers:
-            yield workers
-
-    async def list_tools(self, _request: Request, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return (await self._ready()).tools
-
-    async def call_tool(self, request: Request, params: CallToolRequestParams) -> CallToolResult:
-        return await (await self._ready()).call(request, params)
-
-    async def list_resources(self, request: Request, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        return await (await self._ready()).resources(request)
-
-    async def list_templates(
-        self, _request: Request, _params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        return (await self._ready()).templates
-
-    async def read_resource(self, request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await (await self._ready()).resource(request, params)
-
-    async def _ready(self) -> Desk:
-        return self._desk or await asyncio.to_thread(self._load)
-
-    def _load(self) -> Desk:
-        from tallystick.surfaces.mcp.desk import Desk
-        from tallystick.surfaces.mcp.tools import ToolSet
-
-        self._desk = Desk(self._calls, ToolSet(self._tools))
-        return self._desk
+@asynccontextmanager
+async def _nothing(_: Server[None]) -> AsyncGenerator[None]:
+    yield None

@@ -7,7 +7,6 @@ here, or means another store, gets no welcome and serves its client by itself.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import os
 import socket
@@ -21,15 +20,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 import msgspec
 
 from tallystick.hub import local_sockets
-from tallystick.hub.hub import Hub
+from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.surfaces.mcp.exchange import OURS
-from tallystick.surfaces.mcp.seat import Seat
 from tallystick.surfaces.mcp.shim import SOCKET
 from tallystick.surfaces.mcp.stdio import SETS
 
 if TYPE_CHECKING:
     import anyio
+    from mcp.server.lowlevel import Server
 
     from tallystick.surfaces.mcp.server import Tools
 
@@ -54,16 +53,16 @@ class Hello:
 
 
 @asynccontextmanager
-async def opened(hub: Hub, folder: Path) -> AsyncGenerator[None]:
+async def opened(serving: Serving, folder: Path) -> AsyncGenerator[None]:
     """Take clients for as long as this lasts; those who are connected at its end are let go."""
-    sessions = Sessions(hub, Settings.of().database_url)
+    sessions = Sessions(serving, Settings.of().database_url)
     async with local_sockets.taking(sessions.serve, folder / SOCKET, log, limit=LONGEST_LINE):
         yield
 
 
 class Sessions:
-    def __init__(self, hub: Hub, database_url: str | None) -> None:
-        self._hub, self._database_url = hub, database_url
+    def __init__(self, serving: Serving, database_url: str | None) -> None:
+        self._serving, self._database_url = serving, database_url
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if hello := await self._hello(reader, writer):
@@ -84,30 +83,37 @@ class Sessions:
         return hello
 
     async def _converse(self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The SDK is slow to import, and meanwhile the hub serves. The whole package first: two threads that come to its
-        # circles from different ends would wait for each other.
-        for module in ("mcp", "tallystick.surfaces.mcp.server"):
-            await asyncio.to_thread(importlib.import_module, module)
+        # The SDK is slow to import, and meanwhile the hub serves.
+        server = await asyncio.to_thread(self._server, hello, writer)
         from mcp.server.stdio import stdio_server
 
         from tallystick.surfaces.mcp.framing import Screened
-        from tallystick.surfaces.mcp.server import build_server
 
-        server = build_server(self._seat(hello, writer), cast("Tools", hello.tools))
         lines = cast("anyio.AsyncFile[str]", cast("object", _Lines(reader, writer)))
         async with stdio_server(lines, lines) as (incoming, outgoing):
             await server.run(Screened(incoming, outgoing), outgoing, server.create_initialization_options())
 
-    def _seat(self, hello: Hello, writer: asyncio.StreamWriter) -> Seat:
-        loop = asyncio.get_running_loop()
+    def _server(self, hello: Hello, writer: asyncio.StreamWriter) -> Server[None]:
+        # The whole package first: two threads that enter its import cycles from different ends would deadlock.
+        import mcp as _  # noqa: F401
+
+        from tallystick.surfaces.mcp.clients import ProcessClient
+        from tallystick.surfaces.mcp.server import build_server
+
+        async def serving() -> Serving:
+            return self._serving
 
         def folder() -> str | None:
             return hello.folder if hello.folder and Path(hello.folder).is_dir() else None
 
-        def renamed(name: str) -> None:
-            loop.call_soon_threadsafe(tell, writer, {"called": name})
-
-        return Seat(lambda: self._hub, pid=hello.pid, environ=hello.environ, folder=folder, renamed=renamed)
+        client = ProcessClient(
+            serving,
+            pid=hello.pid,
+            environ=hello.environ,
+            folder=folder,
+            renamed=lambda name: tell(writer, {"called": name}),
+        )
+        return build_server(client, cast("Tools", hello.tools))
 
 
 def tell(writer: asyncio.StreamWriter, what: Mapping[str, object]) -> None:

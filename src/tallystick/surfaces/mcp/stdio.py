@@ -7,17 +7,17 @@ what is wrong. Who is calling comes from the process tree, never from the connec
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from tallystick.hub.hub import Hub
+    from tallystick.hub.serving import Serving
     from tallystick.surfaces.mcp.server import Tools
 
 VARIABLE = "TALLYSTICK_MCP_TOOLS"
@@ -57,44 +57,52 @@ def serve(tools: Tools, called: str | None = None) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
+    from tallystick.surfaces.mcp.clients import ProcessClient
     from tallystick.surfaces.mcp.framing import Screened
-    from tallystick.surfaces.mcp.seat import Seat
     from tallystick.surfaces.mcp.server import build_server
 
-    own = _Own()
-    server = build_server(Seat(own, pid=os.getpid(), environ=os.environ, folder=_folder, called=called), tools)
-
     async def run() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(Screened(incoming, outgoing), outgoing, server.create_initialization_options())
+        own = _OwnHub()
+        client = ProcessClient(own.serving, pid=os.getpid(), environ=os.environ, folder=_folder, called=called)
+        server = build_server(client, tools)
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(Screened(incoming, outgoing), outgoing, server.create_initialization_options())
+        finally:
+            await own.close()
 
     try:
         anyio.run(run)
     except* BrokenPipeError:
         pass  # The client is gone, and with it the only one to tell.
-    finally:
-        own.close()
 
 
-class _Own:
+class _OwnHub:
     """The hub that this process opens for itself, at the first call that needs it."""
 
     def __init__(self) -> None:
-        self._opening = threading.Lock()
-        self._hub: Hub | None = None
+        self._opening = asyncio.Lock()
+        self._serving: Serving | None = None
 
-    def __call__(self) -> Hub:
-        with self._opening:
-            if self._hub is None:
-                from tallystick.hub.hub import Hub
-                from tallystick.hub.settings import Settings
+    async def serving(self) -> Serving:
+        async with self._opening:
+            if self._serving is None:
+                self._serving = await self._opened()
+            return self._serving
 
-                self._hub = Hub.open(Settings.of())
-            return self._hub
+    async def _opened(self) -> Serving:
+        from tallystick.hub.hub import Hub
+        from tallystick.hub.serving import Serving
+        from tallystick.hub.settings import Settings
 
-    def close(self) -> None:
-        if self._hub:
-            self._hub.close()
+        hub = await asyncio.to_thread(lambda: Hub.open(Settings.of(), grouped=True))
+        return Serving(hub, lambda _event: b"")
+
+    async def close(self) -> None:
+        if self._serving:
+            self._serving.dismiss()
+            await self._serving.close()
+            self._serving.hub.close()
 
 
 def _folder() -> str | None:

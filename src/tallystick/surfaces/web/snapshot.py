@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
-from tallystick.hub import registry
-from tallystick.hub.hub import Call, Found, Hub, granted
-from tallystick.hub.tokens_reach import Visitor, permit
+from tallystick.hub import engine
+from tallystick.hub.hub import Hub
+from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import NotFound
-from tallystick.kernel.operation import Pending
+from tallystick.kernel.operation import Answer
 
 Facts: TypeAlias = Mapping[str, Any]
 """An answer as it goes over the wire."""
@@ -20,11 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    hub: Hub
     visitor: Visitor
     now: Instant
-    run: Callable[[Call], Found]
-    """Runs a call in the page's transaction."""
+    answer: Callable[[str, Mapping[str, object]], Answer]
+    """What an operation answers in the page's transaction."""
 
     @property
     def me(self) -> str:
@@ -32,10 +31,7 @@ class Snapshot:
 
     def ask(self, operation: str, **given: object) -> Facts:
         """The answer of an operation that only looks; a wait looks once."""
-        permit(self.visitor, registry.find(operation), given)
-        found = granted(self.run(self.hub.prepare(operation, given, self.visitor.caller)))
-        answer = found.otherwise if isinstance(found, Pending) else found
-        return answer.model_dump(mode="json")
+        return self.answer(operation, given).model_dump(mode="json")
 
     def rows(self, operation: str, field: str, **given: object) -> Sequence[Facts]:
         return cast("Sequence[Facts]", self.ask(operation, **given)[field])
@@ -50,4 +46,4 @@ class Snapshot:
 
 def look(hub: Hub, visitor: Visitor, view: Callable[[Snapshot], T]) -> T:
     with hub.reading() as tx:
-        return view(Snapshot(hub, visitor, tx.now, lambda call: call.run(tx)))
+        return view(Snapshot(visitor, tx.now, lambda name, given: engine.within(tx, visitor, name, given)))

@@ -18,8 +18,9 @@ from tallystick.bus.dispatcher import Bus
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import system_clock
-from tallystick.surfaces.http import app, frames
-from tallystick.surfaces.http.app import App
+from tallystick.server import app
+from tallystick.server.app import App
+from tallystick.surfaces.http import frames
 from tallystick.surfaces.http.door import Address
 from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.logs import Log
@@ -34,7 +35,7 @@ async def opened(
     limits: Limits | None = None,
     connections: Callable[[], int] = lambda: 0,
 ) -> AsyncGenerator[App]:
-    """The app of a hub that was opened with `grouped=True`, which stays open; serve `front`."""
+    """The app of a hub that was opened with `grouped=True`, which stays open; serve its `asgi`."""
     serving = Serving(hub, frames.event)
     bus = Bus(serving)
     async with AsyncExitStack() as stack:
@@ -50,7 +51,7 @@ async def opened(
             connections=connections,
         )
         for work in (built.keyring.watch(), built.mcp.run(), log.keep_flushing()):
-            stack.push_async_callback(_ended, _started(work))
+            await stack.enter_async_context(beside(work))
         stack.callback(built.dismiss)
         yield built
 
@@ -63,40 +64,40 @@ def application(hub: Hub, *, log: Log, address: Address, limits: Limits | None =
 class _Application:
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[App]]) -> None:
         self._opening = opening
-        self._front: ASGIApp | None = None
+        self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
-        elif self._front is None:
+        elif self._app is None:
             raise RuntimeError("The server has to run the app's lifespan; with uvicorn that is lifespan='on'.")
         else:
-            await self._front(scope, receive, send)
+            await self._app(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         async with self._opening() as opened:
-            self._front = opened.front
+            self._app = opened.asgi
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        self._front = None
+        self._app = None
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _started(work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+@asynccontextmanager
+async def beside(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
     """Work that goes on beside the requests until the end; should it fail, the log says why."""
     task = asyncio.ensure_future(work)
 
     def done(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (failed := task.exception()):
-            logging.getLogger("tallystick.http").error("work beside the requests failed", exc_info=failed)
+            logging.getLogger("tallystick.http").error("a background task failed", exc_info=failed)
 
     task.add_done_callback(done)
-    return task
-
-
-async def _ended(work: asyncio.Task[None]) -> None:
-    work.cancel()
-    await asyncio.gather(work, return_exceptions=True)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

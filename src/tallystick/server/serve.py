@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.http.server import Running
+    from tallystick.server.run import Running
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -27,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from tallystick.hub import autostart
     from tallystick.hub.settings import Settings
     from tallystick.kernel.errors import TallyError
-    from tallystick.surfaces.http import control, server
+    from tallystick.server import run as server
+    from tallystick.surfaces.http import control
     from tallystick.surfaces.http.limits import Limits
     from tallystick.surfaces.http.place import HubRunning
 

@@ -1,4 +1,4 @@
-"""`/`: the web page. Its surface is found by name, since surfaces do not import each other, and loaded when needed.
+"""`/`: the web page over HTTP. Its templates and views are loaded when the first page is asked for.
 
 Pages and files come from the surface as bytes. A button's call goes to `/act/<operation>`; `/live` tells a page that
 shows many rooms when to look again.
@@ -7,14 +7,13 @@ shows many rooms when to look again.
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub import feed
+from tallystick.hub import feed, registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.http import frames, refusals
@@ -25,16 +24,18 @@ from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances, Limits
 from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of
 
-SURFACE = "tallystick.surfaces.web.site"
+if TYPE_CHECKING:
+    from tallystick.surfaces.web.site import Site
+
 CHANGED = b"event: changed\ndata: {}\n\n"
 SPACED_SECONDS = 0.05
 """Between two signs that something changed, however much does."""
 
 
-class Web:
+class Pages:
     def __init__(self, serving: Serving, keyring: Keyring, limits: Limits, allowances: Allowances) -> None:
         self._serving, self._keyring, self._limits, self._allowances = serving, keyring, limits, allowances
-        self._site: Any = None
+        self._site: Site | None = None
         self._ending = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,18 +67,23 @@ class Web:
     def dismiss(self) -> None:
         self._ending.set()
 
-    async def _loaded(self) -> Any:
+    async def _loaded(self) -> Site:
         if self._site is None:
-            site = await asyncio.to_thread(importlib.import_module, SURFACE)
-            self._site = site.Site(self._serving)
+            self._site = await asyncio.to_thread(self._load)
         return self._site
 
+    def _load(self) -> Site:
+        from tallystick.surfaces.web.site import Site
+
+        return Site(self._serving)
+
     async def _act(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
-        operation = cast("str", scope["path"]).removeprefix("/act/")
         if scope["method"] != "POST":
             raise MethodNotAllowed("An action takes POST.", allow="POST")
-        given = decoded(visit, await body(scope, receive, self._limits.body_bytes))
+        # Found before it is counted: what a client makes up must not become a label of the metrics.
+        operation = registry.find(cast("str", scope["path"]).removeprefix("/act/")).name
         visit.operation = operation
+        given = decoded(visit, await body(scope, receive, self._limits.body_bytes))
         result = await (await self._loaded()).act(visit.visitor, operation, given, key_of(visit))
         await answer(send, result.to_json())
 

@@ -1,0 +1,295 @@
+"""One call of an operation, without I/O: a generator that says what it needs next and returns the response.
+
+It yields a `Read`, a `Write` under rooms' locks, a `Wait` for a room or work `Outside` the store; a driver carries each
+step out and sends back its result, or throws what it failed with. `Hub.respond` drives it in the calling thread,
+`Serving` in an event loop. The reach of a token, validation, presence, idempotency, notices and metrics are decided
+here and nowhere else.
+
+A driver whose caller has left throws `CallerLeft`, carries out the detached writes that are yielded then, and forgets
+the rest. It never calls `close()` on the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from enum import Enum
+from time import monotonic
+from typing import Any, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.hub import asking, notices, presence, registry, replies
+from tallystick.hub.tokens_reach import Visitor, permit
+from tallystick.hub.writing import CallerLeft
+from tallystick.kernel.caller import Caller
+from tallystick.kernel.errors import Refused, TallyError
+from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending
+from tallystick.ledger.tx import Tx
+
+T = TypeVar("T")
+
+Found: TypeAlias = Answer | Pending[Answer] | Declined
+Look: TypeAlias = Callable[[Callable[[Tx], object]], object]
+"""Runs a function in a read transaction, blocking."""
+Observe: TypeAlias = Callable[[str, str, float], None]
+"""Told of every finished call: operation, `ok` or the refusal's code, seconds."""
+
+LEFT = "caller_left"
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    visitor: Visitor
+    operation: str
+    given: Mapping[str, object]
+    key: str | None = None
+    """Idempotency key: a write that was done under it before only gives its answer again."""
+    with_notices: bool = False
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    answer: Answer
+    notices: Sequence[str] = ()
+    """What the caller should know besides."""
+
+
+class Read(msgspec.Struct, frozen=True):
+    """Run this in a read transaction."""
+
+    run: Callable[[Tx], object]
+
+
+class Write(msgspec.Struct, frozen=True):
+    """Commit this as the only writer of its rooms."""
+
+    run: Callable[[Tx], object]
+    room_id: str | None = None
+    also: Sequence[str] = ()
+    unless_left: bool = False
+    """Raise `CallerLeft` inside the transaction, which may have had to queue, when the caller has left by then."""
+    detached: bool = False
+    """Nobody waits for the result; carried out for a caller that has left too."""
+
+
+class Signal(Enum):
+    """Why a `Wait` is over."""
+
+    ARMED = "armed"
+    """The room is watched from now on: look once more, since something may have happened before."""
+    WOKEN = "woken"
+    TIMEOUT = "timeout"
+    STOPPED = "stopped"
+    """The caller, or the hub, will not wait any longer."""
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Sleep until something is written to the room, at most so many seconds. The result is a `Signal`."""
+
+    room_id: str
+    seconds: float
+    elapsed: float
+    total: float
+
+
+class Outside(msgspec.Struct, frozen=True):
+    """Work that is neither quick nor in the store (the file system, git); it may look at the store."""
+
+    run: Callable[[Look], object]
+
+
+Step: TypeAlias = Read | Write | Wait | Outside
+Steps: TypeAlias = Generator[Step, Any, T]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request that was checked: what to run, with which input, for whom."""
+
+    operation: Operation
+    ask: Ask
+    caller: Caller
+    room_id: str | None = None
+    more: tuple[object, ...] = ()
+    key: replies.Key | None = None
+
+    def acting(self, tx: Tx) -> Caller:
+        """The caller as the agent it acts for in this room."""
+        return agents.acting(tx, self.room_id, self.caller)
+
+    def run(self, tx: Tx, me: Caller | None = None) -> Found:
+        return cast("Found", self.operation.run(tx, me or self.acting(tx), self.ask, *self.more))
+
+    def read(self, tx: Tx) -> Answer | Pending[Answer]:
+        found = self.run(tx)
+        if isinstance(found, Declined):
+            raise found.refusal
+        return found
+
+    def write(self, tx: Tx) -> Found:
+        """Run as the room's only writer; a keyed call that was done before only gives its answer again."""
+        if also := self.ask.also_locks:
+            # In one order for everybody, so that no two calls wait for each other in a circle.
+            for room_id in sorted({self.room_id or "", *also}):
+                tx.try_lock(room_id)
+        if self.room_id is not None:
+            tx.lock(self.room_id)
+        if self.key and (known := replies.recall(tx, self.key, self.operation)):
+            return known
+        me = self.acting(tx)
+        presence.refresh(tx, self.room_id, me)
+        answer = self.run(tx, me)
+        if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
+            presence.progress(tx, self.room_id, me)
+        if self.key and not isinstance(answer, Pending | Declined):
+            replies.keep(tx, self.key, answer)
+        return answer
+
+    def due(self, tx: Tx) -> bool:
+        """Whether the caller's presence wants writing."""
+        return self.room_id is not None and presence.due(tx, self.room_id, self.acting(tx)) is not None
+
+    def touch(self, tx: Tx) -> None:
+        presence.refresh(tx, self.room_id, self.acting(tx))
+
+    @property
+    def attendance(self) -> Attendance | None:
+        """What has to be written around this wait, if anything."""
+        found = self.operation.attendance
+        return found if found and found.wanted(self.ask) else None
+
+
+def call(request: Request, observe: Observe) -> Steps[Response]:
+    """The steps of one call, from its request to its response or refusal."""
+    operation = registry.find(request.operation)
+    started, outcome = monotonic(), "ok"
+    try:
+        return (yield from _checked(operation, request))
+    except TallyError as refusal:
+        outcome = refusal.code
+        raise
+    except CallerLeft:
+        outcome = LEFT
+        raise
+    finally:
+        observe(operation.name, outcome, monotonic() - started)
+
+
+def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> Answer:
+    """The answer of an operation that only looks, in a transaction that shows several; a wait looks once."""
+    operation = registry.find(name)
+    permit(visitor, operation, given)
+    ask = asking.build(operation, given)
+    more = (_gathered(operation, ask, visitor.caller, lambda run: run(tx)),) if operation.prepare else ()
+    found = Call(operation, ask, visitor.caller, vars(ask).get("room_id"), more).read(tx)
+    return found.otherwise if isinstance(found, Pending) else found
+
+
+def _checked(operation: Operation, request: Request) -> Steps[Response]:
+    caller = request.visitor.caller
+    permit(request.visitor, operation, request.given)
+    ask = asking.build(operation, request.given)
+    key = replies.Key.of(caller.agent_id, request.key, operation, ask) if request.key else None
+    more = ()
+    if operation.prepare:
+        more = ((yield Outside(lambda look: _gathered(operation, ask, caller, look))),)
+    prepared = Call(operation, ask, caller, vars(ask).get("room_id"), more, key)
+    if operation.waits:
+        answer = yield from _wait(prepared)
+        if request.with_notices:
+            return (yield Read(lambda tx: _response(tx, request, prepared, answer)))
+        return Response(answer=answer)
+    if operation.writes:
+
+        def write(tx: Tx) -> Response | Declined:
+            found = prepared.write(tx)
+            return found if isinstance(found, Declined) else _response(tx, request, prepared, cast("Answer", found))
+
+        return cast("Response", (yield from _write(prepared, write)))
+
+    def read(tx: Tx) -> tuple[Response, bool]:
+        answer = cast("Answer", prepared.read(tx))
+        return _response(tx, request, prepared, answer), prepared.due(tx)
+
+    response, due = yield Read(read)
+    if due:
+        yield Write(prepared.touch)
+    return response
+
+
+def _gathered(operation: Operation, ask: Ask, caller: Caller, look: Look) -> object:
+    """What an operation wants to know of the world outside before its transaction opens."""
+    prepare = cast("Callable[..., object]", operation.prepare)
+    survey = operation.survey
+    return prepare(ask) if survey is None else prepare(ask, lambda: look(lambda tx: survey(tx, caller, ask)))
+
+
+def _response(tx: Tx, request: Request, prepared: Call, answer: Answer) -> Response:
+    if not request.with_notices:
+        return Response(answer=answer)
+    found = notices.beside(tx, prepared.operation, request.given, answer, prepared.caller)
+    return Response(answer=answer, notices=found)
+
+
+def _write(prepared: Call, run: Callable[[Tx], object], *, unless_left: bool = False) -> Steps[object]:
+    try:
+        found = yield Write(run, prepared.room_id, prepared.ask.also_locks, unless_left)
+        if isinstance(found, Declined):
+            # What it appended is committed by now.
+            raise found.refusal
+    except Refused:
+        # A refused call changed nothing, yet it shows that the caller is there.
+        yield from _keep_present(prepared)
+        raise
+    return found
+
+
+def _keep_present(prepared: Call) -> Steps[None]:
+    """Refresh the caller's presence where nothing else is written; most often there is nothing to do."""
+    if prepared.room_id is not None and (yield Read(prepared.due)):
+        yield Write(prepared.touch)
+
+
+def _wait(prepared: Call) -> Steps[Answer]:
+    attendance, room_id = prepared.attendance, prepared.room_id
+    if attendance is None:
+        return (yield from _until_answered(prepared))
+    ask = prepared.ask
+    token = yield Write(lambda tx: attendance.begin(tx, prepared.acting(tx), ask), room_id)
+    try:
+        return (yield from _until_answered(prepared))
+    finally:
+        # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
+        yield Write(lambda tx: attendance.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
+
+
+def _until_answered(prepared: Call) -> Steps[Answer]:
+    """Look, and look again whenever the room is written to, until there is an answer or the time is up."""
+    yield from _keep_present(prepared)
+    started, signal = monotonic(), Signal.ARMED
+    pending: Pending[Answer] | None = None
+    while True:
+        found = yield from _look(prepared, pending if signal is Signal.WOKEN else None)
+        if not isinstance(found, Pending):
+            return found
+        pending = found
+        elapsed, total = monotonic() - started, pending.wait_ms / 1000
+        if elapsed >= total:
+            return pending.otherwise
+        seconds = min(pending.every_ms / 1000, total - elapsed)
+        signal = yield Wait(prepared.room_id or "", seconds, elapsed, total)
+        if signal is Signal.STOPPED:
+            return pending.otherwise
+
+
+def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pending[Answer]]:
+    """Read, and write only when there is something to do; who is next in line and woken writes at once."""
+    if woken is not None and woken.next_in_line:
+        found: Answer | Pending[Answer] = woken
+    else:
+        found = cast("Answer | Pending[Answer]", (yield Read(prepared.read)))
+        if not isinstance(found, Pending) or not found.act:
+            return found
+    try:
+        written = yield from _write(prepared, prepared.write, unless_left=True)
+    except CallerLeft:
+        return found
+    return cast("Answer | Pending[Answer]", written)

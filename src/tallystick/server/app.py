@@ -1,0 +1,69 @@
+"""The whole ASGI application of a hub: the HTTP surface with MCP, the bus and the page mounted on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp
+
+from tallystick.bus.dispatcher import Bus
+from tallystick.hub.serving import Serving
+from tallystick.kernel.clock import Instant
+from tallystick.server.mcp_http import McpOverHttp
+from tallystick.server.pages import Pages
+from tallystick.surfaces.http import app as http
+from tallystick.surfaces.http.desk import Desk
+from tallystick.surfaces.http.door import Address
+from tallystick.surfaces.http.keyring import Keyring
+from tallystick.surfaces.http.limits import Allowances, Limits
+from tallystick.surfaces.http.logs import Log
+
+
+@dataclass(frozen=True, kw_only=True)
+class App:
+    asgi: ASGIApp
+    desk: Desk
+    keyring: Keyring
+    mcp: McpOverHttp
+    bus: Bus
+    pages: Pages
+
+    def dismiss(self) -> None:
+        """The end is near: let go of whoever would stay for ever."""
+        self.desk.serving.dismiss()
+        self.bus.dismiss()
+        self.mcp.dismiss()
+        self.pages.dismiss()
+
+
+def build(
+    serving: Serving,
+    bus: Bus,
+    *,
+    address: Address,
+    limits: Limits,
+    log: Log,
+    started_at: Instant,
+    connections: Callable[[], int],
+) -> App:
+    keyring, allowances = Keyring(serving), Allowances(limits)
+    mcp = McpOverHttp(serving, limits)
+    pages = Pages(serving, keyring, limits, allowances)
+    asgi, desk = http.build(
+        serving,
+        bus,
+        http.Mounts(
+            exact={"/mcp": mcp, "/": pages, "/live": pages},
+            below={"/rooms": pages, "/static": pages, "/act": pages},
+            refuse=pages.refuse,
+        ),
+        keyring=keyring,
+        allowances=allowances,
+        address=address,
+        limits=limits,
+        log=log,
+        started_at=started_at,
+        connections=connections,
+    )
+    return App(asgi=asgi, desk=desk, keyring=keyring, mcp=mcp, bus=bus, pages=pages)

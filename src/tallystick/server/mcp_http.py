@@ -1,0 +1,116 @@
+"""`/mcp`: the MCP surface over streamable HTTP.
+
+Each request stands alone and says who is calling, like any other: by token, or by the process at the socket's end. The
+SDK is slow to import, so that happens in a thread: for the first who asks, or once the hub has settled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tallystick.hub.serving import Serving
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.surfaces.http import peers
+from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.visit import visit_of
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from tallystick.surfaces.mcp.clients import McpRequest
+
+SETTLED_S = 5.0
+"""After so long nobody waits any more for what a hub is started for, and a hub that only comes and goes has gone."""
+
+
+class McpOverHttp:
+    def __init__(self, serving: Serving, limits: Limits) -> None:
+        self._serving, self._limits = serving, limits
+        self._ready: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+        self._wanted = asyncio.Event()
+        self._listening: set[asyncio.Task[Any]] = set()
+        self._ending = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit_of(scope).operation = "mcp"
+        self._wanted.set()
+        app = await asyncio.shield(self._ready)
+        if scope["method"] != "GET":
+            await app(scope, receive, send)
+            return
+        # Whoever listens only for what the server may want to say would keep a hub from stopping.
+        task = asyncio.ensure_future(cast("Any", app(scope, receive, send)))
+        self._listening.add(task)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not self._ending:
+                raise
+        finally:
+            self._listening.discard(task)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wanted.wait(), SETTLED_S)
+        manager = await asyncio.to_thread(self._manager)
+        async with manager.run():
+            self._ready.set_result(manager.asgi_app)
+            await asyncio.Event().wait()
+
+    def dismiss(self) -> None:
+        self._ending = True
+        for task in self._listening:
+            task.cancel()
+
+    def _manager(self) -> StreamableHTTPSessionManager:
+        # The whole package first: two threads that enter its import cycles from different ends would deadlock.
+        import mcp as _  # noqa: F401
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from tallystick.surfaces.mcp.server import build_server
+
+        return StreamableHTTPSessionManager(
+            build_server(_HttpClient(self._serving)),
+            stateless=True,
+            json_response=False,
+            max_request_body_size=self._limits.body_bytes,
+        )
+
+
+class _HttpClient:
+    """Whoever sent the request: by its token, or by the process at the socket's end."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    async def visitor(self, request: McpRequest) -> Visitor:
+        scope = _scope(request)
+        visitor, peer = visit_of(scope).visitor, peers.of(scope)
+        if peer is None:
+            return visitor
+        agent = visit_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
+        client = request.session.client_params
+        name = client.client_info.name if client else None
+        return replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))
+
+    def workspace(self, request: McpRequest) -> str | None:
+        """Where a process on this machine works; what is elsewhere has to say so."""
+        peer = peers.of(_scope(request))
+        return peer.folder if peer else None
+
+    async def serving(self) -> Serving:
+        return self._serving
+
+    def named(self, name: str) -> None:
+        """Each request stands alone, so a name that was chosen in one is not kept for the next."""
+
+
+def _scope(request: McpRequest) -> Scope:
+    return cast("Request", request.request).scope
