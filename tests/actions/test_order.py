@@ -160,7 +160,7 @@ def test_the_queue_of_one_who_leaves_waits_for_its_return(scene: Scene, pair: tu
     submit(boss, message("a1", "worker"), message("a2", "worker"))
     worker.here("rooms.leave")
 
-    with refused("unknown_agent"):
+    with refused("agent_not_found"):
         submit(boss, message("a3", "worker"))
     with refused("unknown_member"):
         answer(worker, "a1", "accepted")

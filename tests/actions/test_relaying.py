@@ -206,7 +206,7 @@ def test_only_the_owner_goes_on_with_a_relay_or_ends_it(pair: tuple[Actor, Actor
         ("invalid_input", {"actions": [{"type": "wait", "dst": "worker"}]}),
         ("invalid_input", {"actions": ["worker"]}),
         ("unknown_field", {"actions": [ask("x", priority=1)]}),
-        ("unknown_agent", {"actions": [ask("x", "nobody")]}),
+        ("agent_not_found", {"actions": [ask("x", "nobody")]}),
         ("self_target", {"actions": [ask("x", "boss")]}),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_target_that_is_no_agent_of_the_room_is_refused(scene: Scene, pair: tu
     boss, _ = pair
     human(scene, boss.room_id).here("rooms.join")
 
-    with scene.refused("unknown_agent"):
+    with scene.refused("agent_not_found"):
         submit(boss, message("a1", dst))
 
 
@@ -136,7 +136,7 @@ def test_one_refused_action_refuses_the_whole_group(pair: tuple[Actor, Actor]) -
     boss, _ = pair
     before = boss.scene.dump()
 
-    with refused("unknown_agent"):
+    with refused("agent_not_found"):
         submit(boss, message("a1", "worker"), message("a2", "nobody"))
 
     assert boss.scene.dump() == before

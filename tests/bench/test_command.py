@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +24,7 @@ def bench(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def figures(text: str) -> list[dict[str, object]]:
-    return cast("list[dict[str, object]]", json.loads(text)["figures"])
+    return cast("list[dict[str, object]]", json.loads(text)["data"]["figures"])
 
 
 @pytest.mark.slow
@@ -40,7 +40,10 @@ def figures(text: str) -> list[dict[str, object]]:
         ("bus", 5),
         ("reservations", 2),
         ("page", 3),
-        ("startup", 3),
+        ("hook", 4),
+        ("kills", 2),
+        ("waits", 1),
+        ("startup", 8),
     ],
 )
 def test_each_bench_gives_its_figures_beside_a_baseline(tmp_path: Path, name: str, count: int) -> None:
@@ -72,7 +75,8 @@ def test_a_table_has_the_ratio_first_and_progress_stays_out_of_it(tmp_path: Path
     assert row.split()[:2] == [row.split()[0], "append"]
     assert row.split()[0].endswith("x")
     assert "round 1 of 2" in done.stderr
-    assert [figure["bench"] for figure in figures((tmp_path / "figures.json").read_text("utf-8"))] == ["append"] * 2
+    written = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    assert [figure["bench"] for figure in written["figures"]] == ["append"] * 2
 
 
 def test_an_unknown_bench_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
@@ -83,11 +87,18 @@ def test_an_unknown_bench_is_refused_with_the_names_there_are(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_jobs_bench_names_the_peer_that_is_missing_or_measures_beside_it(tmp_path: Path) -> None:
-    done = bench("jobs", "--quick", "--json", folder=tmp_path)
+@pytest.mark.parametrize(
+    ("name", "count", "peer", "distribution"),
+    [("jobs", 2, "huey", "huey"), ("cccc", 6, "cccc-pair 0.4.45", "cccc-pair")],
+)
+def test_a_bench_names_the_peer_that_is_missing_or_measures_beside_it(
+    tmp_path: Path, name: str, count: int, peer: str, distribution: str
+) -> None:
+    done = bench(name, "--quick", "--json", folder=tmp_path)
 
-    if importlib.util.find_spec("huey") is None:
-        assert "huey is not installed" in done.stderr
-        assert figures(done.stdout) == []
+    assert done.returncode == 0, done.stderr
+    if any(metadata.distributions(name=distribution)):
+        assert [figure["bench"] for figure in figures(done.stdout)] == [name] * count
     else:
-        assert [figure["bench"] for figure in figures(done.stdout)] == ["jobs", "jobs"]
+        assert f"{peer} is not installed" in done.stderr
+        assert figures(done.stdout) == []

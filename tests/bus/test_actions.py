@@ -163,7 +163,7 @@ def test_an_agent_that_is_removed_gets_nothing_more_and_its_queue_waits(house: H
 
     assert worker.do("agent.remove", {"id": "worker"}) == {"id": "worker", "removed": True}
     reply = boss.ask("action.submit", {"group_id": "g2", "actions": [message("a2", "worker")]})
-    assert reply["error"]["code"] == "unknown_agent"
+    assert reply["error"]["code"] == "agent_not_found"
     worker.do("agent.add", {"id": "worker"})
 
     assert worker.handed() == "a1"
@@ -191,7 +191,7 @@ def test_the_same_submission_with_its_key_is_done_once_per_session_and_sender(ho
     worker.do("action.submit", mine, idempotency_key="k1")
     elsewhere = boss.ask("session.create", {"name": "another"})["session"]
     boss.do("agent.add", {"id": "boss"}, session=elsewhere)
-    assert boss.refused("action.submit", other, idempotency_key="k1", session=elsewhere) == "unknown_agent"
+    assert boss.refused("action.submit", other, idempotency_key="k1", session=elsewhere) == "agent_not_found"
 
 
 def test_refusals_of_the_rules_reach_the_sender_by_their_codes(house: House) -> None:

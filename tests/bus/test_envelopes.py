@@ -36,7 +36,7 @@ def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -
         "ok",
     )
     assert set(bad) == {"v", "type", "id", "ts", "src", "dst", "corr", "status", "error"}
-    assert (bad["status"], bad["error"]["code"], bad["error"]["retryable"]) == ("error", "unknown_type", False)
+    assert (bad["status"], bad["error"]["code"], bad["error"]["retryable"]) == ("error", "unknown_operation", False)
     assert bad["error"]["message"] == "There is no command or operation 'hub.wealth'. Did you mean 'hub.health'?"
 
 
@@ -62,7 +62,7 @@ def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -
         (with_(v=None), "unsupported_version", "x1"),
         (with_(type=""), "invalid_envelope", "x1"),
         (with_(type=7), "invalid_envelope", "x1"),
-        (with_(type="no.such.thing"), "unknown_type", "x1"),
+        (with_(type="no.such.thing"), "unknown_operation", "x1"),
         (with_(id=""), "invalid_envelope", None),
         (with_(id=7), "invalid_envelope", None),
         (with_(id="x" * 201), "invalid_envelope", None),
@@ -120,7 +120,7 @@ def test_seq_rises_strictly_per_connection(house: House) -> None:
 
     for stale in (7, 6, 1):
         assert boss.refused("hub.health", seq=stale) == "seq_out_of_order"
-    assert boss.refused("no.such.thing", seq=8) == "unknown_type"
+    assert boss.refused("no.such.thing", seq=8) == "unknown_operation"
     assert boss.refused("hub.health", seq=8) == "seq_out_of_order"
     boss.do("hub.health", seq=9)
 

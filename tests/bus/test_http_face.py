@@ -21,7 +21,7 @@ def post(client: Client, given: Row, **headers: str) -> Reply:
     [
         ({"v": 2}, 400, "unsupported_version"),
         ({"nonsense": 1}, 400, "unknown_field"),
-        ({"type": "no.such.thing"}, 404, "unknown_type"),
+        ({"type": "no.such.thing"}, 404, "unknown_operation"),
         ({"type": "agent.list"}, 400, "session_required"),
         ({"type": "agent.list", "session": "nowhere"}, 404, "room_not_found"),
         ({"type": "agent.add", "session": "S", "payload": {"id": "other"}}, 403, "src_mismatch"),
@@ -135,9 +135,9 @@ def test_a_record_has_its_place_as_the_frames_id(hub: RunningHub) -> None:
 def test_a_revoked_token_ends_its_stream(hub: RunningHub) -> None:
     worker = hub.agent("worker")
     way = HttpWay(worker)
-    listed = json.loads(hub.control("token_main", "list", "--json").stdout)["data"]["tokens"]
+    listed = json.loads(hub.control("token", "list", "--json").stdout)["data"]["tokens"]
 
-    hub.control("token_main", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
+    hub.control("token", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
 
     assert [frame.event for frame in way.stream] == ["error"]
 

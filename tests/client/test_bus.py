@@ -94,7 +94,7 @@ async def test_an_event_loop_has_the_same(hub: RunningHub, way: str) -> None:
 
         assert resulted(await anext(boss.deliveries())) == ("a1", "completed")
         left = await worker.leave(session)
-        with refused("unknown_agent"):
+        with refused("agent_not_found"):
             await boss.ask("action.submit", message("nobody", "a2"), session=session)
     assert (left, [each async for each in come]) == ({"id": "worker", "removed": True}, [])
 
@@ -104,7 +104,7 @@ def test_a_refusal_is_the_hubs_own_error(hub: RunningHub, way: str) -> None:
     session = hub.user.room()
     with BusClient(**options(hub, way, "boss", session)) as boss:
         boss.join(session)
-        with refused("unknown_agent") as caught:
+        with refused("agent_not_found") as caught:
             boss.ask("action.submit", message("nobody", "a1"), session=session)
         boss.ask("message.created", {"text": "hi"}, session=session, key="once")
         with pytest.raises(Conflict):

@@ -16,7 +16,7 @@ import tallystick
 from tallystick.client.calling import Lost, Reply
 from tallystick.client.following import Following
 from tallystick.client.place import HubNotRunning
-from tallystick.surfaces.http.errors import TooSlow
+from tallystick.kernel.errors import TooSlow
 from tallystick.surfaces.http.frames import ending
 from tests.scene import refused
 from tests.surfaces.hubs import RunningHub, hub

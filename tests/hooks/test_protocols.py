@@ -213,7 +213,15 @@ def test_input_that_makes_no_sense_holds_nobody_up(desk: Desk, harness: str, tex
 
 
 @pytest.mark.parametrize(
-    "words", [["emacs", "PreToolUse"], ["claude", "BeforeTool"], ["claude"], ["claude", "Stop", "x"]]
+    "words",
+    [
+        ["emacs", "PreToolUse"],
+        ["claude", "BeforeTool"],
+        ["claude"],
+        ["claude", "Stop", "x"],
+        ["claude", "PreToolUse", "--bogus"],
+        ["claude", "PreToolUse", "--data-dir"],
+    ],
 )
 def test_a_hook_that_nobody_knows_is_loud_and_open(desk: Desk, words: list[str]) -> None:
     done = desk.place.run("hook", *words, stdin="{}")

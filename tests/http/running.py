@@ -20,10 +20,7 @@ from tests.waiting import eventually
 
 Json: TypeAlias = dict[str, object]
 
-UP = "import sys; from tallystick.server.serve import main; sys.exit(main(sys.argv[1:]))"
-CONTROL = (
-    "import sys; from tallystick.surfaces.http import control; sys.exit(getattr(control, sys.argv[1])(sys.argv[2:]))"
-)
+TALLY = str(Path(sys.executable).with_name("tally"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +212,7 @@ class RunningHub:
 
     data_dir: Path
     database_url: str | None = None
-    program: Sequence[str] = ("-c", UP)
+    program: Sequence[str] = (TALLY, "up")
     environ: dict[str, str] = field(default_factory=dict[str, str])
     port: int = 0
     greeting: list[str] = field(default_factory=list[str])
@@ -268,8 +265,9 @@ class RunningHub:
         return Client(self, issued.secret)
 
     def control(self, command: str, *args: str) -> subprocess.CompletedProcess[str]:
+        """Run `tally` for this hub."""
         return subprocess.run(
-            [sys.executable, "-c", CONTROL, command, *args],
+            [TALLY, command, *args],
             env=self.settings,
             capture_output=True,
             text=True,

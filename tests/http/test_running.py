@@ -16,7 +16,7 @@ import pytest
 
 from tallystick import __version__
 from tallystick.surfaces.http import place as hub_place
-from tests.http.running import UP, Client, Json, RunningHub
+from tests.http.running import TALLY, Client, Json, RunningHub
 from tests.http.test_streams import waiting_follower
 from tests.http.test_waits import answered, started, waiting
 
@@ -41,7 +41,7 @@ def up(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Start a hub that is expected not to stay."""
     hub = RunningHub(folder)
     return subprocess.run(
-        [sys.executable, "-c", UP, *args], env=hub.settings, capture_output=True, text=True, check=False, timeout=60
+        [TALLY, "up", *args], env=hub.settings, capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -89,11 +89,31 @@ def test_a_lost_token_file_is_replaced(hub: RunningHub) -> None:
     assert hub.user.get("/v1/hub.health").status == 200
 
 
+def test_in_one_envelope_it_says_where_it_is(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data")
+    with subprocess.Popen(
+        [TALLY, "--json", "up", "--port", "0"], env=hub.settings, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        said = cast("Json", json.loads(process.stdout.readline()))
+        process.terminate()
+        rest = process.stdout.read()
+
+    data = cast("Json", said["data"])
+    assert (said["ok"], said["command"], rest, process.returncode) == (True, "up", "", 0)
+    assert cast("str", data["page"]).startswith(f"{data['url']}/login?code=")
+    assert {name: data[name] for name in ("token", "socket", "log")} == {
+        "token": str(hub.data_dir / "token"),
+        "socket": str(hub.data_dir / "hub.sock"),
+        "log": str(hub.data_dir / "hub.log"),
+    }
+
+
 def test_a_second_hub_says_where_the_first_one_is(settled: RunningHub) -> None:
     second = up(settled.data_dir, "--port", "0")
 
     assert (second.returncode, second.stdout) == (1, "")
-    assert second.stderr.splitlines()[0] == f"error: a hub runs here already, at http://127.0.0.1:{settled.port}"
+    assert second.stderr.splitlines()[0] == f"error: A hub runs here already, at http://127.0.0.1:{settled.port}."
     assert settled.user.get("/v1/hub.health").status == 200
 
 
@@ -114,7 +134,7 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
 
         found = up(tmp_path / "data", "--port", str(port))
 
-    assert found.returncode == 1
+    assert found.returncode == 3
     assert found.stderr.splitlines() == [
         f"error: Cannot listen on 127.0.0.1 port {port}: Address already in use.",
         "hint: Choose another port with --port, or --port 0 for any that is free.",
@@ -166,7 +186,7 @@ def test_looking_at_a_hub_never_keeps_one_from_starting(tmp_path: Path) -> None:
 def test_other_machines_are_served_only_with_tls_or_on_purpose(tmp_path: Path) -> None:
     found = up(tmp_path / "data", "--host", "0.0.0.0", "--port", "0")
 
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert found.stderr.startswith("error: 0.0.0.0 can be reached from other machines")
     assert not (tmp_path / "data").exists()
 
@@ -230,7 +250,7 @@ def test_a_data_directory_with_too_long_a_path_is_refused(tmp_path: Path) -> Non
 
 
 def test_status_works_without_a_hub(tmp_path: Path) -> None:
-    found = RunningHub(tmp_path / "data").control("status_main")
+    found = RunningHub(tmp_path / "data").control("status")
 
     assert (found.returncode, found.stdout) == (0, "no hub is running; commands work without one\n")
     assert not (tmp_path / "data").exists()
@@ -241,8 +261,8 @@ def test_status_shows_what_runs(hub: RunningHub) -> None:
     stream = hub.user.stream(hub.user.room())
     stream.take(1)
 
-    shown = hub.control("status_main").stdout
-    facts = cast("Json", json.loads(hub.control("status_main", "--json").stdout))
+    shown = hub.control("status").stdout
+    facts = cast("Json", json.loads(hub.control("status", "--json").stdout))
 
     data = cast("Json", facts["data"])
     assert (facts["ok"], facts["command"], facts["error"]) == (True, "status", None)
@@ -258,7 +278,7 @@ def test_status_shows_what_runs(hub: RunningHub) -> None:
 
 
 def test_the_link_of_status_opens_the_page(settled: RunningHub) -> None:
-    data = cast("Json", json.loads(settled.control("status_main", "--json").stdout)["data"])
+    data = cast("Json", json.loads(settled.control("status", "--json").stdout)["data"])
 
     reply = Client(settled).get(cast("str", data["login"]).partition(str(settled.port))[2])
 
@@ -266,13 +286,20 @@ def test_the_link_of_status_opens_the_page(settled: RunningHub) -> None:
 
 
 def test_down_stops_the_hub_and_waits_for_its_end(hub: RunningHub) -> None:
-    found = hub.control("down_main")
+    pid = hub.process.pid
+    found = hub.control("down", "--json")
 
-    assert (found.returncode, found.stdout, hub.ended()) == (0, "the hub has stopped\n", 0)
+    assert json.loads(found.stdout) == {
+        "ok": True,
+        "command": "down",
+        "data": {"stopped": True, "pid": pid},
+        "error": None,
+    }
+    assert (found.returncode, hub.ended()) == (0, 0)
 
 
 def test_down_without_a_hub_has_nothing_to_do(tmp_path: Path) -> None:
-    found = RunningHub(tmp_path / "data").control("down_main")
+    found = RunningHub(tmp_path / "data").control("down")
 
     assert (found.returncode, found.stdout) == (0, "no hub is running\n")
 
@@ -283,7 +310,7 @@ def test_down_kills_no_innocent_process_that_has_the_number_now(hub: RunningHub)
     host, _, mark = (hub.data_dir / "hub.lock").read_text().split()
     (hub.data_dir / "hub.lock").write_text(f"{host} {bystander.pid} {mark}\n")
 
-    found = hub.control("down_main")
+    found = hub.control("down")
 
     assert (found.stdout, bystander.poll()) == ("no hub is running\n", None)
     bystander.communicate()

@@ -15,7 +15,7 @@ from tests.scene import Scene
 
 
 def issued(hub: RunningHub, *args: str) -> Json:
-    found = hub.control("token_main", "issue", *args, "--json")
+    found = hub.control("token", "issue", *args, "--json")
     assert found.returncode == 0, found.stderr
     return cast("Json", json.loads(found.stdout)["data"])
 
@@ -27,7 +27,7 @@ def nowhere(tmp_path: Path) -> RunningHub:
 
 
 def test_the_token_is_all_that_is_printed(nowhere: RunningHub) -> None:
-    found = nowhere.control("token_main", "issue", "--any-room", "--as", "builder")
+    found = nowhere.control("token", "issue", "--any-room", "--as", "builder")
 
     (token,) = found.stdout.splitlines()
     assert token.startswith("tally_")
@@ -38,7 +38,7 @@ def test_the_token_is_all_that_is_printed(nowhere: RunningHub) -> None:
 def test_a_token_is_listed_without_its_secret(nowhere: RunningHub) -> None:
     token = issued(nowhere, "--any-room", "--as", "svc:ci", "--label", "nightly", "--expires", "7d")
 
-    listed = nowhere.control("token_main", "list", "--json").stdout
+    listed = nowhere.control("token", "list", "--json").stdout
 
     (row,) = cast("list[Json]", cast("Json", json.loads(listed)["data"])["tokens"])
     assert row == {key: value for key, value in token.items() if key != "token"}
@@ -69,14 +69,14 @@ def test_the_store_keeps_only_a_hash(nowhere: RunningHub) -> None:
     ],
 )
 def test_nobody_gets_a_token_for_a_reserved_or_impossible_name(nowhere: RunningHub, name: str, code: str) -> None:
-    found = nowhere.control("token_main", "issue", "--any-room", "--as", name, "--json")
+    found = nowhere.control("token", "issue", "--any-room", "--as", name, "--json")
 
     assert found.returncode == 1
     assert cast("Json", json.loads(found.stdout)["error"])["code"] == code
 
 
 def test_a_token_for_a_room_that_is_not_there_is_refused(nowhere: RunningHub) -> None:
-    found = nowhere.control("token_main", "issue", "--room", "nowhere", "--as", "builder")
+    found = nowhere.control("token", "issue", "--room", "nowhere", "--as", "builder")
 
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr.startswith("error: There is no room 'nowhere'.\nhint: ")
@@ -93,11 +93,11 @@ def test_a_token_for_a_room_that_is_not_there_is_refused(nowhere: RunningHub) ->
     ],
 )
 def test_a_command_that_cannot_be_understood_is_a_usage_error(nowhere: RunningHub, args: tuple[str, ...]) -> None:
-    assert nowhere.control("token_main", *args).returncode == 2
+    assert nowhere.control("token", *args).returncode == 2
 
 
 def test_an_unknown_id_cannot_be_revoked(nowhere: RunningHub) -> None:
-    found = nowhere.control("token_main", "revoke", "000000000000", "--json")
+    found = nowhere.control("token", "revoke", "000000000000", "--json")
 
     assert cast("Json", json.loads(found.stdout)["error"])["code"] == "token_not_found"
 

@@ -55,10 +55,10 @@ def test_a_revoked_token_ends_at_once_and_so_do_its_streams(hub: RunningHub) -> 
     agent = hub.agent("leaver", room)
     stream = agent.stream(room)
     stream.take(1)
-    listed = json.loads(hub.control("token_main", "list", "--json").stdout)["data"]["tokens"]
+    listed = json.loads(hub.control("token", "list", "--json").stdout)["data"]["tokens"]
     (mine,) = [token["id"] for token in listed if token["principal"] == "leaver"]
 
-    revoked = hub.control("token_main", "revoke", mine)
+    revoked = hub.control("token", "revoke", mine)
 
     assert (revoked.returncode, revoked.stdout) == (0, f"token {mine} of leaver is revoked\n")
     (last,) = stream
@@ -279,10 +279,10 @@ def test_a_cookie_is_refused_to_a_page_of_another_site_even_for_reading(hub: Run
 
 def test_a_session_can_be_revoked_like_any_token(hub: RunningHub) -> None:
     page = browser(hub)
-    tokens = json.loads(hub.control("token_main", "list", "--json").stdout)["data"]["tokens"]
+    tokens = json.loads(hub.control("token", "list", "--json").stdout)["data"]["tokens"]
     newest = next(token["id"] for token in tokens if token["label"] == "browser")
 
-    hub.control("token_main", "revoke", newest)
+    hub.control("token", "revoke", newest)
 
     refusal = eventually(lambda: reply if (reply := page.get("/v1/rooms.list")).status != 200 else None)
     assert refusal.refused == (401, "token_invalid")

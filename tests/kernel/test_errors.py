@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
-import pkgutil
 import re
-from contextlib import suppress
 from functools import cache
 
-import tallystick
+import pytest
+
 from tallystick.kernel.errors import (
     Fault,
     InvalidField,
@@ -17,20 +15,21 @@ from tallystick.kernel.errors import (
     NotAllowed,
     NotFound,
     Refused,
-    TallyError,
     Unavailable,
-    every_error,
 )
+from tallystick.surfaces.cli.reference import every_error
 
-
-@cache
-def errors() -> list[type[TallyError]]:
-    """Every error of the package, whichever module declares it."""
-    for module in pkgutil.walk_packages(tallystick.__path__, "tallystick."):
-        if not module.name.endswith("__main__"):
-            with suppress(ImportError):  # a module for another system says so when it is imported
-                importlib.import_module(module.name)
-    return [error for error in every_error() if error.__module__.startswith("tallystick.")]
+errors = cache(every_error)
+"""Every error of the package, whichever module declares it."""
+SAME_FACT = {
+    "another user's process at a socket of the hub": ("foreign_user", "strange_user"),
+    "a reader that fell behind": ("too_slow", "peer_too_slow"),
+    "a hub that is about to stop": ("hub_closed", "hub_leaving"),
+    "a name that is no agent's of this room": ("agent_not_found", "unknown_agent"),
+    "a name that is no operation's": ("unknown_operation", "unknown_type"),
+    "an address with nothing behind it": ("route_not_found", "page_not_found"),
+}
+"""What two surfaces once answered under two codes: the code it has, and the one that is gone."""
 
 
 def test_every_error_says_what_happened_in_one_line() -> None:
@@ -46,8 +45,20 @@ def test_every_code_is_snake_case_and_means_one_thing() -> None:
     odd = [error.code for error in errors() if not re.fullmatch(r"[a-z]+(_[a-z]+)*", error.code)]
     meanings: dict[str, set[str]] = {}
     for error in errors():
-        meanings.setdefault(error.code, set()).add(error.__name__)
+        meanings.setdefault(error.code, set()).add(f"{error.__module__}.{error.__name__}")
     assert (odd, {code: names for code, names in meanings.items() if len(names) > 1}) == ([], {})
+
+
+def test_no_two_codes_say_the_same() -> None:
+    codes: dict[str, set[str]] = {}
+    for error in errors():
+        codes.setdefault(error().message, set()).add(error.code)
+    assert {message: said for message, said in codes.items() if len(said) > 1} == {}
+
+
+@pytest.mark.parametrize(("code", "gone"), SAME_FACT.values(), ids=SAME_FACT)
+def test_one_fact_has_one_code(code: str, gone: str) -> None:
+    assert {code, gone} & {error.code for error in errors()} == {code}
 
 
 def test_every_error_is_a_refusal_unavailability_or_a_fault() -> None:

@@ -28,7 +28,7 @@ WAIT = {
     "claude-code": Use(tool="WaitForMcpServers", given={}),
 }
 """What each does to let its servers come up."""
-SERVER = [sys.executable, "-m", "tallystick.surfaces.mcp"]
+SERVER = [str(Path(sys.executable).with_name("tally")), "mcp"]
 every_harness = pytest.mark.parametrize("slug", sorted(SHELL))
 
 

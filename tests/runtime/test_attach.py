@@ -245,8 +245,8 @@ def test_hostile_words_reach_neither_terminal_nor_shell(world: World) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--name", "worker"), "name a program after --"),
-        (("--name", "worker", "--"), "name a program after --"),
+        (("--name", "worker"), "Name a program after --"),
+        (("--name", "worker", "--"), "Name a program after --"),
         (("--", "claude"), "--name"),
         (("--name", "worker", "--room", "nowhere", "--", "claude"), "error: "),
         (("--name", "worker", "--", "no-such-program"), "is no program that could be run"),
@@ -265,7 +265,7 @@ def test_what_cannot_be_attached_is_refused_in_words(world: World, args: tuple[s
 def test_without_a_hub_the_way_out_is_named(world: World) -> None:
     process = world.start("attach", "--name", "worker", "--", "claude", TALLYSTICK_DATA_DIR=str(world.folder / "none"))
 
-    assert process.wait() == 1
+    assert process.wait() == 3
     process.until("No hub is running")
     process.until("tally up")
 

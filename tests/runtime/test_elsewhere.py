@@ -59,16 +59,16 @@ def test_it_survives_a_killed_hub(lone_world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "code", "words"),
     [
-        ({"token": "wrong"}, "error: "),
-        ({"url": "http://127.0.0.1:9"}, "The hub does not answer"),
-        ({"name": "other"}, "Your token is for 'worker'."),
+        ({"token": "wrong"}, 1, "error: "),
+        ({"url": "http://127.0.0.1:9"}, 3, "The hub does not answer"),
+        ({"name": "other"}, 1, "Your token is for 'worker'."),
     ],
 )
-def test_what_is_not_let_in_says_why(world: World, given: dict[str, str], words: str) -> None:
+def test_what_is_not_let_in_says_why(world: World, given: dict[str, str], code: int, words: str) -> None:
     worker = attach(world, **given)
 
-    assert worker.wait() == 1
+    assert worker.wait() == code
     worker.until(words)
     worker.until("hint: ")

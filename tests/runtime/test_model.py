@@ -46,7 +46,7 @@ def test_what_the_bus_brings_is_put_into_our_own_words() -> None:
     [
         {},
         {"type": "events.record", "payload": {}},
-        {"type": "error", "error": {"code": "hub_leaving"}},
+        {"type": "error", "error": {"code": "hub_closed"}},
         {"type": "action.submit"},
         {"type": "action.submit", "payload": []},
         submitted("no action"),

@@ -32,7 +32,7 @@ async def test_an_owner_relays_waits_and_ends_by_the_tool(world: World) -> None:
         found = await actions("outcomes", group_id=relayed["group_id"], max_wait_ms=WAIT_MS)
         over = await actions("relay", context_id=relayed["context_id"], done={"summary": "counted"})
 
-    assert (refused["error"], "hint" in refused) == ("unknown_agent", True)
+    assert (refused["error"], "hint" in refused) == ("agent_not_found", True)
     outcomes = cast("list[Json]", found["actions"])
     assert [(each["status"], each["reply"]) for each in outcomes] == [("completed", None), ("completed", "count (1)")]
     assert (over["done"], world.tasks()[-1]) == (True, ("done", "counted"))

@@ -23,7 +23,7 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.surfaces.mcp.exchange import KEY
 from tallystick.surfaces.mcp.shim import ENVIRONMENT, SOCKET, settings_in, socket_in
 from tests.surfaces.hubs import hub
-from tests.surfaces.mcp.stage import Stage, rows
+from tests.surfaces.mcp.stage import SERVER, Stage, rows
 from tests.surfaces.mcp.wire import Wire, wired
 
 HEAVY = {"click", "mcp", "pydantic", "asyncio", "threading", "typing", "dataclasses", "pathlib", "tallystick.hub"}
@@ -76,12 +76,14 @@ def test_the_socket_lies_in_the_hubs_data_directory(environ: Mapping[str, str]) 
         (["--as"], None),
         (["--as="], None),
         (["daily"], None),
+        (["--json"], None),
+        (["--tools", "everything"], None),
     ],
 )
-def test_options_that_the_shim_does_not_understand_are_left_to_the_server(
+def test_options_that_the_shim_does_not_understand_are_left_to_click(
     args: list[str], settings: Mapping[str, str] | None
 ) -> None:
-    assert settings_in(args) == settings
+    assert settings_in(args, {}) == settings
 
 
 def test_the_socket_is_for_its_owner_only_and_goes_with_the_hub(stage: Stage) -> None:
@@ -104,6 +106,13 @@ def test_a_client_is_served_by_the_hub_while_it_runs_and_without_it_afterwards(s
         assert again == {**turn, "reason": "already_owner"}
         assert alone(wire)
         assert wire.hang_up() == 0
+
+
+def test_options_before_the_command_lead_to_the_hub_too(stage: Stage) -> None:
+    program, *words = SERVER
+    with hub(stage.env), wired(stage, "ada", (program, "--as", "zoe", *words)) as wire:
+        assert wire.call("join_path")["agent_id"] == "zoe"
+        assert not alone(wire)
 
 
 def test_a_name_that_the_client_chose_outlives_the_hub(stage: Stage) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tallystick.surfaces.web.prose import prose
 
 ALLOWED = re.compile(
-    r"</?(?:p|pre|code|ul|ol|li|b)>|<p class=\"hd\">|<ol start=\"\d{1,3}\">"
+    r"</?(?:p|pre|code|ul|ol|li|b)>|<p class=\"hd\">|<ol start=\"\d{1,9}\">"
     r"|<time datetime=\"[0-9TZ:.-]+\" title=\"[0-9TZ:.-]+\" data-form=\"clock\">|</time>"
 )
 
@@ -26,7 +26,15 @@ ALLOWED = re.compile(
         ("`**no**` and **`a`", "<p><code>**no**</code> and **<code>a</code></p>"),
         ("# Title\ntext\nmore", '<p class="hd">Title</p><p>text\nmore</p>'),
         ("- one\n- two\n  and on", "<ul><li>one</li><li>two\nand on</li></ul>"),
-        ("3. three\n4) four", '<ol start="3"><li>three</li><li>four</li></ol>'),
+        ("3. three\n4. four", '<ol start="3"><li>three</li><li>four</li></ol>'),
+        ("- one\n  - below\n- two", "<ul><li>one<ul><li>below</li></ul></li><li>two</li></ul>"),
+        ("- one\n\n  more", "<ul><li><p>one</p><p>more</p></li></ul>"),
+        ("~~~\n**as is**\n~~~", "<pre><code>**as is**</code></pre>"),
+        ("# a\n- - -\nb", '<p class="hd">a</p><p>---</p><p>b</p>'),
+        ("`a` __init__.py, src/*.py, *.md and _x_", "<p><code>a</code> __init__.py, src/*.py, *.md and _x_</p>"),
+        ("**a** &lt;b&gt; \\# > q | t", "<p><b>a</b> &amp;lt;b&amp;gt; \\# &gt; q | t</p>"),
+        ("**a** ![p](http://x/y.png) <http://x>", "<p><b>a</b> ![p](http://x/y.png) &lt;http://x&gt;</p>"),
+        ('```" onclick="x\ny\n```', "<pre><code>y</code></pre>"),
         ("```py\nx < 1\n# no title\n```\nend", "<pre><code>x &lt; 1\n# no title</code></pre><p>end</p>"),
         ("```\nnever closed", "<pre><code>never closed</code></pre>"),
         ("2 * 3 * 4, a ** b, #5 and snake_case_name", "<p>2 * 3 * 4, a ** b, #5 and snake_case_name</p>"),
@@ -52,6 +60,11 @@ def test_nothing_that_was_written_becomes_a_tag_of_its_own(parts: list[str]) -> 
     assert "<" not in left
     assert ">" not in left
     assert '"' not in left
+
+
+def test_a_list_of_any_depth_is_shown_to_its_end() -> None:
+    shown = str(prose("- " * 2000 + "end"))
+    assert (shown.count("<ul>"), shown.count("- "), shown.count("end")) == (6, 1994, 1)
 
 
 @given(st.text())

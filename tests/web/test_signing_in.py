@@ -39,9 +39,9 @@ def test_without_a_session_the_page_says_how_to_get_in(hub: RunningHub, browser:
 def test_a_session_that_was_revoked_leads_back_to_the_way_in(hub: RunningHub, look: Look, room: str) -> None:
     viewer = look()
     viewer.go(f"/rooms/{room}")
-    listed = hub.control("token_main", "list", "--json").stdout
+    listed = hub.control("token", "list", "--json").stdout
     newest = max(_browsers(listed), key=lambda token: token["created_at"])
-    hub.control("token_main", "revoke", newest["id"])
+    hub.control("token", "revoke", newest["id"])
     viewer.shows("#refused", "tally status")
 
 
@@ -61,7 +61,7 @@ def test_a_program_gets_json_where_a_browser_gets_a_page(hub: RunningHub) -> Non
 
 
 def test_an_unknown_page_and_an_unknown_room_are_refused_as_pages(hub: RunningHub) -> None:
-    for path, code in (("/rooms/nowhere", b"room_not_found"), ("/rooms/a/b/c/d", b"page_not_found")):
+    for path, code in (("/rooms/nowhere", b"room_not_found"), ("/rooms/a/b/c/d", b"route_not_found")):
         reply = hub.user.get(path, **HTML)
         assert (reply.status, code in reply.body) == (404, True)
 

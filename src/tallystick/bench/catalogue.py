@@ -31,10 +31,13 @@ BENCHES: Mapping[str, Bench] = {
     "contend": Bench(module="tallystick.bench.contend", about="eight processes appending at once", engines=_BOTH),
     "size": Bench(module="tallystick.bench.size", about="reads at a thousand and at a million events"),
     "sends": Bench(module="tallystick.bench.sends", about="messages over HTTP and over the socket", engines=_BOTH),
+    "cccc": Bench(module="tallystick.bench.cccc", about="messages over the bus beside CCCC's daemon"),
     "followers": Bench(module="tallystick.bench.followers", about="one and a thousand live streams", engines=_BOTH),
     "bus": Bench(
         module="tallystick.bench.bus", about="envelopes, actions and idle connections on the bus", engines=_BOTH
     ),
+    "kills": Bench(module="tallystick.bench.kills", about="the hub's longest pause when those who wait are killed"),
+    "waits": Bench(module="tallystick.bench.waits", about="five hundred waits over `/mcp` at once"),
     "reservations": Bench(
         module="tallystick.bench.reservations", about="paths in a room of ten thousand reservations", engines=_BOTH
     ),

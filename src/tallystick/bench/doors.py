@@ -40,7 +40,8 @@ def environment(settings: Settings) -> dict[str, str]:
     """This process's environment, pointing at the store."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
     url = {"TALLYSTICK_DATABASE_URL": settings.database_url} if settings.database_url else {}
-    return {**inherited, **url, "TALLYSTICK_DATA_DIR": str(settings.data_dir)}
+    sync = {"TALLYSTICK_SYNC": "full"} if settings.full_sync else {}
+    return {**inherited, **url, **sync, "TALLYSTICK_DATA_DIR": str(settings.data_dir)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

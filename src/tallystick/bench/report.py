@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 import msgspec
@@ -16,13 +16,16 @@ from tallystick.bench.figures import Figure
 HEADERS = ("ratio", "bench", "what", "ours", "baseline", "against", "budget", "met")
 
 
-def as_json(figures: Sequence[Figure], *, quick: bool) -> str:
-    found = {
+def facts(figures: Sequence[Figure], *, quick: bool) -> dict[str, object]:
+    return {
         "tallystick": __version__,
         "quick": quick,
         "machine": machine(),
         "figures": [figure.data() for figure in figures],
     }
+
+
+def as_json(found: Mapping[str, object]) -> str:
     return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
 
 

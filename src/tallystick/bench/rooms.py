@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tallystick.bench.setting import agent
@@ -35,6 +35,16 @@ def make_room(settings: Settings, title: str) -> str:
     with opened(settings) as hub:
         maker = Caller(agent_id="bench", session=SessionKind.NAMED)
         return str(hub.call("rooms.create", {"title": title}, maker).model_dump()["room_id"])
+
+
+def make_held_room(settings: Settings, title: str, members: Sequence[str] = ()) -> str:
+    """A room whose stick this process holds, so that its other members wait for it."""
+    room_id = make_room(settings, title)
+    with opened(settings) as hub:
+        for name in members:
+            enter(hub, room_id, name)
+        hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, enter(hub, room_id, "holder"))
+    return room_id
 
 
 def enter(hub: Hub, room_id: str, name: str) -> Caller:

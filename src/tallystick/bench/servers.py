@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,9 +86,9 @@ def hub(settings: Settings) -> Generator[Served]:
 
 
 @contextmanager
-def process(command: Sequence[str], ready: Callable[[], bool]) -> Generator[int]:
+def process(command: Sequence[str], ready: Callable[[], bool], env: Mapping[str, str] | None = None) -> Generator[int]:
     """Any other program to measure against, by its pid, for as long as this lasts."""
-    with _process(command, {}) as server:
+    with _process(command, env or {}) as server:
         _until(server, ready)
         yield server.pid
 
@@ -125,7 +125,7 @@ def peak_memory_mib(served: Served) -> float:
 
 
 @contextmanager
-def _process(command: Sequence[str], env: dict[str, str]) -> Generator[subprocess.Popen[bytes]]:
+def _process(command: Sequence[str], env: Mapping[str, str]) -> Generator[subprocess.Popen[bytes]]:
     server = subprocess.Popen(command, env=env or None, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield server

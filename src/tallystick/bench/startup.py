@@ -1,13 +1,18 @@
-"""How long commands take from nothing, against Python alone, and `tally mcp` against the SDK's smallest server."""
+"""How long commands take from nothing, in a room of two agents, with and without a hub, and `tally mcp` likewise.
+
+The floor of a command is `tally --help`, the same program that does nothing; of that, Python alone; of `tally mcp`, the
+SDK's smallest server.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tallystick.bench import servers
 from tallystick.bench.doors import environment
 from tallystick.bench.figures import Budget, Figure, median
 from tallystick.bench.setting import Setting, tally
@@ -29,44 +34,70 @@ server.run("stdio")
 """
 
 
+COMMANDS = (("state",), ("messages", "inbox"), ("note", "the parser accepts trailing commas now"))
+FLOOR = "tally --help"
+
+
 def measure(setting: Setting) -> Iterator[Figure]:
-    settings = setting.engine.fresh()
-    env = environment(settings)
+    alone, served = setting.engine.fresh(), setting.engine.fresh()
     workspace = setting.folder / "workspace"
     workspace.mkdir()
-    subprocess.run(tally("--as", "bench", "join"), cwd=workspace, env=env, check=True, stdout=subprocess.DEVNULL)
-    starts: Mapping[str, Callable[[], float]] = {
-        "python -c pass": lambda: _run(PYTHON, workspace, env),
-        "tally --help": lambda: _run(tally("--help"), workspace, env),
-        "tally state": lambda: _run(tally("state"), workspace, env),
-        "tally mcp": lambda: _serve(tally("mcp"), env),
-        "the SDK's smallest server": lambda: _serve([sys.executable, "-c", SMALLEST_SERVER], env),
+    for settings in (alone, served):
+        for agent in ("bench", "other"):
+            _run(tally("--as", agent, "join"), workspace, environment(settings))
+    with servers.hub(served):
+        samples = _timed(setting, _starts(workspace, environment(alone), environment(served)))
+    yield _figure(setting, samples, FLOOR, "python -c pass", limit=5)
+    for command in COMMANDS:
+        yield _figure(setting, samples, f"{_named(command)}, a hub running", FLOOR, limit=3)
+    for command in COMMANDS:
+        yield _figure(setting, samples, f"{_named(command)}, no hub", FLOOR, limit=8)
+    yield _figure(setting, samples, "tally mcp, ready to answer", "the SDK's smallest server", limit=1.2)
+
+
+def _starts(workspace: Path, alone: Mapping[str, str], served: Mapping[str, str]) -> Mapping[str, Callable[[], float]]:
+    """What is started in every round, by its name."""
+
+    def command(arguments: Sequence[str], env: Mapping[str, str]) -> Callable[[], float]:
+        return lambda: _run(tally("--as", "bench", *arguments), workspace, env)
+
+    return {
+        "python -c pass": lambda: _run(PYTHON, workspace, alone),
+        FLOOR: lambda: _run(tally("--help"), workspace, alone),
+        **{f"{_named(each)}, a hub running": command(each, served) for each in COMMANDS},
+        **{f"{_named(each)}, no hub": command(each, alone) for each in COMMANDS},
+        "tally mcp, ready to answer": lambda: _serve(tally("mcp"), alone),
+        "the SDK's smallest server": lambda: _serve([sys.executable, "-c", SMALLEST_SERVER], alone),
     }
+
+
+def _named(command: Sequence[str]) -> str:
+    return f"tally {' '.join(command[:2]) if command[0] == 'messages' else command[0]}"
+
+
+def _timed(setting: Setting, starts: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """In turns, so that all see the same machine."""
     samples: dict[str, list[float]] = {name: [] for name in starts}
     rounds = setting.pick(15, 1)
     for number in range(1, rounds + 1):
         setting.tell(f"startup: round {number} of {rounds}")
         for name, start in starts.items():
             samples[name].append(start())
-    yield _figure(setting, samples, "tally --help", "python -c pass", limit=5)
-    yield _figure(setting, samples, "tally state", "python -c pass")
-    yield _figure(setting, samples, "tally mcp", "the SDK's smallest server", limit=1.2)
+    return samples
 
 
-def _figure(
-    setting: Setting, samples: Mapping[str, list[float]], what: str, against: str, *, limit: float | None = None
-) -> Figure:
+def _figure(setting: Setting, samples: Mapping[str, list[float]], what: str, against: str, *, limit: float) -> Figure:
     ours, baseline = median(samples[what]), median(samples[against])
     return Figure(
         bench="startup",
-        what=f"{what}, ready to answer" if what == "tally mcp" else what,
+        what=what,
         engine=setting.engine.name,
         unit="ms",
         ours=ours,
         baseline=baseline,
         against=against,
         ratio=ours / baseline,
-        budgets=(Budget(of="ratio", bound="at most", limit=limit),) if limit else (),
+        budgets=(Budget(of="ratio", bound="at most", limit=limit),),
     )
 
 

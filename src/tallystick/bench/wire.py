@@ -26,6 +26,7 @@ class StdioServer:
         self._stdin = cast("IO[bytes]", self._process.stdin)
         self._stdout = cast("IO[bytes]", self._process.stdout)
         self._last_id = 0
+        self._begun = set[int]()
 
     def __enter__(self) -> Self:
         return self
@@ -47,11 +48,25 @@ class StdioServer:
             raise ServerFailed(str(result))
         return cast("dict[str, object]", result["structuredContent"])
 
-    def _request(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
+    def begin(self, tool: str, arguments: Mapping[str, object]) -> None:
+        """Call a tool without waiting for its result; it must not come while anything else is asked for."""
+        self._ask("tools/call", {"name": tool, "arguments": arguments})
+        self._begun.add(self._last_id)
+
+    def kill(self) -> None:
+        """End it as the system ends a process that used too much memory: without a word."""
+        self._process.kill()
+
+    def _ask(self, method: str, params: Mapping[str, object]) -> None:
         self._last_id += 1
         self._send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+
+    def _request(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
+        self._ask(method, params)
         for line in self._stdout:
             reply = msgspec.json.decode(line, type=dict[str, object])
+            if reply.get("id") in self._begun:
+                raise ServerFailed(f"A call that was to last has ended: {reply}")
             if reply.get("id") != self._last_id:
                 continue
             if "result" not in reply:

@@ -12,8 +12,8 @@ import msgspec
 
 from tallystick.bus import payloads, records
 from tallystick.bus.envelope import Payload, Request
-from tallystick.bus.errors import SessionRequired, SrcMismatch, UnknownType
-from tallystick.hub import errands, registry
+from tallystick.bus.errors import SessionRequired, SrcMismatch
+from tallystick.hub import asking, errands, registry
 from tallystick.hub.engine import Response
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tallystick.bus.party import Party
 
 Row: TypeAlias = dict[str, object]
+NO_SUCH_TYPE = "Use a bus command such as action.submit, or an operation by its name (hub.capabilities lists them)."
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,13 +51,13 @@ def _own(request: Request, named: str) -> str:
 
 
 async def create_session(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.CreateSession, request.payload)
+    ask = asking.read(payloads.CreateSession, request.payload)
     made = await party.call(request, "rooms.create", {"title": ask.name})
     return Said(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"]))
 
 
 async def list_sessions(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.ListSessions, request.payload)
+    ask = asking.read(payloads.ListSessions, request.payload)
     rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
     ids = [cast("str", room["room_id"]) for room in rooms]
     changed = await party.look(lambda tx: errands.changed_at(tx, ids))
@@ -74,14 +75,14 @@ async def list_sessions(party: Party, request: Request) -> Said:
 
 
 async def close_session(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.CloseSession, request.payload)
+    ask = asking.read(payloads.CloseSession, request.payload)
     closed = await party.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
     return Said(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
 
 
 async def add_agent(party: Party, request: Request) -> Said:
     """Join the session and become the connection to which this agent's actions are delivered."""
-    ask = payloads.read(payloads.AddAgent, request.payload)
+    ask = asking.read(payloads.AddAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     joined = await party.call(request, "rooms.join", {"room_id": room_id})
     if ask.name is not None:
@@ -97,21 +98,21 @@ async def add_agent(party: Party, request: Request) -> Said:
 
 
 async def list_agents(party: Party, request: Request) -> Said:
-    payloads.read(payloads.ListAgents, request.payload)
+    asking.read(payloads.ListAgents, request.payload)
     room_id = session_of(request)
     found = cast("list[Row]", (await party.call(request, "agents.list", {"room_id": room_id}))["agents"])
     return Said(payload={"agents": [_shown(party, room_id, each) for each in found]}, session=room_id)
 
 
 async def update_agent(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.UpdateAgent, request.payload)
+    ask = asking.read(payloads.UpdateAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
     return Said(payload={"agent": await _agent(party, request, room_id, agent)}, session=room_id)
 
 
 async def remove_agent(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.RemoveAgent, request.payload)
+    ask = asking.read(payloads.RemoveAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     left = await party.call(request, "rooms.leave", {"room_id": room_id})
     party.detach(room_id, agent)
@@ -145,14 +146,14 @@ async def create_message(party: Party, request: Request) -> Said:
 
 
 async def update_task(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.UpdateTask, request.payload)
+    ask = asking.read(payloads.UpdateTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
     done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
     return Said(payload=done, session=request.session)
 
 
 async def finish_task(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.FinishTask, request.payload)
+    ask = asking.read(payloads.FinishTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
     done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
     return Said(payload=done, session=request.session)
@@ -160,7 +161,7 @@ async def finish_task(party: Party, request: Request) -> Said:
 
 async def read_history(party: Party, request: Request) -> Said:
     """The newest records, or those after a cursor."""
-    ask = payloads.read(payloads.ReadHistory, request.payload)
+    ask = asking.read(payloads.ReadHistory, request.payload)
     room_id = party.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
     events, cursor = await party.look(
@@ -170,11 +171,11 @@ async def read_history(party: Party, request: Request) -> Said:
 
 
 async def stream_events(party: Party, request: Request) -> Said:
-    ask = payloads.read(payloads.FollowEvents, request.payload)
+    ask = asking.read(payloads.FollowEvents, request.payload)
     room_id = party.visible(session_of(request))
-    start = await party.start(room_id, ask.since_seq, follow=ask.follow)
-    begin = await party.streaming(request.id, room_id, start, records.kinds_of(ask.types), follow=ask.follow)
-    return Said(payload={"cursor": start}, session=room_id, then=begin)
+    follower = await party.follow(room_id, ask)
+    begin = party.streaming(request.id, follower, follow=ask.follow)
+    return Said(payload={"cursor": follower.cursor}, session=room_id, then=begin)
 
 
 def _as(operation: str) -> Command:
@@ -213,7 +214,8 @@ def found(name: str) -> Operation:
     try:
         return registry.find(name)
     except UnknownOperation as unknown:
-        raise UnknownType(unknown.message.replace("operation", "command or operation"), type=name) from None
+        text = unknown.message.replace("operation", "command or operation")
+        raise UnknownOperation(text, hint=NO_SUCH_TYPE, type=name) from None
 
 
 COMMANDS: Mapping[str, Command] = {

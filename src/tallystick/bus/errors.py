@@ -17,22 +17,10 @@ class UnsupportedVersion(InvalidInput):
     hint = "Send envelopes with v: 1."
 
 
-class UnknownType(NotFound):
-    """There is no command or operation of that type."""
-
-    hint = "Use a bus command such as action.submit, or an operation by its name (hub.capabilities lists them)."
-
-
 class SrcMismatch(NotAllowed):
     """The envelope's src is not who this connection belongs to."""
 
     hint = "Send everything on one connection under one src, over the network under the name of your token."
-
-
-class ForeignUser(NotAllowed):
-    """The bus answers only to the user that runs the hub."""
-
-    hint = "Connect as that user, or use POST /v1/bus with a token."
 
 
 class SeqOutOfOrder(Conflict):
@@ -63,15 +51,3 @@ class TooManyAtOnce(Unavailable):
     """This connection has too many streams or waits open."""
 
     hint = "Wait for some to end, or open another connection."
-
-
-class PeerTooSlow(Unavailable):
-    """This connection was not read for too long and is closed."""
-
-    hint = "Connect again and resume from your cursor: nothing is lost."
-
-
-class HubLeaving(Unavailable):
-    """The hub is shutting down."""
-
-    hint = "Connect again; what was not answered is delivered then."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
@@ -14,14 +14,16 @@ import msgspec
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import Said
 from tallystick.bus.envelope import Line, Request
-from tallystick.bus.errors import HubLeaving, NoStream, PeerTooSlow, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
-from tallystick.hub import engine, errands
+from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.bus.payloads import FollowEvents
+from tallystick.hub import asking, engine
 from tallystick.hub.engine import Response
-from tallystick.hub.feed import Follow, Follower
+from tallystick.hub.feed import Follower
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
-from tallystick.kernel.errors import InternalFault, TallyError
+from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
 from tallystick.kernel.ids import digest
+from tallystick.ledger.contract import Cursor, Since
 from tallystick.ledger.tx import Tx
 
 if TYPE_CHECKING:
@@ -174,26 +176,25 @@ class Party:
         if self._outbox:
             self._outbox.put(line)
 
-    async def start(self, room_id: str, since_seq: int | None, *, follow: bool) -> int:
-        """Where a stream without a cursor begins: now, or with the first event when it is not to stay."""
-        if since_seq is not None:
-            return since_seq
-        return await self.look(lambda tx: errands.head(tx, room_id)) if follow else 0
+    async def follow(self, room_id: str, ask: FollowEvents) -> Follower:
+        """Where a stream begins; what is wrong with it is refused now.
 
-    async def streaming(
-        self, corr: str, room_id: str, after: int, kinds: Sequence[str], *, follow: bool
-    ) -> Callable[[], None]:
-        """A stream that is ready to begin; what is wrong with it is refused now."""
+        Without a cursor it begins now, or with the first event when it is not to stay.
+        """
         if self._outbox is None:
             raise NoStream
         self._check_room()
-        ask = Follow.of({"room_id": room_id, "since_seq": after, "kinds": list(kinds)})
-        follower = await self._bus.feeds.follow(ask)
+        place = ask.model_dump(include=set(Since.model_fields))
+        cursor = asking.read(Cursor, {"room_id": room_id, "kinds": list(records.kinds_of(ask.types)), **place})
+        return await self._bus.feeds.follow(cursor, from_now=ask.follow)
+
+    def streaming(self, corr: str, follower: Follower, *, follow: bool) -> Callable[[], None]:
+        """What begins the stream."""
         return lambda: self._begin(lambda: self._send(corr, follower, follow=follow))
 
     async def _send(self, corr: str, follower: Follower, *, follow: bool) -> None:
         outbox = cast("Outbox", self._outbox)
-        follower.on_cut = lambda: outbox.cut(PeerTooSlow(cursor=follower.cursor))
+        follower.on_cut = lambda: outbox.cut(TooSlow(cursor=follower.cursor))
         reason = "head"
         if follow:
             async with aclosing(follower.frames()) as chunks:
@@ -226,7 +227,7 @@ class Party:
     def dismiss(self) -> None:
         """The hub is about to end."""
         if self._outbox:
-            self._outbox.cut(HubLeaving())
+            self._outbox.cut(HubClosed(hint="Connect again; what was not answered is delivered then."))
 
     def close(self) -> None:
         """The other end is gone, or has to go."""

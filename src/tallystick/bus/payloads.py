@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from tallystick.hub import asking
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Ask
-
-A = TypeVar("A", bound=Ask)
+from tallystick.ledger.contract import Since, SinceSeq
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
-Cursor = Annotated[int | None, Field(ge=0, le=2**63 - 1, description="After this place in the session.")]
 Types = Annotated[list[Id], Field(max_length=50, description="Only these types.", default_factory=list)]
 
 
@@ -37,7 +35,7 @@ class ListAgents(Ask):
 class AddAgent(Ask):
     id: Id
     name: Annotated[str | None, Field(min_length=1, max_length=128)] = None
-    since_seq: Cursor = None
+    since_seq: SinceSeq = None
     """Results of this agent's own actions after this place are sent too."""
 
 
@@ -84,26 +82,18 @@ class FinishTask(Conversing):
 
 class ReadHistory(Ask):
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    since_seq: Cursor = None
+    since_seq: SinceSeq = None
     types: Types
 
 
-class FollowEvents(Ask):
+class FollowEvents(Since):
     follow: bool = True
-    since_seq: Cursor = None
     types: Types
-
-
-def read(kind: type[A], given: Mapping[str, object]) -> A:
-    try:
-        return kind.model_validate(given)
-    except ValidationError as wrong:
-        raise asking.refusal(kind, wrong) from None
 
 
 def spoken(given: Mapping[str, object]) -> CreateMessage:
     """A message's payload; text of blanks only says nothing."""
-    message = read(CreateMessage, given)
+    message = asking.read(CreateMessage, given)
     if not message.text.strip():
         raise InvalidField("text must be non-empty.", field="text")
     return message

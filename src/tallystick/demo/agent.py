@@ -32,7 +32,7 @@ async def play(part: str, root: Path, memory: Path, pace: float) -> None:
     name = part.partition("-")[0]
     server = StdioServerParameters(
         command=PYTHON[0],
-        args=[*PYTHON[1:], "tallystick.surfaces.mcp"],
+        args=[*PYTHON[1:], "tallystick.surfaces.cli.main", "mcp"],
         env={**os.environ, "TALLYSTICK_AGENT": name},
     )
     async with Client(server, client_info=Implementation(name=f"demo-{name}", version=__version__)) as client:

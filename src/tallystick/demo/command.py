@@ -24,18 +24,17 @@ PACE_S = 0.9
 FAST_PACE_S = 0.1
 
 
-def run(arguments: Arguments) -> int:
+def run(arguments: Arguments) -> Ending:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tally-demo-")).resolve()
     try:
-        _perform(arguments, folder)
+        return _perform(arguments, folder)
     finally:
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    return 0
 
 
-def _perform(arguments: Arguments, folder: Path) -> None:
+def _perform(arguments: Arguments, folder: Path) -> Ending:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
     workspace = Workspace.made(folder / "lighthouse")
@@ -61,6 +60,7 @@ def _perform(arguments: Arguments, folder: Path) -> None:
             _stay(arguments)
         if not arguments.keep and (arguments.here or arguments.postgres):
             hub.call("rooms.close", {"room_id": director.room_id, "reason": "the demo is over"}, keeper())
+        return found
 
 
 def _stay(arguments: Arguments) -> None:

@@ -1,11 +1,20 @@
-"""What `tally demo` can be asked for; loading this loads nothing that plays."""
+"""`tally demo`: what it can be asked for; loading this loads nothing that plays."""
 
 from __future__ import annotations
 
-import argparse
+import sys
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+
+from tallystick.commandline.command import Program
+from tallystick.commandline.invocation import Invocation
 
 
-class Arguments(argparse.Namespace):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
     fast: bool
     keep: bool
     here: bool
@@ -13,23 +22,26 @@ class Arguments(argparse.Namespace):
     postgres: str | None
 
 
-def read(argv: list[str]) -> Arguments:
-    parser = _parser()
-    asked = parser.parse_args(argv, namespace=Arguments())
-    if asked.page and (asked.here or asked.postgres):
-        parser.error("--page has a store and a hub of its own; leave out --here and --postgres")
-    return asked
+@click.command(cls=Program)
+@click.option("--fast", is_flag=True, help="Do not stop for the reader.")
+@click.option("--keep", is_flag=True, help="Leave the store and the repository behind to look at.")
+@click.option("--here", is_flag=True, help="Play in your own store instead of a scratch one.")
+@click.option("--page", is_flag=True, help="Watch it on the page, and stay there until Ctrl-C.")
+@click.option("--postgres", metavar="URL", help="Play in this PostgreSQL database.")
+@click.pass_obj
+def demo(invocation: Invocation, **given: Any) -> None:
+    """Show three agents at work in a room of their own.
 
+    They share a small repository and one of them dies at work: half a minute of how the stick is handed on, taken over
+    and accounted for. It needs no harness, no account and no network. With --json the story goes to stderr.
+    """
+    arguments = Arguments(**given)
+    if arguments.page and (arguments.here or arguments.postgres):
+        raise click.UsageError("--page has a store and a hub of its own; leave out --here and --postgres.")
+    from tallystick.demo.command import run
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tally demo",
-        description="Three scripted agents share a small repository and one of them dies at work: half a minute of how"
-        " the stick is handed on, taken over and accounted for. It needs no harness, no account and no network.",
-    )
-    parser.add_argument("--fast", action="store_true", help="do not stop for the reader")
-    parser.add_argument("--keep", action="store_true", help="leave the store and the repository behind to look at")
-    parser.add_argument("--here", action="store_true", help="play in your own store instead of a scratch one")
-    parser.add_argument("--page", action="store_true", help="watch it on the page, and stay there until Ctrl-C")
-    parser.add_argument("--postgres", metavar="URL", help="play in this PostgreSQL database")
-    return parser
+    with ExitStack() as stack:
+        if invocation.as_json:
+            stack.enter_context(redirect_stdout(sys.stderr))
+        found = run(arguments)
+    invocation.finish(asdict(found))

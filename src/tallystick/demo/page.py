@@ -41,14 +41,15 @@ All eight sides, in daylight:
 """
 UP = """
 import os, signal, sys, threading
-from tallystick.server.serve import main
+from tallystick.surfaces.cli.main import main
 
 def mind():
     sys.stdin.read()
     os.kill(os.getpid(), signal.SIGTERM)
 
 threading.Thread(target=mind, daemon=True).start()
-sys.exit(main(["--port", "0"]))
+sys.argv = ["tally", "up", "--port", "0"]
+sys.exit(main())
 """
 """A hub that ends with whoever started it, however that ends."""
 

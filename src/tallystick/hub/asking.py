@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,14 +14,19 @@ from tallystick.kernel.operation import Ask, Operation
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+A = TypeVar("A", bound=Ask)
 _TOO_LONG = {"string_too_long", "too_long", "bytes_too_long"}
 
 
 def build(operation: Operation, given: Mapping[str, object]) -> Ask:
+    return read(operation.ask, given)
+
+
+def read(ask: type[A], given: Mapping[str, object]) -> A:
     try:
-        return operation.ask.model_validate(given)
+        return ask.model_validate(given)
     except ValidationError as wrong:
-        raise refusal(operation.ask, wrong) from None
+        raise refusal(ask, wrong) from None
 
 
 def refusal(ask: type[Ask], wrong: ValidationError) -> InvalidInput:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from tallystick.capabilities.blobs import queries
 from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
 from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound
@@ -29,10 +27,7 @@ class Found:
 
 
 def describe(given: Mapping[str, object]) -> DescribeBlob:
-    try:
-        return DescribeBlob.model_validate(given)
-    except ValidationError as wrong:
-        raise asking.refusal(DescribeBlob, wrong) from None
+    return asking.read(DescribeBlob, given)
 
 
 def check_room(hub: Hub, room_id: str) -> None:

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Annotated, Literal, TypeAlias
+from functools import partial
+from typing import Literal, TypeAlias
 
-from pydantic import Field, ValidationError
-
-from tallystick.hub import asking
 from tallystick.hub.feed_watch import Batch, Encode, Party, RoomWatch, read
 from tallystick.hub.hub import Hub
-from tallystick.kernel.clock import from_wire
-from tallystick.kernel.operation import Ask
 from tallystick.ledger import reading
-from tallystick.ledger.contract import RoomId
-from tallystick.ledger.errors import AmbiguousCursor
+from tallystick.ledger.contract import Cursor
 from tallystick.storage.port import EVERY_ROOM
 
-__all__ = ["EVERY_ROOM", "Feeds", "Follow", "Follower", "Wake"]
+__all__ = ["EVERY_ROOM", "Cursor", "Feeds", "Follower", "Wake"]
 
 QUEUE_EVENTS = 10_000
 QUEUE_BYTES = 8 * 1024 * 1024
@@ -34,23 +29,6 @@ QUIET_SECONDS = 15.0
 """A stream without events shows at least this often that it is alive."""
 
 Ending: TypeAlias = Literal["too_slow", "bye"]
-
-
-class Follow(Ask):
-    """Which events to follow, and from where."""
-
-    room_id: RoomId
-    since_seq: Annotated[int | None, Field(ge=0, description="Events after this seq (0: from the start).")] = None
-    since_event_id: Annotated[str | None, Field(description="Events after this event.", max_length=200)] = None
-    since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
-    kinds: Annotated[list[str], Field(description="Only these kinds.", max_length=50, default_factory=list)]
-
-    @classmethod
-    def of(cls, given: Mapping[str, object]) -> Follow:
-        try:
-            return cls.model_validate(given)
-        except ValidationError as wrong:
-            raise asking.refusal(cls, wrong) from None
 
 
 class Wake:
@@ -80,7 +58,7 @@ class Wake:
 
 
 class Follower:
-    def __init__(self, feeds: Feeds, ask: Follow, cursor: int) -> None:
+    def __init__(self, feeds: Feeds, ask: Cursor, cursor: int) -> None:
         self.ask, self.cursor = ask, cursor
         self.ending: Ending | None = None
         self.on_cut: Callable[[], object] = lambda: None
@@ -168,11 +146,15 @@ class Feeds:
     def rooms(self) -> int:
         return len(self._rooms)
 
-    async def follow(self, ask: Follow) -> Follower:
-        """A follower at the place its cursor names; an unknown room or cursor is refused here."""
-        return Follower(self, ask, await self._loop.run_in_executor(self._pool, self._start, ask))
+    async def follow(self, ask: Cursor, *, from_now: bool = False) -> Follower:
+        """A follower at the place its cursor names; an unknown room or cursor is refused here.
 
-    async def page(self, ask: Follow, after: int) -> Batch:
+        Without a cursor it begins with the first event, or with the next one.
+        """
+        start = await self._loop.run_in_executor(self._pool, partial(self._start, ask, from_now=from_now))
+        return Follower(self, ask, start)
+
+    async def page(self, ask: Cursor, after: int) -> Batch:
         return await self._loop.run_in_executor(
             self._pool, read, self._hub, self._encode, ask.room_id, after, ask.kinds
         )
@@ -223,14 +205,8 @@ class Feeds:
         if self._rooms.get(room.room_id) is room:
             del self._rooms[room.room_id]
 
-    def _start(self, ask: Follow) -> int:
-        given = [cursor for cursor in (ask.since_seq, ask.since_event_id, ask.since_ts) if cursor is not None]
-        if len(given) > 1:
-            raise AmbiguousCursor
+    def _start(self, ask: Cursor, *, from_now: bool) -> int:
         with self._hub.reading() as tx:
-            tx.head(ask.room_id)
-            if ask.since_event_id is not None:
-                return reading.seq_of_event(tx, ask.room_id, ask.since_event_id)
-            if ask.since_ts is not None:
-                return reading.seq_at_time(tx, ask.room_id, from_wire(ask.since_ts))
-        return ask.since_seq or 0
+            head = tx.head(ask.room_id)
+            start = reading.start(tx, ask.room_id, ask)
+        return (head.seq if from_now else 0) if start is None else start

@@ -6,12 +6,34 @@ import asyncio
 import logging
 import os
 import socket
+import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from tallystick.kernel.errors import ForeignUser
+
 Converse: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+def peer(sock: socket.socket) -> tuple[int | None, int]:
+    """The pid and uid at the other end, as the kernel says; the pid is 0 in a namespace that cannot be seen from here.
+
+    Without SO_PEERCRED it is None and the user ours: the socket's mode is then the only check that there is.
+    """
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None, os.geteuid()
+    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return pid, uid
+
+
+def check_user(uid: int) -> None:
+    """Refuse another user's process, although it could connect."""
+    if uid != os.geteuid():
+        raise ForeignUser
 
 
 def bound(path: Path) -> socket.socket:

@@ -19,7 +19,8 @@ from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.hub.writing import CallerLeft, Grouped, HubClosed
+from tallystick.hub.writing import CallerLeft, Grouped
+from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import NotBrief

@@ -26,7 +26,7 @@ class OtherRoom(NotAllowed):
 class IdentityFixed(NotAllowed):
     """Over the network you act as the principal of your token and cannot choose another name."""
 
-    hint = "Leave agent_id_override out; `tally token issue --as NAME` makes a token for another name."
+    hint = "Leave agent_id_override out; `tally token issue --room ROOM --for NAME` makes a token for another name."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

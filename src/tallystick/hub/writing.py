@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tallystick.kernel.errors import Refused, Unavailable
+from tallystick.kernel.errors import HubClosed, Refused, Unavailable
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage import forks
 from tallystick.storage.port import Store
@@ -22,12 +22,6 @@ from tallystick.storage.port import Store
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 GROUP_LIMIT = 128
-
-
-class HubClosed(Unavailable):
-    """The hub is shutting down."""
-
-    hint = "Try again; another hub or a direct call will answer."
 
 
 class CallerLeft(Exception):

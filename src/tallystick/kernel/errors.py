@@ -10,6 +10,8 @@ TallyError
 └── Fault              a bug of ours, or a damaged store
 
 A class's code is its name in snake case, its docstring is the default message, and every class has a hint.
+Here stands what more than one surface or capability says; what only one says is declared beside it. Who knows better
+what to do next passes a hint of its own.
 """
 
 from __future__ import annotations
@@ -129,6 +131,36 @@ class UnknownOperation(NotFound):
     """There is no operation of that name."""
 
     hint = "List the operations with `tally call --list` or hub.capabilities."
+
+
+class NoRoomHere(NotFound):
+    """There is no room for this path yet."""
+
+    hint = "Open one with `tally join` (MCP: join_path), or name another: `tally rooms --all` (MCP: list_rooms)."
+
+
+class RouteNotFound(NotFound):
+    """There is nothing at that address."""
+
+    hint = "GET /v1/openapi.json lists every address."
+
+
+class ForeignUser(NotAllowed):
+    """The hub's sockets answer only to the user that runs the hub."""
+
+    hint = "Connect as that user, or over TCP with a token (`tally token issue`)."
+
+
+class TooSlow(Unavailable):
+    """This reader fell too far behind and was cut off."""
+
+    hint = "Connect again and go on from your cursor (Last-Event-ID in a browser): nothing is lost."
+
+
+class HubClosed(Unavailable):
+    """The hub is shutting down."""
+
+    hint = "Try again; another hub or a direct call will answer."
 
 
 class InternalFault(Fault):

@@ -52,20 +52,34 @@ class Envelope(Answer):
         return cls.model_validate(event.wire())
 
 
-class Cursor(Ask):
+SinceSeq = Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Events after this seq (0: from the start).")]
+
+
+class InRoom(Ask):
     room_id: RoomId
-    since_seq: Annotated[
-        int | None, Field(ge=0, le=SEQ_LIMIT, description="Events after this seq (0: from the start).")
-    ] = None
+
+
+class Since(Ask):
+    """A place in a room's ledger, named in one of three ways; `reading.start` finds it."""
+
+    since_seq: SinceSeq = None
     since_event_id: Annotated[Text | None, Field(description="Events after this event.", max_length=200)] = None
     since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
+
+
+class Cursor(Since, InRoom):
+    """Which events of a room, and from where: what is listed, waited for and streamed."""
+
     kinds: Annotated[
         list[Annotated[Text, Field(max_length=200)]], Field(description="Only these kinds.", max_length=50)
     ] = []
+
+
+class Page(Cursor):
     limit: Annotated[int, Field(ge=1, le=LIST_LIMIT, description="At most this many.")] = 100
 
 
-class ListEvents(Cursor):
+class ListEvents(Page):
     newest: Annotated[bool, Field(description="The last `limit` events instead of the first.")] = False
     before_seq: Annotated[
         int | None, Field(ge=0, le=SEQ_LIMIT, description="Only events before this seq; with `newest` to page back.")
@@ -76,7 +90,7 @@ class ListEvents(Cursor):
     ] = None
 
 
-class FollowEvents(Cursor):
+class FollowEvents(Page):
     max_wait_ms: WaitMs = 30_000
 
 

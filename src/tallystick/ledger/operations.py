@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.clock import Instant, from_wire
+from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, chain, reading, subjects
@@ -11,7 +11,6 @@ from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
     AppendEvent,
-    Cursor,
     Envelope,
     Events,
     FollowEvents,
@@ -19,29 +18,18 @@ from tallystick.ledger.contract import (
     HeadView,
     ListEvents,
     ListHeads,
+    Page,
     RoomVerdict,
     Verified,
     VerifyEvents,
 )
-from tallystick.ledger.errors import AmbiguousCursor, ReservedKind
+from tallystick.ledger.errors import ReservedKind
 from tallystick.ledger.tx import ANY_KIND, SQL, Tx
-
-
-def _start(tx: Tx, ask: Cursor) -> int:
-    given = [cursor for cursor in (ask.since_seq, ask.since_event_id, ask.since_ts) if cursor is not None]
-    if len(given) > 1:
-        raise AmbiguousCursor
-    if ask.since_event_id is not None:
-        return reading.seq_of_event(tx, ask.room_id, ask.since_event_id)
-    if ask.since_ts is not None:
-        return reading.seq_at_time(tx, ask.room_id, from_wire(ask.since_ts))
-    return ask.since_seq or 0
 
 
 def _events(
     tx: Tx,
-    ask: Cursor,
-    start: int,
+    ask: Page,
     *,
     newest: bool = False,
     before: int | None = None,
@@ -49,6 +37,7 @@ def _events(
     task_id: str | None = None,
 ) -> Events:
     head = tx.head(ask.room_id)
+    start = reading.start(tx, ask.room_id, ask) or 0
     end = head.seq + 1 if before is None else before
     if newest:
         past = reading.before(tx, ask.room_id, end, kinds=ask.kinds, by=by, task_id=task_id, limit=ask.limit)
@@ -68,8 +57,7 @@ def list_events(tx: Tx, me: Caller, ask: ListEvents) -> Events:
     Page on with the returned cursor as `since_seq`. `kinds`, `by` and `task_id` filter, and find what fits however
     long the ledger is; `newest` gives the latest instead of the first; with `before_seq` it pages back.
     """
-    start = _start(tx, ask)
-    return _events(tx, ask, start, newest=ask.newest, before=ask.before_seq, by=ask.by, task_id=ask.task_id)
+    return _events(tx, ask, newest=ask.newest, before=ask.before_seq, by=ask.by, task_id=ask.task_id)
 
 
 @operation("events.follow", waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
@@ -78,7 +66,7 @@ def follow_events(tx: Tx, me: Caller, ask: FollowEvents) -> Events | Pending[Eve
 
     Call again with the returned cursor: nothing is lost between two calls.
     """
-    found = _events(tx, ask, _start(tx, ask))
+    found = _events(tx, ask)
     return found if found.events else Pending(found, wait_ms=ask.max_wait_ms)
 
 

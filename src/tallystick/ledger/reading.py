@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from tallystick.kernel.clock import Instant
+from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.ledger.errors import EventNotFound
+from tallystick.ledger.errors import AmbiguousCursor, EventNotFound
 from tallystick.ledger.tx import SQL, Tx
 
 if TYPE_CHECKING:
+    from tallystick.ledger.contract import Since
     from tallystick.storage.port import Value
 
 PAGE = 500
@@ -113,7 +114,19 @@ def seq_of_event(tx: Tx, room_id: str, event_id: str) -> int:
     return event_by_id(tx, room_id, event_id).seq
 
 
-def seq_at_time(tx: Tx, room_id: str, ts: Instant) -> int:
+def start(tx: Tx, room_id: str, cursor: Since) -> int | None:
+    """The seq after which to begin; None when the cursor names no place."""
+    given = [place for place in (cursor.since_seq, cursor.since_event_id, cursor.since_ts) if place is not None]
+    if len(given) > 1:
+        raise AmbiguousCursor
+    if cursor.since_event_id is not None:
+        return seq_of_event(tx, room_id, cursor.since_event_id)
+    if cursor.since_ts is not None:
+        return _seq_at(tx, room_id, from_wire(cursor.since_ts))
+    return cursor.since_seq
+
+
+def _seq_at(tx: Tx, room_id: str, ts: Instant) -> int:
     """The seq after which every event is younger than `ts`."""
     place = tx.one(SQL["last_until"], Place, room_id=room_id, ts=ts)
     return place.seq if place else 0

@@ -3,14 +3,3 @@
 It is a client like any other. `office` is all it says to the hub, `rules` decides what comes after a slice, `prompt`
 and `answer` are what goes to an executor and comes back, `harnesses.leash` keeps what it starts from outliving it.
 """
-
-from __future__ import annotations
-
-
-def main(argv: list[str]) -> int:
-    from tallystick.runner import options
-
-    asked = options.read(argv)
-    from tallystick.runner.command import run
-
-    return run(asked)

@@ -9,12 +9,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses.headless import Sandbox
-from tallystick.kernel.errors import InvalidField, NotFound, TallyError
+from tallystick.kernel.errors import InvalidField, NoRoomHere
 from tallystick.proof.skills import Profile
 from tallystick.runner import executors
 from tallystick.runner.keeper import Keeper
@@ -24,13 +25,15 @@ from tallystick.runner.rules import Bounds
 from tallystick.runner.setup import Setup
 
 
-class NoRoomHere(NotFound):
-    """There is no room for this folder yet, so there are no jobs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Who ran, and for which room."""
 
-    hint = "Make one with `tally join`, or name a room with --room."
+    runner_id: str
+    room_id: str
 
 
-def run(asked: Options) -> int:
+def run(asked: Options) -> Served:
     runner_id = asked.id or f"runner-{socket.gethostname().partition('.')[0]}-{os.getpid()}"
     tell = _teller(runner_id)
     line = Nearest(
@@ -48,12 +51,9 @@ def run(asked: Options) -> int:
                 signal.signal(sign, keeper.leave)
             tell(f"serves room {room_id} with {', '.join(setup.executors)}, {setup.max_parallel} at a time")
             keeper.run(once=asked.once)
-    except TallyError as refusal:
-        print(f"error: {refusal.message}\nhint: {refusal.advice}", file=sys.stderr)
-        return 1
+            return Served(runner_id=runner_id, room_id=room_id)
     finally:
         line.close()
-    return 0
 
 
 def _setup(asked: Options, runner_id: str, scratch: Path) -> Setup:

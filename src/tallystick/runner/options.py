@@ -1,21 +1,27 @@
-"""What can be said to `tally runner`, by flag or by environment; a flag goes first."""
+"""`tally runner`: what can be said to it, by flag or by environment; a flag goes first."""
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+import click
+
+from tallystick.commandline.command import Number, Program
+from tallystick.commandline.invocation import Invocation
+
+F = TypeVar("F", bound=Callable[..., object])
 PREFIX = "TALLYSTICK_RUNNER_"
 
 
-class Options(argparse.Namespace):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
     room: str | None
     id: str | None
     executors: str
     max_parallel: int
-    cwd: Path
+    cwd: str
     worktree: bool
     sandbox: str
     once: bool
@@ -37,76 +43,69 @@ class Options(argparse.Namespace):
     command: str
 
 
+TEXTS = {
+    "--room": ("ROOM", None, "The room whose jobs to run. [default: the one of this folder]"),
+    "--id": ("ID", None, "The runner's own name. [default: made from host and process]"),
+    "--executors": ("NAMES", "", "Only these, of codex,claude_code,gemini,command. [default: all found]"),
+    "--cwd": ("DIR", ".", "Where jobs work. [default: here]"),
+    "--sandbox": (
+        "POLICY",
+        "workspace-write",
+        "read-only, workspace-write or full-access. [default: workspace-write]",
+    ),
+    "--hub": ("URL", None, "The address of a hub elsewhere; its token is $TALLYSTICK_TOKEN."),
+    "--skill-profile": ("NAME", "strict", "daily, strict, research or teamlead. [default: strict]"),
+    "--command": ("COMMAND", "", "A program that reads a job as JSON and writes its answer."),
+    "--codex-bin": ("FILE", "", "The codex program. [default: as found on the PATH, or $TALLYSTICK_CODEX_BIN]"),
+    "--claude-bin": ("FILE", "", "The claude program. [default: as found on the PATH, or $TALLYSTICK_CLAUDE_BIN]"),
+    "--gemini-bin": ("FILE", "", "The gemini program. [default: as found on the PATH, or $TALLYSTICK_GEMINI_BIN]"),
+}
 NUMBERS = {
-    "--max-parallel": (1, 1, 64, "how many jobs to run at once"),
-    "--slice-s": (1800, 1, 86_400, "seconds after which a slice should answer"),
-    "--slice-grace-s": (300, 0, 86_400, "seconds more before it is killed with all it started"),
-    "--max-runtime-s": (86_400, 1, 604_800, "seconds after which a job is given up"),
-    "--max-failures": (3, 1, 100, "failed slices, or DONEs without proof, in a row before a job is given up"),
-    "--max-slices": (48, 1, 10_000, "slices that may answer CONTINUE before a job is given up"),
-    "--max-claims": (10, 1, 10_000, "claims of a job that may be lost with their runner before it is given up"),
-    "--question-wait-s": (900, 0, 86_400, "seconds to wait for the answer to a question before going on"),
-    "--heartbeat-ms": (10_000, 100, 100_000, "how often leases are renewed; they last three times as long"),
-    "--poll-ms": (1500, 10, 100_000, "how often to look for lost jobs; new ones are seen at once"),
-    "--skill-max-chars": (1200, 0, 8000, "how much of the behaviour pack goes into a prompt; 0 for none"),
+    "--max-parallel": (1, 1, 64, "How many jobs to run at once."),
+    "--slice-s": (1800, 1, 86_400, "Seconds after which a slice should answer."),
+    "--slice-grace-s": (300, 0, 86_400, "Seconds more before it is killed with all it started."),
+    "--max-runtime-s": (86_400, 1, 604_800, "Seconds after which a job is given up."),
+    "--max-failures": (3, 1, 100, "Failed slices, or DONEs without proof, in a row before a job is given up."),
+    "--max-slices": (48, 1, 10_000, "Slices that may answer CONTINUE before a job is given up."),
+    "--max-claims": (10, 1, 10_000, "Claims of a job that may be lost with their runner before it is given up."),
+    "--question-wait-s": (900, 0, 86_400, "Seconds to wait for the answer to a question before going on."),
+    "--heartbeat-ms": (10_000, 100, 100_000, "How often leases are renewed; they last three times as long."),
+    "--poll-ms": (1500, 10, 100_000, "How often to look for lost jobs; new ones are seen at once."),
+    "--skill-max-chars": (1200, 0, 8000, "How much of the behaviour pack goes into a prompt; 0 for none."),
 }
-PROGRAMS = {
-    "--codex-bin": ("TALLYSTICK_CODEX_BIN", "codex"),
-    "--claude-bin": ("TALLYSTICK_CLAUDE_BIN", "claude"),
-    "--gemini-bin": ("TALLYSTICK_GEMINI_BIN", "gemini"),
-}
-
-
-def read(argv: list[str], environ: Mapping[str, str] = os.environ) -> Options:
-    return _parser(environ).parse_args(argv, namespace=Options())
-
-
-def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tally runner",
-        description="Carry out the jobs of a room with codex, claude, gemini or a command, in processes of their own.",
-        epilog=f"Every option can be set in the environment: --slice-s is {PREFIX}SLICE_S. SIGTERM or Ctrl-C hands the"
-        " jobs back and ends.",
-    )
-
-    def text(flag: str, default: str | None, about: str, *, metavar: str, variable: str = "") -> None:
-        set_by = environ.get(variable or _variable(flag)) or default
-        parser.add_argument(flag, default=set_by, metavar=metavar, help=about)
-
-    text("--room", None, "the room whose jobs to run (default: the one of this folder)", metavar="ROOM")
-    text("--id", None, "the runner's own name (default: made from host and process)", metavar="ID")
-    text("--executors", "", "only these, of codex,claude_code,gemini,command (default: all found)", metavar="NAMES")
-    text("--cwd", ".", "where jobs work (default: here)", metavar="DIR")
-    sandbox = "read-only, workspace-write or full-access (default: workspace-write)"
-    text("--sandbox", "workspace-write", sandbox, metavar="POLICY")
-    text("--hub", None, "the address of a hub elsewhere; its token is $TALLYSTICK_TOKEN", metavar="URL")
-    text("--skill-profile", "strict", "daily, strict, research or teamlead (default: strict)", metavar="NAME")
-    text("--command", "", "a program that reads a job as JSON and writes its answer", metavar="COMMAND")
-    for flag, (variable, name) in PROGRAMS.items():
-        text(flag, "", f"the {name} program (default: as found on the PATH, or ${variable})", metavar="FILE")
-    for flag, (default, low, high, about) in NUMBERS.items():
-        kind = _number(flag, low, high)
-        set_by = environ.get(_variable(flag)) or str(default)
-        parser.add_argument(flag, type=kind, default=set_by, metavar="N", help=f"{about} (default: {default})")
-    worktree = environ.get(_variable("--worktree"), "") not in {"", "0"}
-    parser.add_argument("--worktree", action="store_true", default=worktree, help="give every job a git worktree")
-    parser.add_argument("--once", action="store_true", help="end when there is nothing left to do")
-    return parser
 
 
 def _variable(flag: str) -> str:
     return PREFIX + flag.removeprefix("--").replace("-", "_").upper()
 
 
-class _number:  # noqa: N801
-    """A whole number within bounds; argparse calls it also for a default that came as text."""
+class _Setting(click.Option):
+    """An option that can be set in the environment too; help and errors name the variable."""
 
-    def __init__(self, flag: str, low: int, high: int) -> None:
-        self._flag, self._low, self._high = flag, low, high
+    def __init__(self, flags: list[str], **more: Any) -> None:
+        super().__init__(flags, envvar=_variable(flags[0]), show_envvar=True, **more)
 
-    def __call__(self, text: str) -> int:
-        if not text.isdecimal() or not self._low <= int(text) <= self._high:
-            raise argparse.ArgumentTypeError(
-                f"'{text}' is no whole number from {self._low} to {self._high} (or check ${_variable(self._flag)})"
-            )
-        return int(text)
+
+def _settings(command: F) -> F:
+    for flag, (default, low, high, about) in reversed(NUMBERS.items()):
+        more: dict[str, Any] = {"type": Number(low, high), "default": default, "show_default": True}
+        command = click.option(flag, cls=_Setting, metavar="N", help=about, **more)(command)
+    for flag, (metavar, default, about) in reversed(TEXTS.items()):
+        command = click.option(flag, cls=_Setting, metavar=metavar, default=default, help=about)(command)
+    return command
+
+
+@click.command(cls=Program)
+@_settings
+@click.option("--worktree", cls=_Setting, is_flag=True, help="Give every job a git worktree.")
+@click.option("--once", is_flag=True, help="End when there is nothing left to do.")
+@click.pass_obj
+def runner(invocation: Invocation, **given: Any) -> None:
+    """Carry out the jobs of a room.
+
+    With codex, claude, gemini or a command, in processes of their own. SIGTERM or Ctrl-C hands the jobs back and ends.
+    """
+    from tallystick.runner.command import run
+
+    served = run(Options(**given))
+    invocation.finish({"runner_id": served.runner_id, "room_id": served.room_id})

@@ -24,21 +24,3 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'attaching')}"), name)
-
-
-def attach_main(argv: list[str]) -> int:
-    from tallystick.runtime import options
-
-    asked = options.read_attach(argv)
-    from tallystick.runtime import command
-
-    return command.attach(asked)
-
-
-def relay_main(argv: list[str]) -> int:
-    from tallystick.runtime import options
-
-    asked = options.read_relay(argv)
-    from tallystick.runtime import command
-
-    return command.relay(asked)

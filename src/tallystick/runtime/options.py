@@ -1,10 +1,19 @@
-"""What can be said to `tally attach` and `tally relay`: options first, and the program after `--`."""
+"""`tally attach` and `tally relay`: options first, and the program after `--`."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+import click
+
+from tallystick.commandline.command import Number, Program
+from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.visible import visible_lines
 from tallystick.harnesses.headless import Sandbox
+
+F = TypeVar("F", bound=Callable[..., object])
 
 EPILOG = (
     "PROGRAM is codex, claude or gemini, called in its own headless manner, or any command that reads a prompt on stdin"
@@ -12,84 +21,96 @@ EPILOG = (
 )
 
 
-class Options(argparse.Namespace):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
     name: str
     room: str | None
     cwd: str
     harness: str | None
     sandbox: str
     model: str | None
-    task: str
-    max_turns: int
     hub: str | None
-    program: list[str]
+    program: tuple[str, ...]
 
 
-def read_attach(argv: list[str]) -> Options:
-    parser = _parser(
-        "tally attach",
-        "tally attach --name NAME [--room ROOM] -- PROGRAM [ARG]...",
-        "Put a coding agent on the bus: each message it gets is one run of the program, and its answer goes back.",
-    )
-    return _read(parser, argv)
+def _about_a_program(command: F) -> F:
+    options = [
+        click.option("--name", metavar="NAME", help="The agent's name in the room. --as says it too."),
+        click.option("--room", metavar="ROOM", help="The room's id. [default: the room of the folder]"),
+        click.option("--cwd", default=".", metavar="DIR", help="Where the program works. [default: here]"),
+        click.option(
+            "--harness",
+            metavar="KIND",
+            help="How to call the program: codex, claude-code, gemini or plain. [default: by its name]",
+        ),
+        click.option(
+            "--sandbox",
+            default=Sandbox.WORKSPACE_WRITE.value,
+            type=click.Choice([each.value for each in Sandbox]),
+            metavar="POLICY",
+            help="read-only, workspace-write or full-access. [default: workspace-write]",
+        ),
+        click.option(
+            "--hub",
+            metavar="URL",
+            help="A hub on another machine; its token for NAME is $TALLYSTICK_TOKEN, and --room is needed.",
+        ),
+        click.option("--model", metavar="MODEL", help="The model to use. [default: the program's own]"),
+        click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARG]..."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
-def read_relay(argv: list[str]) -> Options:
-    parser = _parser(
-        "tally relay",
-        "tally relay --name NAME [--room ROOM] TASK -- PROGRAM [ARG]...",
-        "Have an owner agent carry out a task through others: what it says is sent to them, and their answers go back.",
-    )
-    parser.add_argument("task", metavar="TASK", help="what is to be done; - reads it from stdin")
-    parser.add_argument(
-        "--max-turns", type=_turns, default=20, metavar="N", help="end after so many turns of the owner (default: 20)"
-    )
-    return _read(parser, argv)
+def _options(invocation: Invocation, given: dict[str, Any]) -> Options:
+    # What it puts into the room is the agent it speaks for, so --as can only mean the same.
+    name = given.pop("name") or invocation.agent
+    if not name:
+        raise click.UsageError("Missing option '--name'.")
+    if not given["program"]:
+        raise click.UsageError("Name a program after --, for example: -- claude.")
+    return Options(name=name, **given)
 
 
-def _parser(prog: str, usage: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, usage=usage, description=description, epilog=EPILOG)
-    parser.add_argument("--name", required=True, metavar="NAME", help="the agent's name in the room")
-    parser.add_argument("--room", metavar="ROOM", help="the room's id (default: the room of the folder)")
-    parser.add_argument("--cwd", default=".", metavar="DIR", help="where the program works (default: here)")
-    parser.add_argument(
-        "--harness",
-        metavar="KIND",
-        help="how to call the program: codex, claude-code, gemini or plain (default: by its name)",
-    )
-    parser.add_argument(
-        "--sandbox",
-        default=Sandbox.WORKSPACE_WRITE.value,
-        choices=[each.value for each in Sandbox],
-        metavar="POLICY",
-        help="read-only, workspace-write or full-access (default: workspace-write)",
-    )
-    parser.add_argument(
-        "--hub",
-        metavar="URL",
-        help="a hub on another machine; its token for NAME is $TALLYSTICK_TOKEN, and --room is needed",
-    )
-    parser.add_argument("--model", metavar="MODEL", help="the model to use (default: the program's own)")
-    return parser
+@click.command(cls=Program, epilog=EPILOG)
+@_about_a_program
+@click.pass_obj
+def attach(invocation: Invocation, **given: Any) -> None:
+    """Put a coding agent on the bus: one run of it for each message.
+
+    What the program answers goes back to whoever sent the message.
+    """
+    asked = _options(invocation, given)
+    from tallystick.runtime import command
+
+    ended = command.attach(asked)
+    invocation.finish({"name": asked.name, "ended": ended})
 
 
-def _read(parser: argparse.ArgumentParser, argv: list[str]) -> Options:
-    mine, found, program = _split(argv)
-    options = parser.parse_args(mine, namespace=Options())
-    if not found or not program:
-        parser.error("name a program after --, for example: -- claude")
-    options.program = program
-    return options
+@click.command(cls=Program, epilog=EPILOG)
+@click.option(
+    "--max-turns",
+    type=Number(1, 1000),
+    default=20,
+    metavar="N",
+    show_default=True,
+    help="End after so many turns of the owner.",
+)
+@click.argument("task", metavar="TASK")
+@_about_a_program
+@click.pass_obj
+def relay(invocation: Invocation, *, task: str, max_turns: int, **given: Any) -> int:
+    """Have an owner agent carry out a task through the others.
 
+    What the owner says is sent to them, and their answers go back. TASK is what is to be done; - reads it from stdin.
+    """
+    asked = _options(invocation, given)
+    from tallystick.runtime import command
+    from tallystick.runtime.relay import Why
 
-def _split(argv: list[str]) -> tuple[list[str], bool, list[str]]:
-    if "--" not in argv:
-        return argv, False, []
-    place = argv.index("--")
-    return argv[:place], True, argv[place + 1 :]
-
-
-def _turns(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 to 1000")
-    return int(text)
+    ended = command.relay(asked, task, max_turns)
+    if not invocation.finish({"text": ended.text, "turns": ended.turns, "why": ended.why}):
+        for line in visible_lines(ended.text):
+            print(line)
+    return 0 if ended.why in {Why.DONE, Why.LOCAL} else 1

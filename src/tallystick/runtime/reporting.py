@@ -73,7 +73,7 @@ class Reports:
         try:
             self._line.ask("action.submit", payload, key=_key(name))
         except Refused as refused:
-            if refused.code == "unknown_agent":
+            if refused.code == "agent_not_found":
                 # People and services have no queue; they find the reply in their inbox.
                 message = {"text": text, "kind": "reply", "reply_to_action_id": errand.action_id}
                 self._said("message.created", message, f"{name}:message", dst=errand.src)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TextIO, TypeAlias
 
+from tallystick.commandline.visible import visible
 from tallystick.harnesses import headless
 
 Tell: TypeAlias = Callable[[str], None]
@@ -27,9 +28,3 @@ def teller(name: str, out: TextIO = sys.stderr) -> Tell:
 def plain(text: str) -> str:
     """On one line; what does not print is shown instead of sent."""
     return visible(headless.one_line(text, WIDTH))
-
-
-def visible(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

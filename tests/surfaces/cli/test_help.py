@@ -37,18 +37,10 @@ def test_top_level_help_loads_neither_click_nor_anything_heavy(place: Place) -> 
 
 def test_no_help_loads_anything_heavy_or_writes_anything(place: Place) -> None:
     operations = [name.split(".") for name in catalogue.operations()]
-    own = [[name] for name in commands.COMMANDS if name not in commands.ELSEWHERE]
+    own = [[name] for name in commands.COMMANDS]
     nouns = [[noun] for noun in catalogue.nouns()]
 
     loaded = _modules_after(place, *[[*path, "--help"] for path in [*own, *nouns, *operations]])
-
-    assert {name for name in HEAVY if name in loaded} == set()
-    assert place.files() == []
-
-
-@pytest.mark.parametrize("name", commands.ELSEWHERE)
-def test_the_help_of_a_program_of_its_own_is_as_harmless(place: Place, name: str) -> None:
-    loaded = _modules_after(place, [name, "--help"])
 
     assert {name for name in HEAVY if name in loaded} == set()
     assert place.files() == []

@@ -11,9 +11,10 @@ import sys
 import click
 import pytest
 
+from tallystick.commandline.command import GLOBALS
+from tallystick.commandline.global_options import OPTIONS
 from tallystick.hub import registry
 from tallystick.surfaces.cli import catalogue, commands, tree
-from tallystick.surfaces.cli.options import GLOBALS
 from tests.frame.checkout import ROOT
 from tests.surfaces.cli.place import Place
 
@@ -35,7 +36,7 @@ def _headings(page: str) -> set[str]:
     return set(re.findall(r"^### (.+)$", (ROOT / "docs" / "reference" / page).read_text("utf-8"), re.MULTILINE))
 
 
-def test_the_reference_and_the_catalogue_are_what_the_registry_says() -> None:
+def test_the_reference_is_what_the_registry_says() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tallystick.surfaces.cli.reference", "--check"],
         cwd=ROOT,
@@ -68,9 +69,9 @@ def test_every_short_form_that_an_operation_claims_is_a_command() -> None:
     assert claimed - set(commands.COMMANDS) == set()
 
 
-@pytest.mark.parametrize("name", sorted(commands.COMMANDS.keys() - commands.ELSEWHERE.keys()))
+@pytest.mark.parametrize("name", sorted(commands.COMMANDS))
 def test_the_table_says_of_a_command_what_its_own_help_says_first(name: str) -> None:
-    command = tree.everyday(name)
+    command = tree.listed(name)
 
     assert (command.name, inspect.cleandoc(command.help or "").split("\n\n")[0]) == (name, commands.COMMANDS[name][1])
 
@@ -78,7 +79,7 @@ def test_the_table_says_of_a_command_what_its_own_help_says_first(name: str) -> 
 def test_no_field_of_an_operation_hides_a_global_option() -> None:
     fields = {field["name"].replace("_", "-") for shape in catalogue.operations().values() for field in shape["fields"]}
 
-    assert fields & {flag.removeprefix("--") for flag in commands.OPTIONS} == set()
+    assert fields & {flag.removeprefix("--") for flag in OPTIONS} == set()
 
 
 def test_every_operation_and_every_command_is_documented() -> None:

@@ -1,4 +1,4 @@
-"""`tally whoami`, `tally completion` and the commands that are programs of their own."""
+"""`tally whoami` and `tally completion`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import subprocess
 import pytest
 
 from tallystick.surfaces.cli import session
-from tallystick.surfaces.cli.elsewhere import settings_in
-from tallystick.surfaces.cli.errors import Usage
 from tests.surfaces.cli.place import Place
 
 
@@ -60,6 +58,11 @@ def test_every_shell_gets_its_completion_script(place: Place, shell: str) -> Non
         (["tally", "state", "--wa"], 2, ["--watch"]),
         (["tally", "turns", "release", "--expected"], 3, ["--expected-turn-id"]),
         (["tally", "completion", "z"], 2, ["zsh"]),
+        (["tally", "token", "re"], 2, ["revoke"]),
+        (["tally", "token", "issue", "--an"], 3, ["--any-room"]),
+        (["tally", "runner", "--slice-g"], 2, ["--slice-grace-s"]),
+        (["tally", "mcp", "--tools", "f"], 3, ["full"]),
+        (["tally", "attach", "--sandbox", "read"], 3, ["read-only"]),
     ],
 )
 def test_completion_offers_commands_and_flags(place: Place, line: list[str], word: int, offered: list[str]) -> None:
@@ -76,12 +79,3 @@ def test_the_script_for_bash_is_one_that_bash_takes(place: Place) -> None:
     script = place.run("completion", "bash").out
 
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
-
-
-def test_settings_for_other_programs_are_taken_out_of_their_arguments() -> None:
-    assert settings_in(["--port", "0", "--data-dir", "d", "--as=ann", "--", "--as", "x"]) == (
-        ["--port", "0", "--", "--as", "x"],
-        {"TALLYSTICK_DATA_DIR": "d", "TALLYSTICK_AGENT": "ann"},
-    )
-    with pytest.raises(Usage, match="'--as' requires an argument"):
-        settings_in(["--as"])

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from tallystick.commandline.visible import visible, visible_json, visible_lines
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.views import Artifact, Handoff
-from tallystick.surfaces.cli.visible import visible, visible_json, visible_lines
 
 HOSTILE = {
     "escape": ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),

@@ -14,7 +14,7 @@ from typing import Any, cast
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, Implementation, TextContent
 
-SERVER = (sys.executable, "-m", "tallystick.surfaces.mcp")
+SERVER = (str(Path(sys.executable).with_name("tally")), "mcp")
 MODES: Mapping[str, str] = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
 HANDOFF: Mapping[str, object] = {"status": "wrote the plan", "next_action": "review the plan"}
 

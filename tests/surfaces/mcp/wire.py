@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, cast
@@ -56,10 +56,10 @@ class Wire:
 
 
 @contextmanager
-def wired(stage: Stage, name: str) -> Generator[Wire]:
+def wired(stage: Stage, name: str, server: Sequence[str] = SERVER) -> Generator[Wire]:
     env = {**bare_environment(), **stage.env, "TALLYSTICK_AGENT": name}
     with subprocess.Popen(
-        SERVER, cwd=stage.workspace, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        server, cwd=stage.workspace, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         wire = Wire(process, stage.revision)
         if stage.revision == "2025-11-25":

@@ -26,12 +26,6 @@ class SelfTarget(InvalidInput):
     hint = "Name another agent of the room in dst."
 
 
-class UnknownAgent(NotFound):
-    """The target of an action is no agent of this room."""
-
-    hint = "Name a member by its agent id or its name (agents.list); answer a person with a message instead."
-
-
 class AmbiguousAgent(InvalidInput):
     """Several agents of this room have that name."""
 

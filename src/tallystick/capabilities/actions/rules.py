@@ -23,7 +23,6 @@ from tallystick.capabilities.actions.errors import (
     QueueFull,
     ReplyChain,
     SelfTarget,
-    UnknownAgent,
 )
 from tallystick.capabilities.actions.model import (
     Action,
@@ -36,12 +35,14 @@ from tallystick.capabilities.actions.model import (
     Status,
 )
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Member
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField
 
 EXCHANGE_LIMIT = 256
 """So many questions of a conversation may be answered before it ends: two agents that feed on each other stop."""
+NO_QUEUE = "Name a member by its agent id or its name (agents.list); answer a person with a message instead."
 QUEUE_LIMIT = 1000
 """So many actions may wait in one lane of a target."""
 
@@ -78,7 +79,7 @@ def target(members: Sequence[Member], dst: str, src: str) -> str:
         raise AmbiguousAgent(f"{len(named)} agents of this room are called '{dst}'.", dst=dst, candidates=named)
     if not named or agent_rules.person(named[0]):
         known = [member.agent_id for member in members if not agent_rules.person(member.agent_id)]
-        raise UnknownAgent(f"'{dst}' is no agent of this room.", dst=dst, known=known)
+        raise AgentNotFound(f"'{dst}' is no agent of this room.", hint=NO_QUEUE, dst=dst, known=known)
     if named[0] == src:
         raise SelfTarget(f"You are '{src}'.", dst=dst)
     return named[0]

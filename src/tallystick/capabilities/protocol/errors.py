@@ -17,7 +17,7 @@ class InvalidPayload(InvalidInput):
 class AdoptionRejected(NotAllowed):
     """Nothing shows that there is work of that agent to go on with."""
 
-    hint = "Register under a name of your own (agents.register), or ask the user to confirm with `tally init --adopt`."
+    hint = "Register under a name of your own (agents.register), or have the user confirm with `tally init --adopt ID`."
 
 
 class AgentActive(Conflict):

@@ -7,8 +7,7 @@ import logging
 from dataclasses import dataclass
 
 from tallystick.bus import envelope
-from tallystick.bus.errors import PeerTooSlow
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import TallyError, TooSlow
 
 LAST_SECONDS = 1.0
 """How long a peer that was cut off has to read why."""
@@ -50,7 +49,7 @@ class Line:
             return
         self._transport.write(line)
         if self._room and self._transport.get_write_buffer_size() > self._bounds.unread_bytes:
-            self.cut(PeerTooSlow())
+            self.cut(TooSlow())
 
     async def drained(self) -> None:
         if self._room is None:
@@ -59,7 +58,7 @@ class Line:
             async with asyncio.timeout(self._bounds.unread_seconds):
                 await self._room.wait()
         except TimeoutError:
-            self.cut(PeerTooSlow())
+            self.cut(TooSlow())
         if self.closing:
             raise ConnectionAbortedError
 
@@ -77,7 +76,7 @@ class Line:
             return
         self._cut = True
         self._transport.write(envelope.refusal(reason))
-        if isinstance(reason, PeerTooSlow):
+        if isinstance(reason, TooSlow):
             # It would not read the reason either; nothing may wait for it any longer.
             log.warning("a peer of the bus did not read and was cut off")
             self._transport.abort()

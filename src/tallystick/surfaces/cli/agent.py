@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from tallystick.commandline.command import Command, Group
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.agent_mail import ack, inbox, read, send
 from tallystick.surfaces.cli.agent_session import Acting, acting, call, said
-from tallystick.surfaces.cli.options import Command, room_option
+from tallystick.surfaces.cli.options import room_option
 from tallystick.surfaces.cli.session import Session, absolute
 from tallystick.surfaces.cli.start import Start
-from tallystick.surfaces.cli.tree import Tree
 
 
-@click.group(cls=Tree, subcommand_metavar="COMMAND [ARGS]...")
+@click.group(cls=Group, subcommand_metavar="COMMAND [ARGS]...")
 def agent() -> None:
     """Work as one of several agents: name, sign of life, messages, reservations."""
 

@@ -7,10 +7,10 @@ from functools import partial
 import click
 import msgspec
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import telling
 from tallystick.surfaces.cli.agent_session import Acting, acting
 from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.options import Command
 
 BROADCAST = {"broadcast": "@all", "role:peer": "@peers", "role:foreman": "@foreman"}
 

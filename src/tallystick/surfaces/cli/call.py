@@ -8,10 +8,10 @@ from typing import cast
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import catalogue, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 from tallystick.surfaces.cli.signals import Stop
 

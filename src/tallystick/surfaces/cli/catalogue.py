@@ -1,17 +1,21 @@
-"""The operations as the command line needs them, read from a file that `reference` writes from the registry.
+"""The operations as the command line needs them: their names, their words and their fields.
 
-So help, completion and the parsing of flags load neither pydantic nor a store.
+They are the registry's, which takes too long to load for help, completion and the parsing of flags. So they are kept as
+Python keeps its bytecode: made at first use, beside it or else in the person's cache folder, and made again as soon as
+a source file is another. Where nothing can be written they are made every time.
 """
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
+import sys
 from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, NotRequired, TypedDict
+    from collections.abc import Iterator
+    from typing import Literal, NotRequired, TypeAlias, TypedDict
 
     Kind = Literal["text", "integer", "number", "boolean", "choice", "path", "json"]
 
@@ -29,14 +33,28 @@ if TYPE_CHECKING:
         doc: str
         fields: list[Field]
 
+    Shapes: TypeAlias = dict[str, Shape]
+    Sources: TypeAlias = list[tuple[str, int, int]]
 
-FILE = os.path.join(os.path.dirname(__file__), "catalogue.json")  # noqa: PTH118, PTH120 - pathlib would double the start
+# pathlib and json would double the start.
+HERE = os.path.dirname(__file__)  # noqa: PTH120
+PACKAGE = os.path.dirname(os.path.dirname(HERE))  # noqa: PTH120
+ABOVE = {"bench", "bus", "client", "commandline", "demo", "runner", "runtime", "server", "surfaces"}
+"""What stands above the hub, or beside all of it, cannot be part of an operation."""
 
 
 @cache
-def operations() -> dict[str, Shape]:
-    with open(FILE, encoding="utf-8") as file:  # noqa: PTH123
-        return json.load(file)
+def operations() -> Shapes:
+    sources = _sources()
+    for file in _files():
+        found = _read(file, sources)
+        if found is not None:
+            return found
+    made = _made()
+    for file in _files():
+        if _written(file, sources, made):
+            break
+    return made
 
 
 @cache
@@ -47,3 +65,61 @@ def nouns() -> dict[str, list[str]]:
         noun, _, verb = name.partition(".")
         found.setdefault(noun, []).append(verb)
     return found
+
+
+def _made() -> Shapes:
+    from tallystick.hub import registry
+    from tallystick.surfaces.cli import shapes
+
+    return {name: shapes.shape(operation) for name, operation in sorted(registry.OPERATIONS.items())}
+
+
+def _files() -> Iterator[str]:
+    """Where they may be kept, best first."""
+    name = f"{sys.implementation.cache_tag}.catalogue"
+    beside = __spec__.cached if __spec__ else None
+    if beside:
+        yield f"{os.path.dirname(beside)}/{name}"  # noqa: PTH120
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    yield f"{home}/tallystick{HERE}/{name}"
+
+
+def _sources() -> Sources:
+    """Every file that an operation may be made of, as it is now."""
+    found, folders = [_stamp(f"{HERE}/shapes.py")], [PACKAGE]
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    found.append(_stamp(entry.path))
+                elif "." not in entry.name and entry.name not in ABOVE and entry.is_dir():
+                    folders.append(entry.path)
+    return sorted(found)
+
+
+def _stamp(path: str) -> tuple[str, int, int]:
+    facts = os.stat(path)  # noqa: PTH116
+    return path, facts.st_mtime_ns, facts.st_size
+
+
+def _read(file: str, sources: Sources) -> Shapes | None:
+    """What is kept there, if it was made of these sources."""
+    try:
+        with open(file, "rb") as kept:  # noqa: PTH123
+            made_of, found = marshal.load(kept)  # noqa: S302 - in a folder of our own, like the bytecode beside it
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return found if made_of == sources else None
+
+
+def _written(file: str, sources: Sources, made: Shapes) -> bool:
+    """Whether it could be kept there. Others see all of it or nothing."""
+    new = f"{file}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)  # noqa: PTH103, PTH120
+        with open(new, "wb") as kept:  # noqa: PTH123
+            marshal.dump((sources, made), kept)
+        os.replace(new, file)  # noqa: PTH105
+    except OSError:
+        return False
+    return True

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
+from tallystick.commandline.global_options import OPTIONS
 from tallystick.surfaces.cli import catalogue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HERE = "tallystick.surfaces.cli."
 
@@ -51,32 +57,39 @@ SETUP = {
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
-ELSEWHERE = {
-    "hook": ("tallystick.surfaces.hook.main:main", "Answer a hook of a harness."),
-    "mcp": ("tallystick.surfaces.mcp.stdio:main", "Serve MCP over stdin and stdout."),
-    "up": ("tallystick.server.serve:main", "Run the hub: HTTP with live streams, and MCP."),
-    "status": ("tallystick.surfaces.http.control:status_main", "Say whether a hub runs here, and where."),
-    "down": ("tallystick.surfaces.http.control:down_main", "Stop the hub that runs here."),
-    "token": ("tallystick.surfaces.http.control:token_main", "Issue, list and revoke tokens for the hub."),
-    "runner": ("tallystick.runner:main", "Carry out the jobs of a room."),
-    "attach": ("tallystick.runtime:attach_main", "Put a coding agent on the bus: one run of it for each message."),
-    "relay": ("tallystick.runtime:relay_main", "Have an owner agent carry out a task through the others."),
-    "demo": ("tallystick.demo:main", "Show three agents at work in a room of their own."),
-    "bench": ("tallystick.bench:main", "Measure the budgets on this machine."),
+PROGRAMS = {
+    "hook": ("tallystick.surfaces.hook.command:hook", "Answer a hook of a harness."),
+    "mcp": ("tallystick.surfaces.mcp.command:mcp", "Serve MCP over stdin and stdout."),
+    "up": ("tallystick.server.serve:up", "Run the hub: HTTP with live streams, and MCP."),
+    "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
+    "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
+    "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),
+    "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
+    "attach": ("tallystick.runtime.options:attach", "Put a coding agent on the bus: one run of it for each message."),
+    "relay": ("tallystick.runtime.options:relay", "Have an owner agent carry out a task through the others."),
+    "demo": ("tallystick.demo.options:demo", "Show three agents at work in a room of their own."),
+    "bench": ("tallystick.bench.options:bench", "Measure the budgets on this machine."),
 }
-"""Programs of their own: they get their arguments as they are, and the global options through the environment."""
+"""Commands that other parts of the program declare for themselves."""
 
-GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **ELSEWHERE}}
+GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **PROGRAMS}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
-OPTIONS = {
-    "--json": ("", "Print one JSON envelope: ok, command, data, error."),
-    "--as": ("AGENT", "Speak for this agent instead of the one found from the process and environment."),
-    "--data-dir": ("DIR", "Use the store in this directory."),
-    "--version": ("", "Show the version and exit."),
-    "--help": ("", "Show help and exit; it reads and writes nothing."),
+SHORT_CUTS = {
+    "mcp": "tallystick.surfaces.mcp.shim:main",
+    "hook": "tallystick.surfaces.hook.main:main",
 }
-"""Global options: understood before and after a command."""
+"""Two commands that stand before every session and every edit of every agent, so that even loading click would show.
+
+Each gets its arguments before click does, reads the same options with the same meaning, and returns the exit code, or
+None for anything it does not understand: then the command of the same name answers, or says what is wrong.
+"""
+
+
+def loaded(place: str) -> Any:
+    """What stands at `module:attribute`. By name, so that a command costs nothing until it is called."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def help_text() -> str:

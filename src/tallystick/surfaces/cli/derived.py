@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import catalogue, telling
 from tallystick.surfaces.cli.failures import INTERRUPTED
-from tallystick.surfaces.cli.options import Command, json_text
+from tallystick.surfaces.cli.options import json_text
 from tallystick.surfaces.cli.session import Session, absolute
 from tallystick.surfaces.cli.signals import Stop
 

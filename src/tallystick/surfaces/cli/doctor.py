@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.failures import REFUSED
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 from tallystick.surfaces.cli.whoami import why
 

@@ -11,12 +11,6 @@ class Usage(InvalidInput):
     hint = "See `tally --help`."
 
 
-class NoRoomHere(NotFound):
-    """There is no room for this path yet."""
-
-    hint = "Open one with `tally join`, list all with `tally rooms --all`, or name one with --room."
-
-
 class NoStore(NotFound):
     """There is no store yet."""
 

@@ -6,12 +6,13 @@ from typing import cast
 
 import click
 
+from tallystick.commandline.command import Command
+from tallystick.commandline.visible import visible_json
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.failures import FAULT
-from tallystick.surfaces.cli.options import Command, about_a_room
+from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import Reply, Session
 from tallystick.surfaces.cli.signals import Stop
-from tallystick.surfaces.cli.visible import visible_json
 
 PAGE = 1_000
 WAIT_MS = 30_000

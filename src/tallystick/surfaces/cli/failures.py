@@ -11,8 +11,8 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from tallystick.commandline import output
 from tallystick.kernel.errors import Fault, InternalFault, TallyError, Unavailable
-from tallystick.surfaces.cli import output
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.surfaces.cli import output, screen
+from tallystick.commandline import output
+from tallystick.commandline.command import Command
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import REFUSED
 from tallystick.surfaces.cli.install import this_program
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 
 if TYPE_CHECKING:

@@ -11,14 +11,15 @@ from typing import Unpack
 
 import click
 
+from tallystick.commandline.command import Command
+from tallystick.commandline.output import remark
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
 from tallystick.surfaces.cli.handoffs import Words, handoff, handoff_options
-from tallystick.surfaces.cli.options import Command, about_a_room
-from tallystick.surfaces.cli.output import remark
+from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import Session, absolute
 from tallystick.surfaces.cli.signals import Stop
 from tallystick.surfaces.cli.turns import LONGEST_WAIT_MS, waited

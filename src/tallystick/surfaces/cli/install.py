@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 
 if TYPE_CHECKING:

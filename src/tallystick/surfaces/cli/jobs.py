@@ -7,12 +7,13 @@ from typing import cast
 
 import click
 
+from tallystick.commandline.command import Command
+from tallystick.commandline.visible import visible_json, visible_lines
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.options import Command, about_a_room, room_option
+from tallystick.surfaces.cli.options import about_a_room, room_option
 from tallystick.surfaces.cli.session import Reply, Session
 from tallystick.surfaces.cli.signals import Stop
-from tallystick.surfaces.cli.visible import visible_json, visible_lines
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
 from tallystick.surfaces.cli import commands
 
@@ -18,25 +17,13 @@ def main() -> int:
             from tallystick import __version__
 
             return _print(f"tally {__version__}\n")
-        if args[0] == "mcp" and _speak_to_the_hub(args[1:]):
-            return 0
-        if args[0] == "hook":
-            # Before every edit of every agent: it answers for itself, whatever goes wrong.
-            return import_module("tallystick.surfaces.hook.main").main(args[1:])
-        if args[0] in commands.ELSEWHERE:
-            from tallystick.surfaces.cli.elsewhere import start
-            from tallystick.surfaces.cli.failures import guarded
-            from tallystick.surfaces.cli.session import Session
-
-            return guarded(Session(command=args[0]), lambda: start(args[0], args[1:]))
+        if args[0] in commands.SHORT_CUTS:
+            code = commands.loaded(commands.SHORT_CUTS[args[0]])(args[1:])
+            if code is not None:
+                return code
     from tallystick.surfaces.cli.run import run
 
     return run(args)
-
-
-def _speak_to_the_hub(args: list[str]) -> bool:
-    """The way of `tally mcp` through a running hub, which must be up before anything else could be imported."""
-    return import_module("tallystick.surfaces.mcp.shim").serve(args)
 
 
 def _print(text: str) -> int:

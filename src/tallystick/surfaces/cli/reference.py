@@ -1,4 +1,4 @@
-"""Writes the reference pages and the catalogue from the registry: `python -m tallystick.surfaces.cli.reference`.
+"""Writes the reference pages from the registry: `python -m tallystick.surfaces.cli.reference`.
 
 Run it in the checkout. With `--check` it only says which files are out of date.
 """
@@ -11,24 +11,26 @@ import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
 from pydantic import BaseModel
 
 import tallystick
+from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
 from tallystick.kernel.operation import Operation
-from tallystick.surfaces.cli import catalogue, commands, shapes, tree
+from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
-from tallystick.surfaces.cli.options import GLOBALS
 
 FAMILIES: dict[type[errors.TallyError], tuple[int, str]] = {
     errors.InvalidInput: (400, "The request itself is wrong; sending it again unchanged will not help."),
     errors.NotFound: (404, "The request names something that is not there."),
     errors.NotAllowed: (403, "This caller may not do that."),
     errors.Conflict: (409, "Not in the present state; read the state and decide again."),
+    errors.Refused: (400, "None of these families; `method_not_allowed` is HTTP 405."),
     errors.Unavailable: (503, "Nothing was wrong with the request: try again."),
     errors.Fault: (500, "A bug of ours, or a damaged store."),
 }
@@ -36,16 +38,14 @@ MADE = "<!-- Made by `make docs` from the registry. Change the declarations, not
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file and what it must contain; a path is relative to the checkout, or absolute."""
+    """Every generated file, relative to the checkout, and what it must contain."""
     written = {
         "operations": list(_operations()),
         "errors": list(_errors()),
         "cli": list(_commands()),
     }
     reference = Path("docs") / "reference"
-    found = {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
-    shapes_ = {name: shapes.shape(operation) for name, operation in sorted(registry.OPERATIONS.items())}
-    return {**found, Path(catalogue.FILE): json.dumps(shapes_, indent=1, ensure_ascii=False) + "\n"}
+    return {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
 
 
 def _cell(text: str) -> str:
@@ -126,24 +126,30 @@ def _objects() -> dict[str, tuple[type[BaseModel], bool]]:
 
 
 def every_error() -> list[type[errors.TallyError]]:
-    """Every refusal of the whole package, by code, whether or not its module was loaded before."""
+    """Every refusal of the whole package, by code, whichever module declares it."""
     for module in pkgutil.walk_packages(tallystick.__path__, "tallystick."):
-        if module.name.endswith(".errors"):
-            importlib.import_module(module.name)
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # A module for another system says so when it is imported.
+                importlib.import_module(module.name)
     ours = {kind for kind in errors.every_error() if kind.__module__.startswith("tallystick.")}
     return sorted(ours - FAMILIES.keys(), key=lambda kind: (kind.code, kind.__module__))
+
+
+def _family(kind: type[errors.TallyError]) -> type[errors.TallyError]:
+    """The nearest of the families; what hangs directly below `Refused` is of no narrower one."""
+    return next(each for each in kind.__mro__ if each in FAMILIES)
 
 
 def _errors() -> Iterator[str]:
     yield from (MADE, "", "# Errors", "")
     yield (
         "A refusal has the same code on every surface, a message, a hint that says what to do next, whether the same "
-        "request may be retried, and details. HTTP answers with the status of its family, the command line with the "
-        "exit code."
+        "request may be retried, and details. HTTP answers with the status of its family, except where it has one for "
+        "the case (401, 405, 408, 413, 415, 421, 429, 431); the command line answers with the exit code."
     )
     yield ""
     for family, (status, text) in FAMILIES.items():
-        found = [kind for kind in every_error() if issubclass(kind, family)]
+        found = [kind for kind in every_error() if _family(kind) is family]
         yield from (f"## {family.__name__}", "", f"HTTP {status}, exit code {exit_code(family())}. {text}", "")
         rows = [[f"`{kind.code}`", kind().message, kind.hint] for kind in found]
         yield from _table(["code", "message", "what to do"], rows)
@@ -164,9 +170,9 @@ def _commands() -> Iterator[str]:
     yield from _table(["code", "meaning"], [*codes_, ["130", "interrupted"], ["141", "the reader of the output left"]])
     for title, group in commands.GROUPS.items():
         yield from (f"## {title}", "")
-        for name, (_, summary) in group.items():
+        for name in group:
             yield from (f"### tally {name}", "")
-            yield from (summary, "") if name in commands.ELSEWHERE else _command(tree.everyday(name), name)
+            yield from _command(tree.listed(name), name)
 
 
 def _command(command: click.Command, name: str) -> Iterator[str]:
@@ -175,11 +181,19 @@ def _command(command: click.Command, name: str) -> Iterator[str]:
     yield from (inspect.cleandoc(command.help or ""), "")
     own = [param for param in command.params if isinstance(param, click.Option) and param not in GLOBALS]
     yield from _options(own)
+    for verb, below in command.commands.items() if isinstance(command, click.Group) else ():
+        yield from (f"#### tally {name} {verb}", "")
+        yield from _command(below, f"{name} {verb}")
 
 
 def _options(options: list[click.Option]) -> Iterator[str]:
-    rows = [[f"`{option.opts[0]}`", option.metavar or "", option.help or ""] for option in options]
+    rows = [[f"`{option.opts[0]}`", option.metavar or "", _about(option)] for option in options]
     yield from _table(["option", "value", ""], rows)
+
+
+def _about(option: click.Option) -> str:
+    default = f"[default: {option.default}]" if option.show_default else ""
+    return " ".join(filter(None, (option.help, default, f"`${option.envvar}`" if option.envvar else "")))
 
 
 def main(args: list[str]) -> int:

@@ -6,10 +6,11 @@ import sys
 
 import click
 
+from tallystick.commandline.command import Command
+from tallystick.commandline.output import remark
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.options import Command, about_a_room, path_option, room_option
-from tallystick.surfaces.cli.output import remark
+from tallystick.surfaces.cli.options import about_a_room, path_option, room_option
 from tallystick.surfaces.cli.session import Session, absolute
 
 

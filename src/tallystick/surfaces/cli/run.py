@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from io import TextIOWrapper
+from itertools import takewhile
 from typing import TextIO
 
 import click
 
+from tallystick.commandline.suggestion import meant
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import guarded
 from tallystick.surfaces.cli.session import Session
@@ -19,7 +20,7 @@ def run(args: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         _print_anything(stream)
     # Asked for beforehand, because a command line that cannot be parsed must answer in the form it asked for.
-    session = Session(as_json="--json" in args)
+    session = Session(as_json="--json" in takewhile(lambda arg: arg != "--", args))
     return guarded(session, lambda: _click(session, args))
 
 
@@ -39,9 +40,7 @@ def _message(wrong: click.UsageError) -> str:
     if not isinstance(wrong, click.NoSuchOption) or wrong.ctx is None:
         return wrong.format_message()
     known = [flag for param in wrong.ctx.command.get_params(wrong.ctx) for flag in (*param.opts, *param.secondary_opts)]
-    near = difflib.get_close_matches(wrong.option_name, known, n=1)
-    meant = f" Did you mean '{near[0]}'?" if near else ""
-    return f"No such option '{wrong.option_name}'.{meant}"
+    return f"No such option '{wrong.option_name}'.{meant(wrong.option_name, known)}"
 
 
 def _print_anything(stream: TextIO) -> None:

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from tallystick.commandline.visible import visible, visible_json, visible_lines
 from tallystick.surfaces.cli.views import Handoff
-from tallystick.surfaces.cli.visible import visible, visible_json, visible_lines
 
 
 def cell(value: object) -> str:

@@ -9,8 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tallystick.surfaces.cli import output
-from tallystick.surfaces.cli.errors import FileUnusable, NoRoomHere, NoStore, Usage
+from tallystick.commandline import output
+from tallystick.commandline.invocation import Invocation
+from tallystick.kernel.errors import NoRoomHere
+from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub, Interest
@@ -32,12 +34,9 @@ class Reply:
         return msgspec.convert(self.data, kind)
 
 
-class Session:
+class Session(Invocation):
     def __init__(self, *, command: str = "", as_json: bool = False) -> None:
-        self.command = command
-        self.as_json = as_json
-        self.agent: str | None = None
-        self.data_dir: str | None = None
+        super().__init__(command=command, as_json=as_json)
         self._hub: Hub | None = None
         self._notices: Sequence[str] = ()
         """What stands beside the last answer."""
@@ -124,12 +123,6 @@ class Session:
         if not found:
             raise NoRoomHere(f"There is no room for {here} yet.", context_path=here)
         return found[0].room_id
-
-    def finish(self, data: object) -> bool:
-        """Print the envelope if one was asked for; otherwise the command shows the result itself."""
-        if self.as_json:
-            print(output.envelope(self.command, data), flush=True)
-        return self.as_json
 
 
 def user() -> str:

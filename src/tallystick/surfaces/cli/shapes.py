@@ -1,6 +1,6 @@
 """Operations seen through their types: what the catalogue and the reference say about inputs and answers.
 
-Only the generator loads this; `tally` itself reads the catalogue.
+Only what makes the catalogue and the reference loads this; `tally` itself reads the catalogue.
 """
 
 from __future__ import annotations

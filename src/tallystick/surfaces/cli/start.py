@@ -7,10 +7,10 @@ import sys
 import click
 import msgspec
 
-from tallystick.kernel.errors import Conflict, TallyError
+from tallystick.commandline.command import Command
+from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import NoRoomHere, Usage
-from tallystick.surfaces.cli.options import Command
+from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session, absolute
 
 

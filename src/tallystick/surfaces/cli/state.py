@@ -7,12 +7,13 @@ from typing import cast
 
 import click
 
+from tallystick.commandline.command import Command
+from tallystick.commandline.visible import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
 from tallystick.surfaces.cli import screen, views
-from tallystick.surfaces.cli.options import Command, about_a_room
+from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import Reply, Session
 from tallystick.surfaces.cli.signals import Stop
-from tallystick.surfaces.cli.visible import visible_json
 
 LOOK_AGAIN_MS = 2_000
 """A lease that runs out and a process that dies leave no event, so watching also looks by itself."""

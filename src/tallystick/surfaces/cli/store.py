@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import FileUnusable, Usage
 from tallystick.surfaces.cli.failures import REFUSED
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 
 

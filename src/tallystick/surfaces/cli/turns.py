@@ -7,10 +7,11 @@ from typing import Unpack
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
 from tallystick.surfaces.cli.handoffs import Words, handoff, handoff_options, stdin_option
-from tallystick.surfaces.cli.options import Command, about_a_room, period
+from tallystick.surfaces.cli.options import about_a_room, period
 from tallystick.surfaces.cli.session import Reply, Session
 from tallystick.surfaces.cli.signals import Stop
 

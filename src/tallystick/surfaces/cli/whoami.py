@@ -6,11 +6,11 @@ import os
 
 import click
 
+from tallystick.commandline.command import Command
 from tallystick.harnesses import known
 from tallystick.harnesses.identity import VARIABLE
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.options import Command
 from tallystick.surfaces.cli.session import Session
 
 

@@ -9,16 +9,11 @@ import json
 import os
 import sys
 
+from tallystick.commandline.global_options import quickly
 from tallystick.harnesses import hooks
 from tallystick.harnesses.hooks import EDIT, EVENTS, START, Reply
 
 LARGEST = 32 * 1024 * 1024
-USAGE = """\
-Usage: tally hook HARNESS EVENT [--data-dir DIR]
-
-Answer a hook of a harness: it reads the event as JSON from standard input. `tally install --hooks` sets it up.
-
-"""
 
 
 class Payload:
@@ -38,13 +33,18 @@ class Payload:
         return self.fields.get("stop_hook_active") is True
 
 
-def main(args: list[str]) -> int:
-    words, settings = _words(args)
-    if words in ([], ["--help"], ["-h"]):
-        known = "\n".join(f"  {harness:<8}{', '.join(events)}" for harness, events in EVENTS.items())
-        sys.stdout.write(f"{USAGE}{known}\n")
-        return 0
+def main(args: list[str]) -> int | None:
+    """The short cut of `tally hook`, before click is loaded; None when click has to read the arguments."""
+    found = quickly(args)
+    if found is None or not found[0]:
+        return None
+    words, settings = found
     os.environ.update(settings)
+    return answer(words)
+
+
+def answer(words: list[str]) -> int:
+    """Tell the harness what to do; the exit code is part of the answer."""
     try:
         reply = _answered(words)
     except Exception as wrong:  # noqa: BLE001 - the outermost handler: a fault of ours stops no one's work
@@ -60,19 +60,6 @@ ALLOWED = " Nothing was checked, and nothing is held up; run `tally doctor`."
 def _said(wrong: Exception) -> str:
     text = f"{wrong}".strip() or type(wrong).__name__
     return text if text.endswith(".") else f"{text}."
-
-
-def _words(args: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The plain words, and the settings that came as options."""
-    words, settings, rest = list[str](), dict[str, str](), iter(args)
-    for arg in rest:
-        flag, given, value = arg.partition("=")
-        name = {"--data-dir": "TALLYSTICK_DATA_DIR", "--as": "TALLYSTICK_AGENT"}.get(flag)
-        if name is None:
-            words.append(arg)
-        else:
-            settings[name] = value if given else next(rest, "")
-    return words, settings
 
 
 def _answered(words: list[str]) -> Reply:

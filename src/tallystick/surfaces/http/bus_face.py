@@ -12,11 +12,12 @@ import secrets
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from tallystick.bus import commands, payloads, records
+from tallystick.bus import commands, payloads
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT, Request
 from tallystick.bus.errors import UnknownConnection
 from tallystick.bus.party import Party, Reply
+from tallystick.hub import asking
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.http import frames, query, refusals
@@ -82,7 +83,7 @@ class BusFace:
         visit.operation = "bus.stream"
         if scope["method"] != "GET":
             raise MethodNotAllowed("/v1/bus/stream takes GET.", allow="GET")
-        ask = payloads.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
+        ask = asking.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             outbox, name = BusOutbox(), secrets.token_urlsafe(16)
@@ -102,10 +103,9 @@ class BusFace:
         if ask.session is None:
             return None
         room_id = party.visible(ask.session)
-        start = await party.start(room_id, ask.since_seq, follow=ask.follow)
-        begin = await party.streaming("stream", room_id, start, records.kinds_of(ask.types), follow=ask.follow)
-        asyncio.get_running_loop().call_soon(begin)
-        return start
+        follower = await party.follow(room_id, ask)
+        asyncio.get_running_loop().call_soon(party.streaming("stream", follower, follow=ask.follow))
+        return follower.cursor
 
 
 def _keyed(request: Request, header: bytes | None) -> Request:

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 import msgspec
 
 from tallystick.bus import envelope
-from tallystick.bus.errors import PeerTooSlow
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import TallyError, TooSlow
 from tallystick.surfaces.http import frames
 
 UNREAD_BYTES = 8 * 1024 * 1024
@@ -53,7 +52,7 @@ class BusOutbox:
         self._bytes += len(line)
         self._some.set()
         if self._bytes > UNREAD_BYTES:
-            self.cut(PeerTooSlow())
+            self.cut(TooSlow())
 
     async def drained(self) -> None:
         while self._bytes > FULL_BYTES and not self.ending:

@@ -1,74 +1,71 @@
-"""`tally status`, `tally down` and `tally token`: what runs here, its end, and who may reach it over the network."""
+"""`tally status` and `tally down`: what runs here, and its end."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from tallystick.commandline.command import Program
+from tallystick.commandline.invocation import Invocation
+
 if TYPE_CHECKING:
-    from tallystick.surfaces.http.place import Place
+    from tallystick.surfaces.http.place import HubRunning, Place
 
 DOWN_SECONDS = 30.0
 
 
-def status_main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tally status", description="Show whether a hub runs here, and what it does.")
-    parser.add_argument("--json", action="store_true", help="print one JSON envelope: ok, command, data, error")
-    asked = parser.parse_args(argv)
+@click.command(cls=Program)
+@click.pass_obj
+def status(invocation: Invocation) -> None:
+    """Say whether a hub runs here, and where.
+
+    Shows what it does at the moment, and a link that opens its page.
+    """
     facts = _status(_place())
-    if asked.json:
-        print(json.dumps({"ok": True, "command": "status", "data": facts, "error": None}))
-    elif not facts["running"]:
+    if invocation.finish(facts):
+        return
+    if not facts["running"]:
         print("no hub is running; commands work without one")
     else:
         _show(facts)
-    return 0
 
 
-def down_main(argv: Sequence[str] | None = None) -> int:
-    """Stop the hub: requests are finished, streams are told, and nothing acknowledged is lost."""
-    argparse.ArgumentParser(prog="tally down", description=down_main.__doc__).parse_args(argv)
+@click.command(cls=Program)
+@click.pass_obj
+def down(invocation: Invocation) -> None:
+    """Stop the hub that runs here.
+
+    Requests are finished, streams are told, and nothing acknowledged is lost.
+    """
     from tallystick.harnesses import processes
     from tallystick.kernel.caller import ProcessState
+    from tallystick.surfaces.http.errors import HubOutOfReach, HubStillStopping
 
     place = _place()
     holder = place.holder()
-    if holder is None:
-        print("no hub is running")
-        return 0
-    if processes.state(holder) is not ProcessState.ALIVE:
-        print(f"error: process {holder.pid}, which runs the hub, cannot be reached from here", file=sys.stderr)
-        return 1
-    os.kill(holder.pid, signal.SIGTERM)
-    if not place.wait_until_free(DOWN_SECONDS):
-        print(f"error: process {holder.pid} got the signal and is still finishing; look again later", file=sys.stderr)
-        return 1
-    print("the hub has stopped")
-    return 0
+    if holder is not None:
+        if processes.state(holder) is not ProcessState.ALIVE:
+            raise HubOutOfReach(f"Process {holder.pid}, which runs the hub, cannot be reached from here.")
+        os.kill(holder.pid, signal.SIGTERM)
+        if not place.wait_until_free(DOWN_SECONDS):
+            raise HubStillStopping(f"Process {holder.pid} got the signal and is still finishing.")
+    if not invocation.finish({"stopped": holder is not None, "pid": holder.pid if holder else None}):
+        print("the hub has stopped" if holder else "no hub is running")
 
 
-def token_main(argv: Sequence[str] | None = None) -> int:
-    from tallystick.surfaces.http import token_commands
-
-    return token_commands.main(argv)
-
-
-def already_running(folder: Path) -> int:
-    """Say where the hub is that holds this data directory."""
+def already_running(folder: Path) -> HubRunning:
+    """The refusal that says where the hub is that holds this data directory."""
     from tallystick.surfaces.http.place import HubRunning, Place
 
     facts = _status(Place(folder))
-    print(f"error: a hub runs here already, at {facts.get('url', 'an address it is still choosing')}", file=sys.stderr)
-    if "login" in facts:
-        print(f"page: {facts['login']}", file=sys.stderr)
-    print(f"hint: {HubRunning.hint}", file=sys.stderr)
-    return 1
+    url, page = facts.get("url", "an address it is still choosing"), facts.get("login")
+    link = f"Open its page with {page} (once, within 10 minutes). " if page else ""
+    return HubRunning(f"A hub runs here already, at {url}.", hint=link + HubRunning.hint, url=url, page=page)
 
 
 def _place() -> Place:

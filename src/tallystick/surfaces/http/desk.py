@@ -14,10 +14,10 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Instant, to_wire
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.surfaces.http import metrics, openapi
 from tallystick.surfaces.http.door import Address
-from tallystick.surfaces.http.errors import MethodNotAllowed, RouteNotFound
+from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.keyring import SESSION_MS, Links, browser_session
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.visit import answer, visit_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import InvalidInput, NotAllowed, NotFound, Refused, Unavailable
+from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, Refused, Unavailable
 
 
 class WrongHost(NotAllowed):
@@ -17,12 +17,6 @@ class ForeignOrigin(NotAllowed):
     hint = "Only the hub's own pages may call it from a browser; programs leave the Origin header out."
 
 
-class StrangeUser(NotAllowed):
-    """The Unix socket answers only to the user that runs the hub."""
-
-    hint = "Connect as that user, or use TCP with a token."
-
-
 class NamelessCaller(NotAllowed):
     """The process at the other end of the socket cannot be seen from here, so it has to say who it is."""
 
@@ -33,12 +27,6 @@ class LoginExpired(NotAllowed):
     """That link was used already or is older than ten minutes."""
 
     hint = "Get a fresh one from `tally status`."
-
-
-class RouteNotFound(NotFound):
-    """There is nothing at that address."""
-
-    hint = "GET /v1/openapi.json lists every address."
 
 
 class MethodNotAllowed(Refused):
@@ -83,7 +71,19 @@ class TooManyStreams(Unavailable):
     hint = "Close some, or follow several rooms from fewer connections."
 
 
-class TooSlow(Unavailable):
-    """This stream fell too far behind and was ended."""
+class DataDirUnusable(InvalidInput):
+    """The data directory cannot be used."""
 
-    hint = "Connect again with Last-Event-ID: nothing is lost."
+    hint = "Choose one that you may write to with --data-dir or TALLYSTICK_DATA_DIR."
+
+
+class HubOutOfReach(Conflict):
+    """The process that runs the hub cannot be reached from here."""
+
+    hint = "Stop it where it runs: on its own machine, or in its container."
+
+
+class HubStillStopping(Unavailable):
+    """The hub was told to stop and is still finishing."""
+
+    hint = "Look again with `tally status`."

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from tallystick.kernel.envelope import Event, to_json
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import TallyError, TooSlow
 from tallystick.surfaces.http import refusals
-from tallystick.surfaces.http.errors import TooSlow
 
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),

@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 from tallystick import __version__
 from tallystick.hub.blobs_rooms import BlobView, DescribeBlob
-from tallystick.hub.feed import Follow
+from tallystick.hub.feed import Cursor
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel.operation import Operation
 from tallystick.surfaces.http.bus_face import StreamBus
@@ -45,7 +45,7 @@ class Shapes:
 
     def __init__(self) -> None:
         wanted: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
-            ("follow", "validation", TypeAdapter(Follow)),
+            ("follow", "validation", TypeAdapter(Cursor)),
             ("bus", "validation", TypeAdapter(StreamBus)),
             ("describe", "validation", TypeAdapter(DescribeBlob)),
             ("blob", "serialization", TypeAdapter(BlobView)),

@@ -12,10 +12,8 @@ A server that puts the same dict into every request of a connection saves lookin
 
 from __future__ import annotations
 
-import os
 import pwd
 import socket
-import struct
 from asyncio import BaseTransport
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,15 +24,14 @@ from starlette.types import Scope
 
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
+from tallystick.hub import local_sockets
 from tallystick.kernel.caller import Caller
-from tallystick.surfaces.http.errors import NamelessCaller, StrangeUser
+from tallystick.surfaces.http.errors import NamelessCaller
 
 PEER = "tallystick.peer"
 ABORT = "tallystick.abort"
 
 Callers: TypeAlias = dict[tuple[str | None, Surface], Caller]
-
-_CREDENTIALS = struct.Struct("3i")
 
 
 class Facts(TypedDict):
@@ -56,8 +53,7 @@ class Peer:
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
-        if self.uid != os.geteuid():
-            raise StrangeUser
+        local_sockets.check_user(self.uid)
         if not self.pid and not explicit:
             raise NamelessCaller
         key = (explicit, surface)
@@ -102,10 +98,8 @@ def facts_of(transport: BaseTransport) -> Facts | None:
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family != socket.AF_UNIX:
         return None
-    if not hasattr(socket, "SO_PEERCRED"):
-        return {"pid": 0, "uid": os.geteuid()}
-    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return {"pid": pid, "uid": uid}
+    pid, uid = local_sockets.peer(sock)
+    return {"pid": pid or 0, "uid": uid}
 
 
 def _extension(scope: Scope, name: str) -> object:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.commandline import output
+from tallystick.commandline.command import Group, Program
+from tallystick.commandline.invocation import Invocation
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
@@ -17,82 +21,94 @@ _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _LASTS = re.compile(r"([1-9]\d{0,5})([mhdw])")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(argv)
-    # Late, so that --help costs nothing.
-    from tallystick.hub.hub import Hub
-    from tallystick.hub.settings import Settings
-    from tallystick.kernel.errors import TallyError
-
-    run = cast("Callable[[Hub, argparse.Namespace], dict[str, object]]", asked.run)
-    data, error = dict[str, object](), None
-    try:
-        hub = Hub.open(Settings.of())
-        try:
-            data = run(hub, asked)
-        finally:
-            hub.close()
-    except TallyError as refusal:
-        error = refusal.payload()
-    if asked.json:
-        command = f"token {asked.verb}"
-        print(json.dumps({"ok": error is None, "command": command, "data": None if error else data, "error": error}))
-    elif error:
-        print(f"error: {error['message']}\nhint: {error['hint']}", file=sys.stderr)
-    else:
-        asked.show(data)
-    return 1 if error else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tally token", description="Tokens for those who reach the hub over TCP.")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="issue|list|revoke")
-
-    issue = verbs.add_parser("issue", help="make a token and print it, this once")
-    reach = issue.add_mutually_exclusive_group(required=True)
-    reach.add_argument("--room", metavar="ID", help="the one room it reaches")
-    reach.add_argument("--any-room", action="store_true", help="let it reach every room")
-    issue.add_argument("--as", dest="principal", required=True, metavar="NAME", help="an agent, svc:NAME, or user")
-    issue.add_argument("--label", default="", help="what it is for")
-    issue.add_argument("--expires", metavar="7d", type=_lasts, help="how long it lasts: 30m, 12h, 7d, 4w (default: on)")
-    issue.set_defaults(run=_issue, show=_show_issued)
-
-    listing = verbs.add_parser("list", help="show all tokens, without their secrets")
-    listing.set_defaults(run=_list, show=_show_list)
-
-    revoke = verbs.add_parser("revoke", help="end a token at once")
-    revoke.add_argument("id", help="as `tally token list` shows it")
-    revoke.set_defaults(run=_revoke, show=_show_revoked)
-
-    for each in (issue, listing, revoke):
-        each.add_argument("--json", action="store_true", help="print one JSON envelope: ok, command, data, error")
-    return parser
-
-
 def _lasts(text: str) -> int:
     found = _LASTS.fullmatch(text)
     if not found:
-        raise argparse.ArgumentTypeError(f"'{text}' is no duration such as 30m, 12h, 7d or 4w")
+        raise click.BadParameter(f"'{text}' is no duration such as 30m, 12h, 7d or 4w.")
     return int(found[1]) * _UNITS[found[2]]
 
 
-def _issue(hub: Hub, asked: argparse.Namespace) -> dict[str, object]:
+@click.group(cls=Group, subcommand_metavar="issue|list|revoke [ARGS]...")
+def token() -> None:
+    """Issue, list and revoke tokens for the hub.
+
+    Agents and services need one to reach the hub over the network; on its own machine they need none.
+    """
+
+
+@token.command(cls=Program)
+@click.option("--room", metavar="ID", help="The one room it reaches.")
+@click.option("--any-room", is_flag=True, help="Let it reach every room.")
+@click.option("--for", "principal", metavar="NAME", help="Whose it is: an agent, svc:NAME, or user. --as says it too.")
+@click.option("--label", default="", metavar="TEXT", help="What it is for.")
+@click.option("--expires", type=_lasts, metavar="7d", help="How long it lasts: 30m, 12h, 7d, 4w; for good if left out.")
+@click.pass_obj
+def issue(
+    invocation: Invocation,
+    *,
+    room: str | None,
+    any_room: bool,
+    principal: str | None,
+    label: str,
+    expires: int | None,
+) -> None:
+    """Make a token and print it, this once."""
+    if room is None and not any_room:
+        raise click.UsageError("Missing option '--room' or '--any-room'.")
+    if room is not None and any_room:
+        raise click.UsageError("Give --room or --any-room, not both.")
+    # A token is always somebody's own, so speaking for an agent here can only mean its token.
+    name = principal or invocation.agent
+    if name is None:
+        raise click.UsageError("Missing option '--for'.")
     from tallystick.hub import tokens
 
-    issued = tokens.issue(hub, principal=asked.principal, room_id=asked.room, label=asked.label, lasts_ms=asked.expires)
-    return {**_facts(issued.token), "token": issued.secret}
+    with _hub() as hub:
+        made = tokens.issue(hub, principal=name, room_id=room, label=label, lasts_ms=expires)
+    if not invocation.finish({**_facts(made.token), "token": made.secret}):
+        print(made.secret)
+        output.remark(f"This is {made.token.principal}'s token {made.token.id}. It is not shown again.")
 
 
-def _list(hub: Hub, _asked: argparse.Namespace) -> dict[str, object]:
+@token.command(cls=Program, name="list")
+@click.pass_obj
+def list_(invocation: Invocation) -> None:
+    """Show all tokens, without their secrets."""
     from tallystick.hub import tokens
 
-    return {"tokens": [_facts(token) for token in tokens.every_token(hub)]}
+    with _hub() as hub:
+        found = [_facts(token) for token in tokens.every_token(hub)]
+    if not invocation.finish({"tokens": found}):
+        for each in found:
+            print(_row(each))
 
 
-def _revoke(hub: Hub, asked: argparse.Namespace) -> dict[str, object]:
+@token.command(cls=Program)
+@click.argument("token_id", metavar="ID")
+@click.pass_obj
+def revoke(invocation: Invocation, *, token_id: str) -> None:
+    """End a token at once.
+
+    ID is the one that `tally token list` shows.
+    """
     from tallystick.hub import tokens
 
-    return _facts(tokens.revoke(hub, asked.id))
+    with _hub() as hub:
+        ended = tokens.revoke(hub, token_id)
+    if not invocation.finish(_facts(ended)):
+        print(f"token {ended.id} of {ended.principal} is revoked")
+
+
+@contextmanager
+def _hub() -> Generator[Hub]:
+    from tallystick.hub.hub import Hub
+    from tallystick.hub.settings import Settings
+
+    hub = Hub.open(Settings.of())
+    try:
+        yield hub
+    finally:
+        hub.close()
 
 
 def _facts(token: Token) -> dict[str, object]:
@@ -113,17 +129,7 @@ def _facts(token: Token) -> dict[str, object]:
     }
 
 
-def _show_issued(data: Mapping[str, object]) -> None:
-    print(data["token"])
-    print(f"This is {data['principal']}'s token {data['id']}. It is not shown again.", file=sys.stderr)
-
-
-def _show_list(data: Mapping[str, object]) -> None:
-    for token in cast("list[dict[str, object]]", data["tokens"]):
-        state = "revoked" if token["revoked_at"] else f"until {token['expires_at']}" if token["expires_at"] else "valid"
-        reach = token["room_id"] or "every room"
-        print(f"{token['id']}\t{token['principal']}\t{reach}\t{state}\t{ascii(token['label'])[1:-1]}")
-
-
-def _show_revoked(data: Mapping[str, object]) -> None:
-    print(f"token {data['id']} of {data['principal']} is revoked")
+def _row(token: Mapping[str, object]) -> str:
+    state = "revoked" if token["revoked_at"] else f"until {token['expires_at']}" if token["expires_at"] else "valid"
+    reach = token["room_id"] or "every room"
+    return f"{token['id']}\t{token['principal']}\t{reach}\t{state}\t{ascii(token['label'])[1:-1]}"

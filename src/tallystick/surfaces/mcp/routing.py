@@ -10,19 +10,13 @@ from typing import TypeAlias, cast
 
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
-from tallystick.kernel.errors import InvalidInput, NotFound, TallyError, UnknownOperation
+from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
 from tallystick.kernel.operation import Answer, Operation
 from tallystick.surfaces.mcp.portals import Portal
 from tallystick.surfaces.mcp.tools import ToolSet
 
 Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
 """Another operation, asked for the same caller."""
-
-
-class NoRoomHere(NotFound):
-    """No room has been opened for that path yet."""
-
-    hint = "Join it first with join_path, or name another room."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,13 @@
 """The hub's side of `tally mcp`: a Unix socket on which every connection is one MCP client with a server of its own.
 
-Whoever connects runs as the hub's own user, and the kernel says which process it is. A process that cannot be seen from
-here, or means another store, gets no welcome and serves its client by itself.
+Whoever connects runs as the hub's own user, and the kernel says which process it is; another user's is refused. A
+process that cannot be seen from here, or means another store, gets no welcome and serves its client by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
-import struct
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -22,9 +19,9 @@ import msgspec
 from tallystick.hub import local_sockets
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
+from tallystick.kernel.errors import ForeignUser
 from tallystick.surfaces.mcp.exchange import OURS
-from tallystick.surfaces.mcp.shim import SOCKET
-from tallystick.surfaces.mcp.stdio import SETS
+from tallystick.surfaces.mcp.shim import SETS, SOCKET
 
 if TYPE_CHECKING:
     import anyio
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 64 * 1024 * 1024
 HELLO_SECONDS = 10.0
 WELCOME = {"welcome": True}
-
-_CREDENTIALS = struct.Struct("3i")
 
 log = logging.getLogger("tallystick.mcp")
 
@@ -70,12 +65,18 @@ class Sessions:
 
     async def _hello(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
         """The client's first line, if it may stay."""
+        pid, uid = local_sockets.peer(writer.get_extra_info("socket"))
         try:
             async with asyncio.timeout(HELLO_SECONDS):
                 hello = msgspec.json.decode(await reader.readline(), type=dict[str, Hello]).get(OURS)
+            local_sockets.check_user(uid)
+        except ForeignUser as stranger:
+            tell(writer, {"refused": stranger.payload()})
+            return None
         except (TimeoutError, ValueError):
             return None
-        if hello is None or not _is_peer(writer, hello) or hello.tools not in SETS:
+        # A process that has another number for itself is not in our namespace, and its ancestors cannot be seen.
+        if hello is None or pid not in {None, hello.pid} or hello.tools not in SETS:
             return None
         if (hello.database_url or None) != self._database_url:
             return None
@@ -120,15 +121,6 @@ def tell(writer: asyncio.StreamWriter, what: Mapping[str, object]) -> None:
     """Say something to the process at the other end, not to the client behind it."""
     with suppress(ConnectionError):
         writer.write(msgspec.json.encode({OURS: what}) + b"\n")
-
-
-def _is_peer(writer: asyncio.StreamWriter, hello: Hello) -> bool:
-    """Whether the process that says hello is ours and known here under the number that it has for itself."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True  # The socket's mode is the only check that there is.
-    sock: socket.socket = writer.get_extra_info("socket")
-    pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return uid == os.geteuid() and pid == hello.pid
 
 
 class _Lines:

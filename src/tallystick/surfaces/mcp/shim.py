@@ -11,8 +11,8 @@ import os
 import select
 import signal
 import socket
-import sys
 
+from tallystick.commandline.global_options import VARIABLES, quickly
 from tallystick.surfaces.mcp.exchange import OURS, Exchange, decoded
 
 TYPE_CHECKING = False
@@ -41,28 +41,39 @@ ENVIRONMENT = (
 ENOUGH = 1024 * 1024
 """So much may wait to be sent before more is read from the client."""
 
-_SETTINGS = {"--as": "TALLYSTICK_AGENT", "--data-dir": "TALLYSTICK_DATA_DIR", "--tools": "TALLYSTICK_MCP_TOOLS"}
+TOOLS = "TALLYSTICK_MCP_TOOLS"
+SETS = ("core", "daily", "full")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Serve through the hub, or in this process when there is none."""
-    args = sys.argv[1:] if argv is None else argv
-    if serve(args):
-        return 0
-    from tallystick.surfaces.mcp import stdio
-
-    return stdio.main(args)
+def main(args: list[str]) -> int | None:
+    """The short cut of `tally mcp`, before click is loaded; None when click has to read the arguments."""
+    settings = settings_in(args, os.environ)
+    return None if settings is None else served(settings)
 
 
-def serve(args: list[str]) -> bool:
+def served(settings: Mapping[str, str]) -> int:
+    """Serve through the hub, or in this process when there is none, until the client leaves."""
+    os.environ.update(settings)
+    if not _through_the_hub():
+        from tallystick.surfaces.mcp import stdio
+
+        stdio.main()
+    return 0
+
+
+def settings_in(args: list[str], environ: Mapping[str, str]) -> dict[str, str] | None:
+    """The options as environment variables; None when something else is there that click has to look at."""
+    found = quickly(args, {**VARIABLES, "--tools": TOOLS})
+    if found is None or found[0] or (found[1].get(TOOLS) or environ.get(TOOLS) or "daily") not in SETS:
+        return None
+    return found[1]
+
+
+def _through_the_hub() -> bool:
     """Speak for the client to the running hub until it leaves. False when there is no hub, and nothing was read yet."""
-    settings = settings_in(args)
-    if settings is None:
-        return False
-    hub = _connected({**os.environ, **settings})
+    hub = _connected(os.environ)
     if hub is None:
         return False
-    os.environ.update(settings)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     exchange = Exchange()
     pump = Pump(exchange, 0, 1, hub)
@@ -70,21 +81,6 @@ def serve(args: list[str]) -> bool:
     if not pump.client_left:
         _go_on_alone(exchange, pump.rest)
     return True
-
-
-def settings_in(args: list[str]) -> dict[str, str] | None:
-    """The options as environment variables; None when there are others, which somebody else has to look at."""
-    found: dict[str, str] = {}
-    rest = iter(args)
-    for arg in rest:
-        flag, given, value = arg.partition("=")
-        if flag not in _SETTINGS:
-            return None
-        value = value if given else next(rest, "")
-        if not value:
-            return None
-        found[_SETTINGS[flag]] = value
-    return found
 
 
 def socket_in(environ: Mapping[str, str]) -> str:
@@ -123,7 +119,7 @@ def _hello(environ: Mapping[str, str]) -> dict[str, object]:
         "environ": {name: environ[name] for name in ENVIRONMENT if name in environ},
         "folder": folder,
         "database_url": environ.get("TALLYSTICK_DATABASE_URL"),
-        "tools": environ.get("TALLYSTICK_MCP_TOOLS") or "daily",
+        "tools": environ.get(TOOLS) or "daily",
     }
 
 
@@ -222,7 +218,7 @@ def _go_on_alone(exchange: Exchange, rest: bytes) -> None:
     thread = threading.Thread(target=pump.run, args=(b"".join(exchange.again()), rest), daemon=True)
     thread.start()
     try:
-        stdio.main([], called=exchange.called)
+        stdio.main(called=exchange.called)
     finally:
         # However many descriptors the server has made of its end, this ends them all.
         servers.shutdown(socket.SHUT_WR)

@@ -6,49 +6,28 @@ what is wrong. Who is calling comes from the process tree, never from the connec
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from tallystick.surfaces.mcp.shim import TOOLS
 
 if TYPE_CHECKING:
     from tallystick.hub.serving import Serving
     from tallystick.surfaces.mcp.server import Tools
 
-VARIABLE = "TALLYSTICK_MCP_TOOLS"
-SETS: Sequence[Tools] = ("core", "daily", "full")
 
-
-def main(argv: Sequence[str] | None = None, *, called: str | None = None) -> int:
+def main(*, called: str | None = None) -> None:
     """`called` is the name that the caller had given itself before this server took over from another."""
-    tools = _tools(argv)
+    tools = cast("Tools", os.environ.get(TOOLS) or "daily")
     # A reader blocks in a thread that only the end of its input can wake. Nothing acknowledged is lost by dying here.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tally mcp: %(levelname)s %(message)s")
     serve(tools, called)
-    return 0
-
-
-def _tools(argv: Sequence[str] | None) -> Tools:
-    parser = argparse.ArgumentParser(
-        prog="tally mcp", description="Serve Tallystick to a coding agent over MCP on standard input and output."
-    )
-    parser.add_argument(
-        "--tools",
-        metavar="|".join(SETS),
-        default=os.environ.get(VARIABLE) or "daily",
-        help="core: the nine tools of the stick; daily: those and one portal per noun; full: everything by name"
-        f" (default: daily, or ${VARIABLE})",
-    )
-    tools = cast("Tools", parser.parse_args(argv).tools)
-    if tools not in SETS:
-        parser.error(f"there is no tool set '{tools}'; choose {', '.join(SETS)} (--tools or ${VARIABLE})")
-    return tools
 
 
 def serve(tools: Tools, called: str | None = None) -> None:

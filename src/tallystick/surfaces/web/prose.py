@@ -1,108 +1,92 @@
 """Text that somebody else wrote, with the little Markdown that agents use made readable: headings, lists, code, bold.
 
-Everything is escaped before anything is marked up, and no mark takes an address or an attribute from the text, so
-there is nothing in here that a hostile text could use. What is not understood stays as it was written.
+`markdown-it-py` parses it, without HTML, links and pictures. What it found is written here: every tag is a constant
+of this module and all text is escaped, so there is nothing in it that a hostile text could use. What is not rendered
+stays as it was written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, list_block
+from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.web import words
 
-_MARKED = re.compile(r"[`#]|\*\*|^\s*(?:[-*]|\d{1,3}[.)]) |\d{4}-\d\d-\d\dT", re.MULTILINE)
+DEEPEST = 12
+"""Lists nest up to here. The parser drops what is deeper than its own bound; ours is lower and shows it as text."""
+_MARKED = re.compile(r"[`#]|\*\*|~~~|^\s*(?:[-*+]|\d{1,9}[.)])\s|\d{4}-\d\d-\d\dT", re.MULTILINE)
 """Most text has none of these, and is spared the rest."""
-_FENCE = re.compile(r"\s{0,3}```")
-_HEADING = re.compile(r"#{1,4} +(?P<said>\S.*)")
-_BULLET = re.compile(r"\s{0,8}[-*] +(?P<said>\S.*)")
-_NUMBERED = re.compile(r"\s{0,8}(?P<number>\d{1,3})[.)] +(?P<said>\S.*)")
-_CODE = re.compile(r"(`[^`\n]+`)")
-_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z")
+_TAGS = {
+    "paragraph_open": "<p>",
+    "paragraph_close": "</p>",
+    "heading_open": '<p class="hd">',
+    "heading_close": "</p>",
+    "bullet_list_open": "<ul>",
+    "bullet_list_close": "</ul>",
+    "ordered_list_open": "<ol>",
+    "ordered_list_close": "</ol>",
+    "list_item_open": "<li>",
+    "list_item_close": "</li>",
+    "hr": "<p>---</p>",
+}
+_BOLD = {"strong_open": "<b>", "strong_close": "</b>"}
 
 
-@dataclass(slots=True, kw_only=True)
-class Block:
-    """Lines that belong together."""
+def _list(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    return state.level < DEEPEST and list_block(state, first, last, silent)
 
-    sort: str
-    """text, code, heading, ul or ol."""
-    lines: list[str] = field(default_factory=list[str])
-    start: int = 1
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("zero", {"html": False})
+    parser.enable(["heading", "list", "hr", "fence", "backticks", "emphasis"])
+    parser.block.ruler.at("list", _list, {"alt": ["paragraph", "reference", "blockquote"]})
+    return parser
+
+
+_PARSER = _parser()
 
 
 def prose(given: object) -> Markup:
     """A text as it is shown; safe whatever it says."""
     text = str(words.visible(str(given)))
-    if not _MARKED.search(text):
-        return escape(text)
-    return Markup("").join(_markup(block) for block in _blocks(text.split("\n")))
+    return _rendered(text) if _MARKED.search(text) else escape(text)
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[Block]:
-    now = Block(sort="text")
-    for line in lines:
-        sort, said, start = _sorted(line)
-        if _FENCE.match(line):
-            yield now
-            now = Block(sort="text" if now.sort == "code" else "code")
-        elif now.sort == "code":
-            now.lines.append(line)
-        elif sort == "text" and now.sort in {"ul", "ol"} and line.startswith("  ") and line.strip():
-            # An indented line goes on with the item above it.
-            now.lines[-1] += f"\n{line.strip()}"
-        else:
-            if sort != now.sort or sort == "heading":
-                yield now
-                now = Block(sort=sort, start=start)
-            now.lines.append(said)
-    yield now
+@lru_cache(maxsize=1024)
+def _rendered(text: str) -> Markup:
+    """Kept: a page that follows a room shows the same texts at every change."""
+    return Markup("".join(_html(_PARSER.parse(text))))  # noqa: S704 - made of our own tags and of escaped text
 
 
-def _sorted(line: str) -> tuple[str, str, int]:
-    """What a line is by itself, what it says, and its number."""
-    if found := _HEADING.fullmatch(line):
-        return "heading", found["said"], 1
-    if found := _BULLET.fullmatch(line):
-        return "ul", found["said"], 1
-    if found := _NUMBERED.fullmatch(line):
-        return "ol", found["said"], int(found["number"])
-    return "text", line, 1
-
-
-def _markup(block: Block) -> Markup:
-    match block.sort:
-        case "code":
-            return Markup("<pre><code>{}</code></pre>").format("\n".join(block.lines))
-        case "heading":
-            return Markup('<p class="hd">{}</p>').format(_inline(block.lines[0]))
-        case "ul" | "ol":
-            items = Markup("").join(Markup("<li>{}</li>").format(_inline(line)) for line in block.lines)
-            number = Markup(' start="{}"').format(block.start) if block.start != 1 else ""
-            return Markup("<{0}{1}>{2}</{0}>").format(block.sort, number, items)
-        case _:
-            text = "\n".join(block.lines).strip("\n")
-            return Markup("<p>{}</p>").format(_inline(text)) if text.strip() else Markup("")
-
-
-def _inline(text: str) -> Markup:
-    """Code first: nothing inside it means anything."""
-    parts = _CODE.split(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part[1:-1]) if number % 2 else _plain(part)
-        for number, part in enumerate(parts)
-    )
-
-
-def _plain(text: str) -> Markup:
-    safe = str(escape(text))
-    # Escaping leaves stars and digits alone, so these patterns find in the escaped text what was written.
-    return Markup(_TIME.sub(_time, _BOLD.sub(r"<b>\1</b>", safe)))  # noqa: S704 - escaped just before
+def _html(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        match token.type:
+            case "inline":
+                yield from _html(token.children or ())
+            case "text":
+                # Escaping leaves digits alone, so a time is found in the escaped text as it was written.
+                yield _TIME.sub(_time, str(escape(token.content)))
+            case "code_inline":
+                yield f"<code>{escape(token.content)}</code>"
+            case "fence":
+                yield f"<pre><code>{escape(token.content.removesuffix(chr(10)))}</code></pre>"
+            case "ordered_list_open" if token.attrs:
+                yield f'<ol start="{int(token.attrs["start"])}">'
+            case "strong_open" | "strong_close" if token.markup == "**":
+                yield _BOLD[token.type]
+            case name if name in _TAGS:
+                yield "" if token.hidden else _TAGS[name]
+            case _:
+                # Underscores and single stars stand in names and patterns: __init__.py, src/*.py.
+                yield str(escape(token.markup))
 
 
 def _time(found: re.Match[str]) -> str:

@@ -9,11 +9,10 @@ from urllib.parse import parse_qs, unquote
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
 from tallystick.surfaces.web import assets, history, jobs, replay, reservations, room, sessions
 from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.errors import PageNotFound
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.snapshot import look
 
@@ -22,6 +21,7 @@ POLICY = (
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HTML = "text/html; charset=utf-8"
+OVERVIEW = "Go to the overview at / and choose a room there."
 
 ROOM_VIEWS: Mapping[str, Callable[..., View]] = {
     "": room.view,
@@ -62,7 +62,7 @@ class Site:
         mark, _, name = path.removeprefix("/static/").partition("/")
         file = assets.files().get(name)
         if file is None:
-            raise PageNotFound(f"There is no file {name[:100]}.")
+            raise RouteNotFound(f"There is no file {name[:100]}.", hint=OVERVIEW)
         # An address with an old mark gets the present file, and is asked again next time.
         keep = "private, max-age=31536000, immutable" if mark == assets.release() else "no-cache"
         return Reply(content=file.content, headers={"content-type": file.kind, "cache-control": keep})
@@ -83,7 +83,7 @@ class Site:
             case ["rooms", room_id, name, item] if name in ROOM_VIEWS:
                 return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id, item=item)
             case _:
-                raise PageNotFound(f"There is nothing at {path[:100]}.")
+                raise RouteNotFound(f"There is nothing at {path[:100]}.", hint=OVERVIEW)
 
     def _render(self, visitor: Visitor, view: Callable[..., View], asked: Asked, *, part: bool) -> Reply:
         found = look(self._serving.hub, visitor, lambda snapshot: view(snapshot, asked))

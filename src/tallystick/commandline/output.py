@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from tallystick.commandline.visible import visible, visible_json
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.cli.visible import visible, visible_json
 
 
 def envelope(command: str, data: object = None, error: Mapping[str, object] | None = None) -> str:

@@ -1,0 +1,168 @@
+"""`messages.send` over the bus socket beside CCCC's daemon over its own, from one client and from eight processes.
+
+Both get the same text for one stopped recipient, from as many senders as there are clients, and from the same client,
+which reads every answer. They take turns, a second each, and afterwards every message that either acknowledged must be
+on its ledger. CCCC syncs each append; ours does with TALLYSTICK_SYNC=full. CCCC's wheel has no client library, its
+daemon keeps a connection as ours does; the last rows connect for every message, on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from tallystick.bench import cccc_daemon, company, message_sender, rooms, servers
+from tallystick.bench.figures import Budget, Detail, Figure, median
+from tallystick.bench.message_sender import Sender, Sent
+from tallystick.bench.sends import TEXT
+from tallystick.bench.setting import Setting
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, SessionKind
+
+RECEIVER = "receiver"
+CLIENTS = (1, 8)
+PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How messages are sent, and what part of CCCC's rate is asked for with one client and with eight."""
+
+    what: str
+    full_sync: bool = False
+    keeps: bool = True
+    budgets: tuple[float | None, float | None] = (None, None)
+
+
+WAYS = (
+    Way(what="messages.send over the bus", budgets=(1.2, 1.5)),
+    Way(what="the same with TALLYSTICK_SYNC=full", full_sync=True, budgets=(0.9, 1.3)),
+    Way(what="the same, connecting for every message", keeps=False),
+)
+
+
+class MessageLost(RuntimeError):
+    """A message was acknowledged and is not on the ledger."""
+
+
+class _Message(msgspec.Struct):
+    id: str
+
+
+class _Page(msgspec.Struct):
+    events: list[_Message]
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What the clients did at either daemon, one after the other."""
+
+    ours: Sequence[Sent]
+    theirs: Sequence[Sent]
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        return _rate(self.ours), _rate(self.theirs)
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    program = cccc_daemon.program()
+    if program is None:
+        setting.tell(
+            f"cccc: left out, since {cccc_daemon.DISTRIBUTION} {cccc_daemon.VERSION} is not installed; "
+            "`make bench` brings it, or `pip install --group bench` in a checkout"
+        )
+        return
+    for way in WAYS:
+        for clients, limit in zip(CLIENTS, way.budgets, strict=True):
+            yield _figure(setting, way, clients, limit, _turns(setting, program, way, clients))
+
+
+def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns: Sequence[Turn]) -> Figure:
+    # The first turn only fills caches, for both alike.
+    rates = [turn.rates for turn in turns[1:]]
+    checked = sum(len(sent.ids) for turn in turns for sent in (*turn.ours, *turn.theirs))
+    return Figure(
+        bench="cccc",
+        what=f"{way.what}, {'1 client' if clients == 1 else f'{clients} client processes'}",
+        engine=setting.engine.name,
+        unit="per s",
+        ours=median([ours for ours, _ in rates]),
+        baseline=median([theirs for _, theirs in rates]),
+        against=f"CCCC {cccc_daemon.VERSION}'s daemon",
+        ratio=median([ours / theirs for ours, theirs in rates]),
+        budgets=(Budget(of="ratio", bound="at least", limit=limit),) if limit else (),
+        details=(Detail(name="found on the ledgers", value=checked),),
+    )
+
+
+def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[Turn]:
+    settings = replace(setting.engine.fresh(), full_sync=way.full_sync)
+    names = [f"sender-{number}" for number in range(clients)]
+    room_id = _room(settings, [RECEIVER, *names])
+    home = settings.data_dir.with_name(f"{settings.data_dir.name}.cccc")
+    rounds, seconds = setting.pick(7, 1), setting.pick(100, 10) / 100
+
+    def senders(path: Path, room: str, *, ours: bool) -> list[Sender]:
+        return [
+            Sender(
+                socket=str(path),
+                ours=ours,
+                room=room,
+                name=name,
+                text=TEXT,
+                to=RECEIVER,
+                keeps=way.keeps,
+                seconds=seconds,
+            )
+            for name in names
+        ]
+
+    with servers.hub(settings), cccc_daemon.group(program, home, [RECEIVER, *names]) as group:
+        ours = senders(settings.data_dir / "bus.sock", room_id, ours=True)
+        theirs = senders(group.socket, group.group_id, ours=False)
+        turns = list[Turn]()
+        for number in range(rounds + 1):
+            setting.tell(f"cccc: {way.what}, {clients} at once, round {number} of {rounds}")
+            found = company.gather(message_sender.send, theirs)
+            turns.append(Turn(theirs=found, ours=company.gather(message_sender.send, ours)))
+    # Both have stopped: what is found now was on the disk.
+    _check("CCCC", [turn.theirs for turn in turns], group.message_ids())
+    _check("the hub", [turn.ours for turn in turns], _message_ids(settings, room_id))
+    return turns
+
+
+def _rate(sent: Sequence[Sent]) -> float:
+    return sum(len(each.ids) / each.took for each in sent)
+
+
+def _room(settings: Settings, members: Sequence[str]) -> str:
+    room_id = rooms.make_room(settings, "messages")
+    with rooms.opened(settings) as hub:
+        for member in members:
+            rooms.enter(hub, room_id, member)
+    return room_id
+
+
+def _check(who: str, rounds: Sequence[Sequence[Sent]], kept: set[str]) -> None:
+    acknowledged = [message for sent in rounds for each in sent for message in each.ids]
+    lost = set(acknowledged) - kept
+    if lost or len(set(acknowledged)) != len(acknowledged):
+        raise MessageLost(f"{who} acknowledged {len(acknowledged)} messages; {len(lost)} are not on its ledger.")
+
+
+def _message_ids(settings: Settings, room_id: str) -> set[str]:
+    found, cursor = set[str](), 0
+    with rooms.opened(settings) as hub:
+        me = Caller(agent_id="bench", session=SessionKind.NAMED)
+        while True:
+            ask = {"room_id": room_id, "since_seq": cursor, "kinds": ["chat.message"], "limit": PAGE}
+            page = msgspec.convert(hub.call("events.list", ask, me).model_dump(), type=_Page)
+            if not page.events:
+                return found
+            found.update(event.id for event in page.events)
+            cursor = page.cursor

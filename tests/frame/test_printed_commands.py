@@ -1,0 +1,136 @@
+"""Every `tally` command that the program, README or a guide prints works as it is printed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tallystick.surfaces.cli.main import main
+from tests.frame import printed
+from tests.frame.checkout import modules, shown
+from tests.surfaces.cli.place import TALLY, Place
+
+ENDLESS = re.compile(
+    r"tally (?:up|hold|mcp|hook|demo|bench|runner|attach|relay|jobs wait)\b| --(?:watch|follow)\b|DATABASE_URL"
+)
+"""What goes on until somebody ends it, or needs a harness, a terminal, a database: it is read, and not run."""
+
+REFUSED = [
+    ("tally --as bo wait --timeout 0s", 5),
+    ("tally --as ada turns heartbeat --lease-id 01a1e0e5", 1),
+    ("tally --as bo reservations reserve --path src", 1),
+    ("tally actions relay --room-id ROOM", 1),
+    ("tally actions outcomes --room-id ROOM --group-id GROUP", 1),
+    ('tally jobs complete --job JOB-001 --runner-id r1 --claim-revision 1 --status DONE --summary "All done."', 1),
+]
+"""How those lines begin that show a refusal, or name somebody who is not there here, with their exit codes."""
+
+UNDERSTOOD = {0, 1, 3, 5}
+"""Done, refused for a reason that the hub has, unavailable, not your turn: all but wrong usage and faults."""
+
+
+def read(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str | None:
+    """What the real command tree has against these words."""
+    monkeypatch.setattr(sys, "argv", ["tally", *given, "--help"])
+    try:
+        code = main()
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr()
+    return f"tally {' '.join(given)}: {said.err or said.out}" if code else None
+
+
+def test_every_command_that_is_printed_anywhere_exists_with_its_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TALLYSTICK_DATA_DIR", str(tmp_path))
+    documented = {each for page in printed.PAGES for each in (*printed.typed(page), *printed.mentioned(page))}
+    own = printed.from_the_program()
+
+    wrong = [
+        refusal
+        for command in sorted(documented | own.keys())
+        for given in printed.words(command)
+        if (refusal := read(given, monkeypatch, capsys))
+    ]
+
+    assert (len(documented) > 85, len(own) > 70) == (True, True)
+    assert wrong == []
+
+
+def ready(tmp_path: Path) -> tuple[Place, str]:
+    """A workspace under git with a room in it."""
+    place = Place(root=tmp_path)
+    subprocess.run(["git", "init", "-q", str(place.workspace)], check=True)
+    return place, str(place.as_("ann", "join").data["room_id"])
+
+
+def run(place: Place, line: str, room: str) -> tuple[int, str]:
+    """Type a line into a shell; what stands for an id of the reader's own becomes one."""
+    done = subprocess.run(
+        ["sh", "-c", re.sub(r"\bROOM\b", room, line)],
+        env={**place.env, "PATH": f"{Path(TALLY).parent}{os.pathsep}{os.environ['PATH']}"},
+        cwd=place.workspace,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def typed(page: Path) -> list[str]:
+    return [line for line in printed.typed(page) if not ENDLESS.search(line)]
+
+
+@pytest.mark.parametrize("page", [page for page in printed.GUIDES if typed(page)], ids=shown)
+def test_what_a_page_has_its_reader_type_does_what_the_page_says(tmp_path: Path, page: Path) -> None:
+    lines = typed(page)
+    place, room = ready(tmp_path)
+
+    done = [(line, *run(place, line, room)) for line in lines]
+
+    expected = [next((code for begins, code in REFUSED if line.startswith(begins)), 0) for line in lines]
+    assert [code for _, code, _ in done] == expected, done
+
+
+def test_what_the_pages_mention_is_understood_as_typed(tmp_path: Path) -> None:
+    """A command without what it needs is a mention of its name: that it needs more may be all that is wrong with it."""
+    place, room = ready(tmp_path)
+    lines = {line for page in printed.GUIDES for line in printed.mentioned(page) if not ENDLESS.search(line)}
+
+    done = {line: run(place, line, room) for line in sorted(lines)}
+
+    wrong = {line: said for line, said in done.items() if said[0] not in UNDERSTOOD}
+    assert len(done) > 25
+    assert {line: said for line, said in wrong.items() if not said[1].startswith("error: Missing ")} == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["tally token issue --room ROOM --as NAME", "tally token issue --room ROOM --for NAME"]
+)
+def test_a_token_is_issued_as_it_is_printed_everywhere(tmp_path: Path, line: str) -> None:
+    place, room = ready(tmp_path)
+
+    code, said = run(place, line, room)
+
+    assert (code, said.partition(" token ")[0]) == (0, "This is NAME's")
+
+
+def test_there_is_one_parser() -> None:
+    others = {
+        f"{shown(path)} imports {name}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in ({each.name for each in node.names} | {getattr(node, "module", None)})
+        if name in {"argparse", "optparse", "getopt"}
+    }
+
+    assert others == set()
