@@ -1,6 +1,6 @@
 # Needs Python 3.11 or newer and make; everything else is installed into .venv from the hashed locks.
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast soak
+.PHONY: help up test check lint format types imports bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast soak
 .DELETE_ON_ERROR:
 
 BIN := .venv/bin
@@ -11,8 +11,6 @@ DEV := .venv/dev-ready
 BENCH := .venv/bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/pytest -n $(WORKERS)
-# Real processes, servers and browsers can starve each other on a small machine; a test that fails alone has failed.
-ALONE := $(BIN)/pytest --last-failed --last-failed-no-failures none
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock"
 
@@ -25,14 +23,23 @@ up: $(RUNTIME) ## Show the demo, then run the hub in the foreground
 
 test: check test-all wheel-test ## Everything CI runs: check, all tests, and the wheel in an empty environment
 
-check: $(DEV) ## Lint, format, types, import direction
+check: $(DEV) ## Lint, format, types, import direction, beside each other
+	@$(MAKE) --no-print-directory --jobs --output-sync=target lint format types imports
+
+lint:
 	$(BIN)/ruff check .
+
+format:
 	$(BIN)/ruff format --check .
+
+types:
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+imports:
 	$(BIN)/lint-imports --no-logo
 
-test-all: $(DEV) ## Every test, the soaks only in their short form; what fails is run once more, alone
-	$(PYTEST) -m "not soak" || { echo "These failed among others; they are run again, alone:"; $(ALONE) -m "not soak"; }
+test-all: $(DEV) ## Every test, the soaks only in their short form; it ends with what was skipped and why
+	$(PYTEST) -m "not soak"
 
 soak: $(DEV) ## The long variants: many thousand kills, jumps and fuzzed requests
 	$(PYTEST) -m soak

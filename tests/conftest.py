@@ -22,7 +22,10 @@ from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
 from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
 from tests.scene import Scene
+from tests.skips import pytest_runtest_makereport, pytest_terminal_summary
 from tests.workers import ByModule
+
+__all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.

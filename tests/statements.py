@@ -1,4 +1,4 @@
-"""Which of a capability's statements a call makes, and in which order."""
+"""How many of a capability's statements a call makes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def noted(monkeypatch: pytest.MonkeyPatch, queries: Queries) -> list[str]:
     return names
 
 
-def taken(names: list[str]) -> list[str]:
-    """What was noted since this was last asked."""
-    found = names.copy()
+def taken(names: list[str]) -> int:
+    """How many were noted since this was last asked."""
+    count = len(names)
     names.clear()
-    return found
+    return count

@@ -1,4 +1,4 @@
-"""Hubs with a bus: one per module and engine, and every test over both transports."""
+"""Hubs with a bus: one per module, and every test over both transports."""
 
 from __future__ import annotations
 
@@ -11,21 +11,13 @@ from tests.http import conftest as http
 from tests.http.running import RunningHub
 
 hub = http.hub
-sqlite_hub = http.sqlite_hub
+process_hub = http.process_hub
 no_stream_stays_open = http.no_stream_stays_open
 
 
 @pytest.fixture(params=list(WAYS))
 def house(request: pytest.FixtureRequest, hub: RunningHub) -> Generator[House]:
-    """A session reached over each transport, on each engine."""
+    """A session reached over each transport."""
     found = House(hub, WAYS[request.param])
-    yield found
-    found.close()
-
-
-@pytest.fixture(params=list(WAYS))
-def lite(request: pytest.FixtureRequest, sqlite_hub: RunningHub) -> Generator[House]:
-    """The same where the engine does not matter."""
-    found = House(sqlite_hub, WAYS[request.param])
     yield found
     found.close()

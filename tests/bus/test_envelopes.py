@@ -21,8 +21,8 @@ def with_(**more: object) -> bytes:
     return json.dumps({**GOOD, **more}).encode()
 
 
-def test_a_reply_names_its_request_and_leaves_out_what_is_absent(lite: House) -> None:
-    boss = lite.party("boss")
+def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -> None:
+    boss = house.party("boss")
 
     good = boss.ask("hub.health")
     bad = boss.ask("hub.wealth")
@@ -81,8 +81,10 @@ def test_a_reply_names_its_request_and_leaves_out_what_is_absent(lite: House) ->
         (with_(idempotency_key="x" * 201), "invalid_envelope", "x1"),
     ],
 )
-def test_whatever_is_no_envelope_is_answered_with_a_code(lite: House, line: bytes, code: str, corr: str | None) -> None:
-    boss = lite.party("boss")
+def test_whatever_is_no_envelope_is_answered_with_a_code(
+    house: House, line: bytes, code: str, corr: str | None
+) -> None:
+    boss = house.party("boss")
 
     reply = boss.way.exchange(line)
 
@@ -92,14 +94,14 @@ def test_whatever_is_no_envelope_is_answered_with_a_code(lite: House, line: byte
     assert boss.do("hub.health")["ok"] is True
 
 
-def test_an_unknown_field_comes_with_the_nearest_name(lite: House) -> None:
-    reply = lite.party("boss").way.exchange(with_(sesion="S"))
+def test_an_unknown_field_comes_with_the_nearest_name(house: House) -> None:
+    reply = house.party("boss").way.exchange(with_(sesion="S"))
 
     assert reply["error"]["message"] == "Unknown field 'sesion'. Did you mean 'session'?"
 
 
-def test_a_connection_has_one_src(lite: House) -> None:
-    boss = lite.party("boss")
+def test_a_connection_has_one_src(house: House) -> None:
+    boss = house.party("boss")
     boss.do("hub.health")
 
     other = boss.way.exchange(json.dumps(envelope("hub.health", "worker")).encode())
@@ -110,8 +112,8 @@ def test_a_connection_has_one_src(lite: House) -> None:
     )
 
 
-def test_seq_rises_strictly_per_connection(lite: House) -> None:
-    boss = lite.party("boss")
+def test_seq_rises_strictly_per_connection(house: House) -> None:
+    boss = house.party("boss")
     boss.do("hub.health", seq=1)
     boss.do("hub.health")
     boss.do("hub.health", seq=7)
@@ -122,13 +124,13 @@ def test_seq_rises_strictly_per_connection(lite: House) -> None:
     assert boss.refused("hub.health", seq=8) == "seq_out_of_order"
     boss.do("hub.health", seq=9)
 
-    lite.party("boss").do("hub.health", seq=1)
+    house.party("boss").do("hub.health", seq=1)
 
 
-def test_every_operation_is_reachable_by_its_name(lite: House) -> None:
-    (boss,) = lite.agents("boss")
+def test_every_operation_is_reachable_by_its_name(house: House) -> None:
+    (boss,) = house.agents("boss")
 
     codes = {name: boss.ask(name, {"no_such_field": 1}).get("error", {}).get("code") for name in sorted(OPERATIONS)}
 
     assert set(codes.values()) == {"unknown_field"}
-    assert boss.do("turns.state")["room_id"] == lite.session
+    assert boss.do("turns.state")["room_id"] == house.session

@@ -83,15 +83,15 @@ def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: Hous
         ({"text": "x", "parent_message_id": "nothing"}, "event_not_found"),
     ],
 )
-def test_a_message_that_says_nothing_or_may_not_is_refused(lite: House, payload: Row, code: str) -> None:
-    boss, worker = lite.agents("boss", "worker")
+def test_a_message_that_says_nothing_or_may_not_is_refused(house: House, payload: Row, code: str) -> None:
+    boss, worker = house.agents("boss", "worker")
     worker.do("message.created", {"text": "mine", "context_id": "theirs"})
 
     assert boss.refused("message.created", payload) == code
 
 
-def test_a_message_to_nobody_known_is_refused(lite: House) -> None:
-    (boss,) = lite.agents("boss")
+def test_a_message_to_nobody_known_is_refused(house: House) -> None:
+    (boss,) = house.agents("boss")
 
     assert boss.refused("message.created", {"text": "hello?"}, dst="nobody") == "unknown_recipient"
 

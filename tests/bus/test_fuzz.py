@@ -149,18 +149,18 @@ def resident(hub: RunningHub) -> int:
     return int(pages) * 4096
 
 
-def test_ten_thousand_odd_lines_are_answered_and_leave_nothing_behind(sqlite_hub: RunningHub) -> None:
-    fuzz(sqlite_hub, cases=10_000)
+def test_ten_thousand_odd_lines_are_answered_and_leave_nothing_behind(process_hub: RunningHub) -> None:
+    fuzz(process_hub, cases=10_000)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_a_million_odd_lines_are_answered_and_leave_nothing_behind(sqlite_hub: RunningHub) -> None:
-    fuzz(sqlite_hub, cases=1_000_000)
+def test_a_million_odd_lines_are_answered_and_leave_nothing_behind(process_hub: RunningHub) -> None:
+    fuzz(process_hub, cases=1_000_000)
 
 
-def test_envelopes_that_are_interleaved_on_many_connections_stay_apart(sqlite_hub: RunningHub) -> None:
-    ways = [SocketWay(sqlite_hub) for _ in range(20)]
+def test_envelopes_that_are_interleaved_on_many_connections_stay_apart(process_hub: RunningHub) -> None:
+    ways = [SocketWay(process_hub) for _ in range(20)]
     lines = [json.dumps(envelope("hub.health", f"agent-{number}")).encode() + b"\n" for number in range(20)]
     for at in range(0, max(map(len, lines)), 7):
         for way, line in zip(ways, lines, strict=True):

@@ -30,9 +30,9 @@ def post(client: Client, given: Row, **headers: str) -> Reply:
     ],
 )
 def test_an_error_is_an_envelope_with_the_status_of_its_family(
-    sqlite_hub: RunningHub, given: Row, status: int, code: str
+    hub: RunningHub, given: Row, status: int, code: str
 ) -> None:
-    user = sqlite_hub.user
+    user = hub.user
     session = {"session": user.room()} if given.get("session") == "S" else {}
 
     reply = post(user, {**envelope("hub.health", "user"), **given, **session})
@@ -40,22 +40,22 @@ def test_an_error_is_an_envelope_with_the_status_of_its_family(
     assert (reply.status, reply.json["status"], reply.error["code"]) == (status, "error", code)
 
 
-def test_what_is_wrong_before_there_is_an_envelope_looks_like_everywhere(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_what_is_wrong_before_there_is_an_envelope_looks_like_everywhere(hub: RunningHub) -> None:
+    user = hub.user
     good = json.dumps(envelope("hub.health", "user")).encode()
 
     assert user.get("/v1/bus").refused == (405, "method_not_allowed")
     assert user.request("POST", "/v1/bus/stream", b"{}").refused == (405, "method_not_allowed")
     assert user.request("POST", "/v1/bus", good).refused == (415, "wrong_media_type")
-    assert post(Client(sqlite_hub), envelope("hub.health", "user")).refused == (401, "token_missing")
+    assert post(Client(hub), envelope("hub.health", "user")).refused == (401, "token_missing")
     big = {**envelope("hub.health", "user"), "payload": {"x": "y" * (1024 * 1024)}}
     assert post(user, big).refused == (413, "too_large")
     assert user.get("/v1/bus/stream?sesion=x").refused == (400, "unknown_field")
     assert user.get("/v1/bus/stream?session=nowhere").refused == (404, "room_not_found")
 
 
-def test_a_key_in_the_header_counts_like_one_in_the_envelope(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_a_key_in_the_header_counts_like_one_in_the_envelope(hub: RunningHub) -> None:
+    user = hub.user
     given = {**envelope("session.create", "user"), "payload": {"name": "once"}}
 
     first = post(user, given, Idempotency_Key="k1")
@@ -67,9 +67,9 @@ def test_a_key_in_the_header_counts_like_one_in_the_envelope(sqlite_hub: Running
     assert (other.refused, torn.refused) == ((409, "idempotency_conflict"), (400, "invalid_input"))
 
 
-def test_a_token_speaks_under_its_own_name_and_in_its_own_room(sqlite_hub: RunningHub) -> None:
-    room, elsewhere = sqlite_hub.user.room(), sqlite_hub.user.room()
-    worker = sqlite_hub.agent("worker", room)
+def test_a_token_speaks_under_its_own_name_and_in_its_own_room(hub: RunningHub) -> None:
+    room, elsewhere = hub.user.room(), hub.user.room()
+    worker = hub.agent("worker", room)
 
     added = post(worker, {**envelope("agent.add", "worker"), "session": room, "payload": {"id": "worker"}})
     wrong = post(worker, {**envelope("agent.add", "boss"), "session": room, "payload": {"id": "boss"}})
@@ -80,20 +80,20 @@ def test_a_token_speaks_under_its_own_name_and_in_its_own_room(sqlite_hub: Runni
     assert (other.refused, stream.refused) == ((403, "other_room"), (403, "other_room"))
 
 
-def test_a_connection_is_its_owners_alone(sqlite_hub: RunningHub) -> None:
-    room = sqlite_hub.user.room()
-    way = HttpWay(sqlite_hub.user)
+def test_a_connection_is_its_owners_alone(hub: RunningHub) -> None:
+    room = hub.user.room()
+    way = HttpWay(hub.user)
 
-    stolen = post(sqlite_hub.agent("worker", room), envelope("hub.health", "worker"), Tally_Bus=way.name)
-    wrong = post(sqlite_hub.user, envelope("hub.health", "user"), Tally_Bus="nothing")
+    stolen = post(hub.agent("worker", room), envelope("hub.health", "worker"), Tally_Bus=way.name)
+    wrong = post(hub.user, envelope("hub.health", "user"), Tally_Bus="nothing")
 
     assert (stolen.refused, wrong.refused) == ((404, "unknown_connection"), (404, "unknown_connection"))
 
 
-def test_an_agent_without_a_stream_joins_and_waits_for_its_actions(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_an_agent_without_a_stream_joins_and_waits_for_its_actions(hub: RunningHub) -> None:
+    user = hub.user
     room = user.room()
-    local = sqlite_hub.local
+    local = hub.local
     assert post(local, {**envelope("agent.add", "worker"), "session": room, "payload": {"id": "worker"}}).status == 200
     user.call("actions.submit", room_id=room, group_id="g1", actions=[message("a1", "worker")])
 
@@ -104,8 +104,8 @@ def test_an_agent_without_a_stream_joins_and_waits_for_its_actions(sqlite_hub: R
     assert pending["next"]["action_id"] == "a1"
 
 
-def test_a_stream_begins_with_a_session_and_resumes_where_it_was_left(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_a_stream_begins_with_a_session_and_resumes_where_it_was_left(hub: RunningHub) -> None:
+    user = hub.user
     room = user.room()
     for _ in range(3):
         user.append(room)
@@ -120,8 +120,8 @@ def test_a_stream_begins_with_a_session_and_resumes_where_it_was_left(sqlite_hub
     assert (again.welcome["payload"]["cursor"], rest["payload"]["seq"], rest["corr"]) == (3, 4, "stream")
 
 
-def test_a_record_has_its_place_as_the_frames_id(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_a_record_has_its_place_as_the_frames_id(hub: RunningHub) -> None:
+    user = hub.user
     room = user.room()
     user.append(room)
     way = HttpWay(user, f"?session={room}&since_seq=0&types=x.test.event")
@@ -132,21 +132,21 @@ def test_a_record_has_its_place_as_the_frames_id(sqlite_hub: RunningHub) -> None
     assert (frame.id, frame.event, shown["type"]) == (2, "events.record", "event.appended")
 
 
-def test_a_revoked_token_ends_its_stream(sqlite_hub: RunningHub) -> None:
-    worker = sqlite_hub.agent("worker")
+def test_a_revoked_token_ends_its_stream(hub: RunningHub) -> None:
+    worker = hub.agent("worker")
     way = HttpWay(worker)
-    listed = json.loads(sqlite_hub.control("token", "list", "--json").stdout)["data"]["tokens"]
+    listed = json.loads(hub.control("token", "list", "--json").stdout)["data"]["tokens"]
 
-    sqlite_hub.control("token", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
+    hub.control("token", "revoke", next(each["id"] for each in listed if each["principal"] == "worker"))
 
     assert [frame.event for frame in way.stream] == ["error"]
 
 
-def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(sqlite_hub: RunningHub) -> None:
-    session = sqlite_hub.user.room()
-    boss = Party(SocketWay(sqlite_hub), "boss", session)
+def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(process_hub: RunningHub) -> None:
+    session = process_hub.user.room()
+    boss = Party(SocketWay(process_hub), "boss", session)
     boss.do("agent.add", {"id": "boss"})
-    deaf = Party(HttpWay(sqlite_hub.local), "deaf", session)
+    deaf = Party(HttpWay(process_hub.local), "deaf", session)
     deaf.do("agent.add", {"id": "deaf"})
     deaf.do("events.stream", {})
     big = {"kind": "x.test.big", "data": {"text": "x" * 200_000}}

@@ -54,8 +54,8 @@ def test_an_agent_is_online_while_it_is_connected(house: House) -> None:
     assert shown["status"] == "offline"
 
 
-def test_every_envelope_of_an_agent_is_its_heartbeat(lite: House) -> None:
-    boss, _idle = lite.agents("boss", "idle")
+def test_every_envelope_of_an_agent_is_its_heartbeat(house: House) -> None:
+    boss, _idle = house.agents("boss", "idle")
 
     def seen() -> dict[str, str]:
         return {each["id"]: each["last_seen_at"] for each in boss.do("agent.list")["agents"]}
@@ -138,8 +138,8 @@ def test_an_agent_speaks_for_itself_only(house: House, type: str) -> None:
         ("turns.state", {"room": "x"}, "unknown_field"),
     ],
 )
-def test_a_payload_that_is_wrong_is_refused_by_its_field(lite: House, type: str, payload: Row, code: str) -> None:
-    (boss,) = lite.agents("boss")
+def test_a_payload_that_is_wrong_is_refused_by_its_field(house: House, type: str, payload: Row, code: str) -> None:
+    (boss,) = house.agents("boss")
 
     assert boss.refused(type, payload) == code
 
@@ -158,8 +158,8 @@ LOST = {"type": "message", "dst": "x", "action_id": "a", "action_index": 0, "kin
         ("events.stream", {}),
     ],
 )
-def test_a_command_about_a_session_needs_one_that_exists(lite: House, type: str, payload: Row) -> None:
-    (boss,) = lite.agents("boss")
+def test_a_command_about_a_session_needs_one_that_exists(house: House, type: str, payload: Row) -> None:
+    (boss,) = house.agents("boss")
 
     assert boss.refused(type, payload, session="nowhere") == "room_not_found"
     boss.session = None

@@ -29,8 +29,8 @@ from tests.scene import refused
 
 
 @pytest.fixture
-def way(sqlite_hub: RunningHub) -> Generator[SocketWay]:
-    found = SocketWay(sqlite_hub)
+def way(process_hub: RunningHub) -> Generator[SocketWay]:
+    found = SocketWay(process_hub)
     yield found
     found.close()
 
@@ -39,13 +39,13 @@ def line(type: str = "hub.health", src: str = "boss", **fields: object) -> bytes
     return json.dumps(envelope(type, src, **fields)).encode() + b"\n"
 
 
-def test_the_socket_is_its_owners_alone_and_the_card_names_it(sqlite_hub: RunningHub) -> None:
-    path = sqlite_hub.data_dir / "bus.sock"
+def test_the_socket_is_its_owners_alone_and_the_card_names_it(process_hub: RunningHub) -> None:
+    path = process_hub.data_dir / "bus.sock"
 
     mode = path.stat().st_mode
 
     assert (stat.S_ISSOCK(mode), stat.S_IMODE(mode)) == (True, 0o600)
-    assert json.loads((sqlite_hub.data_dir / "hub.json").read_text())["bus_socket"] == str(path)
+    assert json.loads((process_hub.data_dir / "hub.json").read_text())["bus_socket"] == str(path)
 
 
 def test_only_the_hubs_own_user_is_let_in() -> None:
@@ -63,7 +63,7 @@ def test_a_peer_that_is_cut_off_reads_why_and_then_the_end_whatever_it_still_sen
     assert (only["status"], only["error"]["code"]) == ("error", "too_large")
 
 
-def test_the_process_behind_a_connection_is_known(sqlite_hub: RunningHub, way: SocketWay) -> None:
+def test_the_process_behind_a_connection_is_known(process_hub: RunningHub, way: SocketWay) -> None:
     session = way.exchange(line("session.create")[:-1])["session"]
 
     way.exchange(line("agent.add", session=session, payload={"id": "boss"})[:-1])

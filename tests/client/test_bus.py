@@ -23,14 +23,14 @@ from tests.waiting import until
 Row: TypeAlias = dict[str, Any]
 Options: TypeAlias = dict[str, Any]
 
-hub = http.hub
+hub = http.process_hub
 WAYS = ("socket", "http")
 
 
 @pytest.fixture
 def lone_hub() -> Generator[RunningHub]:
     """One that may be killed."""
-    with http.running(None) as hub:
+    with http.running() as hub:
         yield hub
 
 

@@ -132,11 +132,11 @@ def test_a_link_leads_to_the_file_that_is_reserved(desk: Desk) -> None:
 
 
 @every_harness
-def test_at_the_start_the_agent_joins_and_hears_what_is_going_on(any_desk: Desk, harness: str) -> None:
-    room_id = any_desk.join("ann", "bob")
-    turn = any_desk.call("ann", "turns.wait", room_id=room_id, max_wait_ms=0)
+def test_at_the_start_the_agent_joins_and_hears_what_is_going_on(desk: Desk, harness: str) -> None:
+    room_id = desk.join("ann", "bob")
+    turn = desk.call("ann", "turns.wait", room_id=room_id, max_wait_ms=0)
     handoff = {"status": "parser\x1b[31m done\nand tested", "next_action": "x" * 1000}
-    any_desk.call(
+    desk.call(
         "ann",
         "turns.release",
         room_id=room_id,
@@ -144,17 +144,17 @@ def test_at_the_start_the_agent_joins_and_hears_what_is_going_on(any_desk: Desk,
         expected_turn_id=turn["turn_id"],
         handoff=handoff,
     )
-    held = any_desk.reserve("ann", "src/*")
-    any_desk.call("me", "rooms.join", room_id=room_id)
-    any_desk.call("ann", "messages.send", room_id=room_id, to=["me"], text="hello")
+    held = desk.reserve("ann", "src/*")
+    desk.call("me", "rooms.join", room_id=room_id)
+    desk.call("ann", "messages.send", room_id=room_id, to=["me"], text="hello")
 
-    done = any_desk.hook(harness, "SessionStart", source="startup")
+    done = desk.hook(harness, "SessionStart", source="startup")
 
     assert (done.code, done.err) == (0, "")
     said = cast("dict[str, object]", answer(done)["hookSpecificOutput"])
     assert said["hookEventName"] == "SessionStart"
     assert str(said["additionalContext"]).splitlines() == [
-        f"Tallystick: you are me in room {room_id} ({any_desk.root}).",
+        f"Tallystick: you are me in room {room_id} ({desk.root}).",
         "Others here: ann, bob.",
         "The stick is on its way to bob.",
         'Handoff from ann: "parser [31m done and tested"',

@@ -1,4 +1,4 @@
-"""Hubs for these tests: one per module and engine, since starting one takes longer than most of what is asked of it."""
+"""Hubs for these tests: one per module, in this process wherever nothing about processes and sockets is tested."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import EVERY_ENGINE, own_database
+from tests.http.asgi import HubHere
 from tests.http.running import OPEN, Client, RunningHub
 
-
-@pytest.fixture(scope="module", params=EVERY_ENGINE)
-def hub(request: pytest.FixtureRequest) -> Generator[RunningHub]:
-    """A running hub, on each engine in turn."""
-    with own_database(request) as url, running(url) as hub:
-        yield hub
+UNLIMITED = {"TALLYSTICK_HTTP_RATE": "0"}
+"""Tests ask faster than anybody should; how that is limited is tested elsewhere."""
 
 
 @pytest.fixture(scope="module")
-def sqlite_hub() -> Generator[RunningHub]:
-    """A running hub for what does not depend on the engine."""
-    with running(None) as hub:
+def hub() -> Generator[RunningHub]:
+    """A hub in this process."""
+    with tempfile.TemporaryDirectory(prefix="tally-") as folder:
+        hub = HubHere(Path(folder) / "data", environ=UNLIMITED).start()
+        try:
+            yield hub
+        finally:
+            hub.stop()
+
+
+@pytest.fixture(scope="module")
+def process_hub() -> Generator[RunningHub]:
+    """A hub in a process of its own, with its sockets."""
+    with running() as hub:
         yield hub
 
 
 @contextmanager
-def running(database_url: str | None) -> Generator[RunningHub]:
+def running() -> Generator[RunningHub]:
     with tempfile.TemporaryDirectory(prefix="tally-") as folder:
-        # Tests ask faster than anybody should; how that is limited is tested elsewhere.
-        hub = RunningHub(Path(folder) / "data", database_url, environ={"TALLYSTICK_HTTP_RATE": "0"}).start()
+        hub = RunningHub(Path(folder) / "data", environ=UNLIMITED).start()
         try:
             yield hub
         finally:

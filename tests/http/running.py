@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
@@ -67,6 +67,32 @@ class Frame:
         return cast("Json", json.loads(self.data))
 
 
+class Response(Protocol):
+    """As much of `http.client.HTTPResponse` as is used here."""
+
+    status: int
+
+    def getheaders(self) -> list[tuple[str, str]]: ...
+
+    def read(self) -> bytes: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def close(self) -> None: ...
+
+
+class Connection(Protocol):
+    """As much of `http.client.HTTPConnection` as is used here."""
+
+    def request(
+        self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] = ..., /
+    ) -> None: ...
+
+    def getresponse(self) -> Response: ...
+
+    def close(self) -> None: ...
+
+
 OPEN: list[Stream] = []
 """Streams to close when a test is over."""
 
@@ -74,7 +100,7 @@ OPEN: list[Stream] = []
 class Stream:
     """An open stream of events."""
 
-    def __init__(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
+    def __init__(self, connection: Connection, response: Response) -> None:
         self._connection, self._response = connection, response
         OPEN.append(self)
 
@@ -126,14 +152,12 @@ class Client:
     over_socket: bool = False
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
-    def connect(self) -> http.client.HTTPConnection:
-        if self.over_socket:
-            return _Unix(self.hub.data_dir / "hub.sock")
-        return http.client.HTTPConnection("127.0.0.1", self.hub.port, timeout=60)
+    def connect(self) -> Connection:
+        return self.hub.connect(over_socket=self.over_socket)
 
     def start(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    ) -> tuple[Connection, Response]:
         connection = self.connect()
         own = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
@@ -209,6 +233,11 @@ class RunningHub:
         self.port = int(self.greeting[0].rpartition(":")[2]) if self.greeting else 0
         assert self.process.poll() is None, "the hub did not start"
         return self
+
+    def connect(self, *, over_socket: bool) -> Connection:
+        if over_socket:
+            return _Unix(self.data_dir / "hub.sock")
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     @property
     def settings(self) -> dict[str, str]:

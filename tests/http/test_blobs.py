@@ -186,22 +186,26 @@ def test_an_unknown_room_takes_no_content(hub: RunningHub, user: Client) -> None
     assert not (hub.data_dir / "blobs" / sha256(content)).exists()
 
 
-def test_too_large_a_file_is_refused_and_leaves_nothing(hub: RunningHub, user: Client, room: str) -> None:
-    before = sorted((hub.data_dir / "blobs").iterdir()) if (hub.data_dir / "blobs").exists() else []
+def test_too_large_a_file_is_refused_and_leaves_nothing(process_hub: RunningHub) -> None:
+    user = process_hub.user
+    room = user.room()
+    before = sorted((process_hub.data_dir / "blobs").iterdir()) if (process_hub.data_dir / "blobs").exists() else []
 
     announced = user.request("PUT", f"/v1/blobs.put?room_id={room}", b"x" * (32 * MIB + 1))
-    hidden = _chunked(hub, room, b"x" * MIB, 33)
+    hidden = _chunked(process_hub, room, b"x" * MIB, 33)
 
     assert (announced.refused, hidden) == ((413, "too_large"), 413)
-    assert sorted((hub.data_dir / "blobs").iterdir()) == before
+    assert sorted((process_hub.data_dir / "blobs").iterdir()) == before
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(hub: RunningHub, user: Client, room: str) -> None:
+def test_an_upload_that_breaks_off_leaves_nothing(process_hub: RunningHub) -> None:
+    user = process_hub.user
+    room = user.room()
     put(user, room, b"so that the folder is there")
-    folder = hub.data_dir / "blobs"
+    folder = process_hub.data_dir / "blobs"
     before = sorted(folder.iterdir())
-    wire = socket.create_connection(("127.0.0.1", hub.port))
-    wire.sendall(_head(hub, room, f"Content-Length: {4 * MIB}") + b"x" * (2 * MIB))
+    wire = socket.create_connection(("127.0.0.1", process_hub.port))
+    wire.sendall(_head(process_hub, room, f"Content-Length: {4 * MIB}") + b"x" * (2 * MIB))
     until(lambda: len(list(folder.iterdir())) > len(before))
 
     wire.close()

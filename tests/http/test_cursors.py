@@ -27,8 +27,8 @@ bad = pytest.mark.parametrize(("cursor", "status", "code"), BAD.values(), ids=BA
 
 
 @pytest.fixture
-def user(sqlite_hub: RunningHub) -> Client:
-    return sqlite_hub.user
+def user(hub: RunningHub) -> Client:
+    return hub.user
 
 
 def _error(reply: Reply) -> Json:

@@ -62,44 +62,44 @@ def test_a_hundred_megabytes_are_refused_before_they_are_sent(impatient: Running
     assert wire.answer() == (413, "too_large")
 
 
-def test_a_body_that_hides_its_size_is_refused_when_it_gets_too_large(sqlite_hub: RunningHub) -> None:
-    wire = Wire(sqlite_hub)
+def test_a_body_that_hides_its_size_is_refused_when_it_gets_too_large(process_hub: RunningHub) -> None:
+    wire = Wire(process_hub)
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
 
-    wire.say(head(sqlite_hub, "Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close"))
+    wire.say(head(process_hub, "Content-Type: application/json", "Transfer-Encoding: chunked", "Connection: close"))
     wire.say(*[chunk] * 17, b"0\r\n\r\n")
 
     assert wire.answer() == (413, "too_large")
 
 
-def test_a_body_of_just_the_allowed_size_is_read(sqlite_hub: RunningHub) -> None:
+def test_a_body_of_just_the_allowed_size_is_read(process_hub: RunningHub) -> None:
     padding = b" " * (MIB - len(b'{"title":"x"}'))
 
-    reply = sqlite_hub.user.request(
+    reply = process_hub.user.request(
         "POST", "/v1/rooms.create", b'{"title":"x"}' + padding, Content_Type="application/json"
     )
 
     assert reply.status == 200
 
 
-def test_a_flood_of_headers_is_refused(sqlite_hub: RunningHub) -> None:
-    wire = Wire(sqlite_hub)
+def test_a_flood_of_headers_is_refused(process_hub: RunningHub) -> None:
+    wire = Wire(process_hub)
 
-    wire.say(head(sqlite_hub, *(f"X-{number}: y" for number in range(200))))
+    wire.say(head(process_hub, *(f"X-{number}: y" for number in range(200))))
 
     assert wire.answer() == (431, "head_too_large")
 
 
-def test_headers_that_never_end_are_refused(sqlite_hub: RunningHub) -> None:
-    wire = Wire(sqlite_hub)
+def test_headers_that_never_end_are_refused(process_hub: RunningHub) -> None:
+    wire = Wire(process_hub)
 
     wire.say(b"GET /healthz HTTP/1.1\r\nX-Long: ", b"y" * 100_000)
 
     assert wire.answer() == (431, "head_too_large")
 
 
-def test_an_address_that_never_ends_is_refused(sqlite_hub: RunningHub) -> None:
-    wire = Wire(sqlite_hub)
+def test_an_address_that_never_ends_is_refused(process_hub: RunningHub) -> None:
+    wire = Wire(process_hub)
 
     wire.say(b"GET /", b"y" * 100_000)
 
@@ -118,8 +118,8 @@ def test_an_address_that_never_ends_is_refused(sqlite_hub: RunningHub) -> None:
         b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-def test_what_is_not_http_is_answered_and_hung_up_on(sqlite_hub: RunningHub, request_: bytes) -> None:
-    wire = Wire(sqlite_hub)
+def test_what_is_not_http_is_answered_and_hung_up_on(process_hub: RunningHub, request_: bytes) -> None:
+    wire = Wire(process_hub)
 
     wire.say(request_)
 
@@ -180,8 +180,8 @@ def test_a_principal_has_so_many_streams_and_waits_and_no_more(impatient: Runnin
     assert impatient.agent("somebody-else").stream(room).take(1)[0].id == 1
 
 
-def test_connections_are_kept_for_the_next_request(sqlite_hub: RunningHub) -> None:
-    connection = sqlite_hub.user.connect()
+def test_connections_are_kept_for_the_next_request(process_hub: RunningHub) -> None:
+    connection = process_hub.user.connect()
     statuses: list[int] = []
     for _ in range(3):
         connection.request("GET", "/healthz")
@@ -193,8 +193,8 @@ def test_connections_are_kept_for_the_next_request(sqlite_hub: RunningHub) -> No
     assert statuses == [200, 200, 200]
 
 
-def test_a_refused_body_does_not_spoil_the_next_request_on_the_connection(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_a_refused_body_does_not_spoil_the_next_request_on_the_connection(process_hub: RunningHub) -> None:
+    user = process_hub.user
     connection = user.connect()
     head = {"Authorization": f"Bearer {user.token}", "Content-Type": "application/json"}
     statuses: list[int] = []

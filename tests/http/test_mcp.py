@@ -20,8 +20,8 @@ MODES: Mapping[str, str] = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
 
 
 @pytest.fixture
-def hub(sqlite_hub: RunningHub) -> RunningHub:
-    return sqlite_hub
+def hub(process_hub: RunningHub) -> RunningHub:
+    return process_hub
 
 
 @pytest.fixture(params=sorted(MODES))

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.http.running import Client, RunningHub
 from tests.waiting import until
-
-
-@pytest.fixture
-def hub(sqlite_hub: RunningHub) -> RunningHub:
-    return sqlite_hub
 
 
 def figures(hub: RunningHub) -> dict[str, float]:

@@ -31,8 +31,8 @@ def described(hub: RunningHub) -> Json:
     return reply.json
 
 
-def test_every_operation_is_described_with_its_own_words(sqlite_hub: RunningHub) -> None:
-    paths = cast("dict[str, dict[str, Json]]", described(sqlite_hub)["paths"])
+def test_every_operation_is_described_with_its_own_words(hub: RunningHub) -> None:
+    paths = cast("dict[str, dict[str, Json]]", described(hub)["paths"])
 
     found = {
         name: (methods["post"]["operationId"], methods["post"]["description"], "get" in methods)
@@ -46,8 +46,8 @@ def test_every_operation_is_described_with_its_own_words(sqlite_hub: RunningHub)
     }
 
 
-def test_every_reference_in_the_description_leads_somewhere(sqlite_hub: RunningHub) -> None:
-    document = described(sqlite_hub)
+def test_every_reference_in_the_description_leads_somewhere(hub: RunningHub) -> None:
+    document = described(hub)
 
     def lost(node: object) -> list[str]:
         if isinstance(node, dict):
@@ -68,8 +68,8 @@ def _there(document: Json, reference: str) -> bool:
     return True
 
 
-def test_every_status_lists_the_codes_it_may_carry(sqlite_hub: RunningHub) -> None:
-    responses = cast("dict[str, Json]", cast("Json", described(sqlite_hub)["components"])["responses"])
+def test_every_status_lists_the_codes_it_may_carry(hub: RunningHub) -> None:
+    responses = cast("dict[str, Json]", cast("Json", described(hub)["components"])["responses"])
 
     conflict = cast("Json", cast("Json", responses["Refused409"]["content"])["application/json"])
     _, exact = cast("list[Json]", cast("Json", conflict["schema"])["allOf"])
@@ -101,11 +101,11 @@ def fuzz(hub: RunningHub, *, examples: int, phases: str) -> None:
     assert [line for line in hub.log() if line["level"] == "error"] == []
 
 
-def test_a_few_hundred_odd_requests_get_documented_answers(hub: RunningHub) -> None:
-    fuzz(hub, examples=3, phases="examples,fuzzing")
+def test_a_few_hundred_odd_requests_get_documented_answers(process_hub: RunningHub) -> None:
+    fuzz(process_hub, examples=3, phases="examples,fuzzing")
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_thousands_of_odd_requests_get_documented_answers(hub: RunningHub) -> None:
-    fuzz(hub, examples=20, phases="examples,coverage,fuzzing")
+def test_thousands_of_odd_requests_get_documented_answers(process_hub: RunningHub) -> None:
+    fuzz(process_hub, examples=20, phases="examples,coverage,fuzzing")

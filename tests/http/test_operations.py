@@ -54,11 +54,10 @@ def test_events_without_follow_are_a_page(user: Client, room: str) -> None:
     assert reply.json == user.call("events.list", room_id=room, since_seq=1)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_every_operation_has_an_address(hub: RunningHub, name: str) -> None:
-    reply = hub.user.post(name, {"no_such_field": 1})
+def test_every_operation_has_an_address(user: Client) -> None:
+    refused = {name: user.post(name, {"no_such_field": 1}).refused for name in OPERATIONS}
 
-    assert reply.refused == (400, "unknown_field")
+    assert refused == dict.fromkeys(OPERATIONS, (400, "unknown_field"))
 
 
 @pytest.mark.parametrize(

@@ -182,10 +182,11 @@ def test_a_reader_that_leaves_is_forgotten(hub: RunningHub, user: Client, room: 
     waiting_follower(hub, 0)
 
 
-def test_a_reader_that_stops_reading_is_cut_off_and_nobody_else_notices(hub: RunningHub, room: str) -> None:
-    user = hub.user
+def test_a_reader_that_stops_reading_is_cut_off_and_nobody_else_notices(process_hub: RunningHub) -> None:
+    room = process_hub.user.room()
+    user = process_hub.user
     slow, healthy = user.stream(room, "&since_seq=1"), user.stream(room, "&since_seq=1")
-    waiting_follower(hub, 2)
+    waiting_follower(process_hub, 2)
 
     for number in range(120):
         user.append(room, number=number, padding="x" * 200_000)
@@ -225,20 +226,20 @@ def test_text_cannot_break_out_of_a_frame(user: Client, room: str) -> None:
     assert (frame.id, frame.event, cast("Json", frame.json["data"])["text"]) == (2, "x.test.event", text)
 
 
-def test_streams_cost_no_threads(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_streams_cost_no_threads(process_hub: RunningHub) -> None:
+    user = process_hub.user
     room = user.room()
     for _ in range(20):
         user.stream(room)
-    waiting_follower(sqlite_hub, 20)
-    before = _threads(sqlite_hub)
+    waiting_follower(process_hub, 20)
+    before = _threads(process_hub)
 
     for _ in range(50):
         user.stream(room)
-    waiting_follower(sqlite_hub, 70)
+    waiting_follower(process_hub, 70)
 
     # The few threads that read for everybody start when they are first needed.
-    assert _threads(sqlite_hub) < before + READERS
+    assert _threads(process_hub) < before + READERS
 
 
 def _threads(hub: RunningHub) -> int:

@@ -20,12 +20,6 @@ from tests.http.running import Client, Json, Reply, RunningHub
 from tests.waiting import eventually
 
 
-@pytest.fixture
-def hub(sqlite_hub: RunningHub) -> RunningHub:
-    """Trust does not depend on the engine."""
-    return sqlite_hub
-
-
 def browser(hub: RunningHub) -> Client:
     """A browser that has followed the one-time link."""
     link = cast("str", hub.local.get("/v1/status").json["login"])
@@ -308,8 +302,8 @@ def test_over_the_socket_the_process_is_who_calls(hub: RunningHub) -> None:
     assert events[1]["by"] == "named-one"
 
 
-def test_an_agent_in_the_callers_environment_speaks_for_itself(hub: RunningHub) -> None:
-    room = hub.user.room()
+def test_an_agent_in_the_callers_environment_speaks_for_itself(process_hub: RunningHub) -> None:
+    room = process_hub.user.room()
     program = (
         "import json, sys; sys.path.insert(0, '.');"
         "from pathlib import Path; from tests.http.running import Client, RunningHub;"
@@ -317,12 +311,12 @@ def test_an_agent_in_the_callers_environment_speaks_for_itself(hub: RunningHub) 
     )
 
     subprocess.run(
-        [sys.executable, "-c", program, str(hub.data_dir), room],
+        [sys.executable, "-c", program, str(process_hub.data_dir), room],
         env={**os.environ, "TALLYSTICK_AGENT": "from-env"},
         check=True,
     )
 
-    (event,) = cast("list[Json]", hub.user.call("events.list", room_id=room, since_seq=1)["events"])
+    (event,) = cast("list[Json]", process_hub.user.call("events.list", room_id=room, since_seq=1)["events"])
     assert event["by"] == "from-env"
 
 
@@ -341,7 +335,7 @@ def test_a_browser_has_no_business_on_the_socket(hub: RunningHub) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_another_user_is_turned_away_from_the_socket_even_if_it_could_open_it(hub: RunningHub) -> None:
+def test_another_user_is_turned_away_from_the_socket_even_if_it_could_open_it(process_hub: RunningHub) -> None:
     program = (
         "import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); os.setuid(65534);"
         "t = socket.socket(socket.AF_UNIX)\n"
@@ -350,20 +344,23 @@ def test_another_user_is_turned_away_from_the_socket_even_if_it_could_open_it(hu
     )
 
     found = subprocess.run(
-        [sys.executable, "-c", program, str(hub.data_dir / "hub.sock")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(process_hub.data_dir / "hub.sock")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert found.stdout == "refused\n"
 
 
-def test_what_the_hub_leaves_behind_is_readable_by_its_user_only(hub: RunningHub) -> None:
+def test_what_the_hub_leaves_behind_is_readable_by_its_user_only(process_hub: RunningHub) -> None:
     modes = {
         path.name: path.stat().st_mode & 0o777
-        for path in hub.data_dir.iterdir()
+        for path in process_hub.data_dir.iterdir()
         if path.name in {"hub.json", "token", "hub.sock", "hub.log", "hub.lock", "blobs"}
     }
 
-    assert hub.data_dir.stat().st_mode & 0o777 == 0o700
+    assert process_hub.data_dir.stat().st_mode & 0o777 == 0o700
     assert {name: mode for name, mode in modes.items() if name != "blobs"} == dict.fromkeys(
         ("hub.json", "token", "hub.sock", "hub.log", "hub.lock"), 0o600
     )
@@ -385,8 +382,8 @@ def test_health_tells_strangers_nothing_but_health(hub: RunningHub) -> None:
     assert (reply.status, reply.json) == (200, {"ok": True})
 
 
-def test_an_http_1_0_request_without_a_host_is_refused(hub: RunningHub) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", hub.port)
+def test_an_http_1_0_request_without_a_host_is_refused(process_hub: RunningHub) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", process_hub.port)
     connection.putrequest("GET", "/healthz", skip_host=True)
     connection.endheaders()
     response = connection.getresponse()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import threading
 from pathlib import Path
 from typing import cast
 
 from tallystick.hub.serving import READERS
-from tests.http.running import Client, Json, RunningHub
+from tests.http.running import Client, Connection, Json, RunningHub
 from tests.scene import HANDOFF
 from tests.waiting import until
 
 
-def started(client: Client, operation: str, **given: object) -> http.client.HTTPConnection:
+def started(client: Client, operation: str, **given: object) -> Connection:
     """A request that was sent and not yet answered."""
     connection = client.connect()
     head = {"Authorization": f"Bearer {client.token}", "Content-Type": "application/json"}
@@ -22,7 +21,7 @@ def started(client: Client, operation: str, **given: object) -> http.client.HTTP
     return connection
 
 
-def answered(connection: http.client.HTTPConnection) -> Json:
+def answered(connection: Connection) -> Json:
     reply = cast("Json", json.loads(connection.getresponse().read()))
     connection.close()
     return reply
@@ -105,15 +104,15 @@ def test_an_unknown_room_is_refused_before_anything_waits_for_it(user: Client) -
     assert user.post("events.follow", {"room_id": "nowhere", "max_wait_ms": 60_000}).refused == (404, "room_not_found")
 
 
-def test_many_waits_share_a_few_threads_and_all_are_woken(sqlite_hub: RunningHub) -> None:
-    user = sqlite_hub.user
+def test_many_waits_share_a_few_threads_and_all_are_woken(process_hub: RunningHub) -> None:
+    user = process_hub.user
     room = user.room()
     few = [started(user, "events.follow", room_id=room, since_seq=1, max_wait_ms=60_000) for _ in range(10)]
-    waiting(sqlite_hub, 10)
-    before = _threads(sqlite_hub)
+    waiting(process_hub, 10)
+    before = _threads(process_hub)
     many = [started(user, "events.follow", room_id=room, since_seq=1, max_wait_ms=60_000) for _ in range(50)]
-    waiting(sqlite_hub, 60)
-    with_many = _threads(sqlite_hub)
+    waiting(process_hub, 60)
+    with_many = _threads(process_hub)
 
     user.append(room)
 

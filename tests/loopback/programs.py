@@ -1,17 +1,12 @@
-"""Real harness programs from npm, installed once into the temporary directory, each run in a home of its own."""
+"""Real harness programs from npm, each run in a home of its own."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
+from tests import npm
 from tests.loopback.model import Model
 
 PACKAGES = {
@@ -26,26 +21,11 @@ GEMINI = {
     "privacy": {"usageStatisticsEnabled": False},
     "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
 }
-CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
 
 
 def installed(command: str) -> Path:
     """The program's path; skips the test, saying so, where npm or the package is not to be had."""
-    package = PACKAGES[command]
-    if shutil.which("npm") is None:
-        pytest.skip(f"npm is not installed: {package} was NOT run")
-    folder = CACHE / package.replace("/", "-")
-    folder.mkdir(parents=True, exist_ok=True)
-    binary = folder / "node_modules/.bin" / command
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / ".complete").exists():
-            install = ["npm", "install", "--no-audit", "--no-fund", "--cache", str(CACHE), "--prefix", str(folder)]
-            tried = subprocess.run([*install, package], capture_output=True, text=True, check=False)
-            if tried.returncode:
-                pytest.skip(f"npm cannot install {package}: it was NOT run. {tried.stderr[-300:]}")
-            (folder / ".complete").touch()
-    return binary
+    return npm.installed(PACKAGES[command]) / ".bin" / command
 
 
 @dataclass(frozen=True, slots=True)

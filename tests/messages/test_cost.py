@@ -39,10 +39,9 @@ class Step:
     detail: str
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # the plan is SQLite's; both have the same indexes
 @pytest.mark.parametrize("name", READS)
 def test_no_question_about_messages_reads_a_whole_table(scene: Scene, name: str) -> None:
-    if scene.store.engine != "sqlite":
-        pytest.skip("the plan is read from SQLite; both engines have the same indexes")
     explained = f"EXPLAIN QUERY PLAN {SQL[name].sqlite}"
     used = {key: value for key, value in VALUES.items() if f":{key}" in explained}
     with scene.hub.reading() as tx:

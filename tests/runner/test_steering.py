@@ -113,8 +113,7 @@ def test_a_killed_runner_leaves_no_process_and_its_job_is_taken_over(shift: Shif
     assert reclaim["meta"] == {"previous_runner_id": "r1", "reason": "ttl_expired"}
 
 
-def test_a_runner_paused_past_its_lease_can_write_nothing_more(any_shift: Shift) -> None:
-    shift = any_shift
+def test_a_runner_paused_past_its_lease_can_write_nothing_more(shift: Shift) -> None:
     job_id = shift.create()
     code = """
         say(message="begun")

@@ -9,8 +9,7 @@ from tests.runner.shift import Shift
 DONE = "end('DONE', 'three sheep', 'CMD: count sheep (exit 0)')"
 
 
-def test_a_job_is_done_with_proof(any_shift: Shift) -> None:
-    shift = any_shift
+def test_a_job_is_done_with_proof(shift: Shift) -> None:
     job_id = shift.create()
 
     shift.once(
@@ -199,19 +198,19 @@ def test_several_jobs_run_at_the_same_time_when_allowed(shift: Shift) -> None:
     assert [shift.job(job_id)["status"] for job_id in jobs] == ["DONE"] * 3
 
 
-def test_whatever_characters_an_executor_writes_the_job_ends_and_they_are_kept_harmless(any_shift: Shift) -> None:
-    job_id = any_shift.create()
+def test_whatever_characters_an_executor_writes_the_job_ends_and_they_are_kept_harmless(shift: Shift) -> None:
+    job_id = shift.create()
 
-    any_shift.once(
+    shift.once(
         r"""
         say(message="bell \u0007 nul \u0000 half \ud800")
         end("DONE", "nul \u0000 half \ud800 \x1b[31m", "CMD: count \u0000 (exit 0)")
         """
     )
 
-    job = any_shift.job(job_id)
+    job = shift.job(job_id)
     assert (job["status"], job["summary"]) == ("DONE", "nul \ufffd half \ufffd \ufffd[31m")
-    assert any_shift.told(job_id, "progress") == ["bell \ufffd nul \ufffd half \ufffd"]
+    assert shift.told(job_id, "progress") == ["bell \ufffd nul \ufffd half \ufffd"]
 
 
 def test_a_job_that_cannot_work_where_it_wants_fails_with_the_reason(shift: Shift) -> None:

@@ -1,4 +1,4 @@
-"""Worlds for these tests: a hub on each engine that a module shares, or one of its own for who kills it."""
+"""Worlds for these tests: a hub that a module shares, or one of its own, on each engine, for who kills it."""
 
 from __future__ import annotations
 
@@ -34,28 +34,15 @@ def peopled(hub: RunningHub, folder: Path) -> Generator[World]:
         world.close()
 
 
-@pytest.fixture(scope="module", params=EVERY_ENGINE)
-def shared_hub(request: pytest.FixtureRequest) -> Generator[RunningHub]:
-    with own_database(request) as url, running(url) as hub:
-        yield hub
-
-
 @pytest.fixture(scope="module")
-def sqlite_hub() -> Generator[RunningHub]:
+def shared_hub() -> Generator[RunningHub]:
     with running(None) as hub:
         yield hub
 
 
 @pytest.fixture
-def world(sqlite_hub: RunningHub, tmp_path: Path) -> Generator[World]:
-    """A room of its own, for what does not depend on the engine."""
-    with peopled(sqlite_hub, tmp_path) as world:
-        yield world
-
-
-@pytest.fixture
-def every_world(shared_hub: RunningHub, tmp_path: Path) -> Generator[World]:
-    """A room of its own on a shared hub, on each engine in turn."""
+def world(shared_hub: RunningHub, tmp_path: Path) -> Generator[World]:
+    """A room of its own on a shared hub."""
     with peopled(shared_hub, tmp_path) as world:
         yield world
 

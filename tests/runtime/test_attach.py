@@ -35,118 +35,116 @@ def test_a_message_is_one_run_of_the_program_and_its_answer_comes_back(world: Wo
     assert (call["slug"], call["agent"]) == (program, "worker")
 
 
-def test_progress_is_told_as_task_events_and_the_reply_is_in_the_inbox(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "claude")
+def test_progress_is_told_as_task_events_and_the_reply_is_in_the_inbox(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
 
-    (outcome,) = every_world.done(boss, message("worker", "count"), task_id="TASK-7")
+    (outcome,) = world.done(boss, message("worker", "count"), task_id="TASK-7")
 
-    assert every_world.tasks() == [("running", None), ("running", "Bash: echo count"), ("done", "count (1)")]
-    (sent,) = cast("list[Json]", boss.call("messages.inbox", room_id=every_world.room_id)["messages"])
+    assert world.tasks() == [("running", None), ("running", "Bash: echo count"), ("done", "count (1)")]
+    (sent,) = cast("list[Json]", boss.call("messages.inbox", room_id=world.room_id)["messages"])
     data = cast("Json", cast("Json", sent["event"])["data"])
     about = cast("Json", data["conversation"])
     assert (data["text"], about["kind"], about["reply_to_action_id"]) == ("count (1)", "reply", outcome["action_id"])
 
 
-def test_a_person_gets_the_reply_as_a_message(every_world: World) -> None:
-    every_world.attach("worker", "claude")
+def test_a_person_gets_the_reply_as_a_message(world: World) -> None:
+    world.attach("worker", "claude")
 
-    (outcome,) = every_world.done(every_world.user, message("worker", "count"))
+    (outcome,) = world.done(world.user, message("worker", "count"))
 
     assert (outcome["status"], outcome["reply"]) == ("completed", "count (1)")
 
 
-def test_a_plan_is_part_of_what_is_asked(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "claude")
+def test_a_plan_is_part_of_what_is_asked(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
 
-    (outcome,) = every_world.done(boss, message("worker", "count", plan={"steps": ["look", "add"], "note": "twice"}))
+    (outcome,) = world.done(boss, message("worker", "count", plan={"steps": ["look", "add"], "note": "twice"}))
 
     assert outcome["reply"] == "Note: twice (1)"
-    (session,) = every_world.state.glob("session-*")
+    (session,) = world.state.glob("session-*")
     assert session.read_text() == "count\n\nPlan:\n1. look\n2. add\n\nNote: twice"
 
 
 @pytest.mark.parametrize("program", HARNESSES)
-def test_follow_ups_go_on_with_the_harnesses_session_until_a_new_one_is_wanted(
-    every_world: World, program: str
-) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", program)
-    context = every_world.relay(boss, message("worker", "one"))["context_id"]
+def test_follow_ups_go_on_with_the_harnesses_session_until_a_new_one_is_wanted(world: World, program: str) -> None:
+    boss = world.member("boss")
+    world.attach("worker", program)
+    context = world.relay(boss, message("worker", "one"))["context_id"]
 
-    second = every_world.done(boss, message("worker", "two"), context_id=context)
-    renewed, third = every_world.done(boss, control("worker", "new"), message("worker", "three"), context_id=context)
-    (apart,) = every_world.done(boss, message("worker", "four"))
+    second = world.done(boss, message("worker", "two"), context_id=context)
+    renewed, third = world.done(boss, control("worker", "new"), message("worker", "three"), context_id=context)
+    (apart,) = world.done(boss, message("worker", "four"))
 
     assert [each["reply"] for each in (*second, third, apart)] == ["two (2)", "three (1)", "four (1)"]
     data = cast("Json", renewed["data"])
     assert (renewed["status"], sorted(data)) == ("completed", ["new_context_id", "new_task_id"])
-    (fresh,) = every_world.done(boss, message("worker", "five"), context_id=data["new_context_id"])
+    (fresh,) = world.done(boss, message("worker", "five"), context_id=data["new_context_id"])
     assert fresh["reply"] == "five (1)"
 
 
-def test_a_command_without_sessions_is_told_what_was_said_before(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "cat")
-    context = every_world.relay(boss, message("worker", "one"))["context_id"]
+def test_a_command_without_sessions_is_told_what_was_said_before(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "cat")
+    context = world.relay(boss, message("worker", "one"))["context_id"]
 
-    (second,) = every_world.done(boss, message("worker", "two"), context_id=context)
+    (second,) = world.done(boss, message("worker", "two"), context_id=context)
 
     assert second["reply"] == ("What was said so far.\n\nboss asked:\none\n\nYou answered:\none\n\nNow boss asks:\ntwo")
 
 
-def test_actions_are_carried_out_in_order(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "claude")
+def test_actions_are_carried_out_in_order(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
 
-    outcomes = every_world.done(boss, *(message("worker", f"step {number}") for number in range(4)))
+    outcomes = world.done(boss, *(message("worker", f"step {number}") for number in range(4)))
 
     assert [each["reply"] for each in outcomes] == [f"step {number} ({number + 1})" for number in range(4)]
 
 
-def test_a_program_that_breaks_down_is_an_error_with_its_reason(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "codex")
+def test_a_program_that_breaks_down_is_an_error_with_its_reason(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "codex")
 
-    (outcome,) = every_world.done(boss, message("worker", "fail"))
+    (outcome,) = world.done(boss, message("worker", "fail"))
 
     assert (outcome["status"], outcome["detail"], outcome["reply"]) == ("error", "exited with 3: out of sheep", None)
-    assert every_world.tasks()[-1] == ("blocked", "exited with 3: out of sheep")
+    assert world.tasks()[-1] == ("blocked", "exited with 3: out of sheep")
 
 
-def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "claude")
-    asked = every_world.relay(boss, message("worker", "sleep"), message("worker", "after"))
-    pids = every_world.sleepers()
+def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
+    asked = world.relay(boss, message("worker", "sleep"), message("worker", "after"))
+    pids = world.sleepers()
 
-    (interrupt,) = every_world.done(every_world.user, control("worker", "interrupt"))
-    slept, after = every_world.outcomes(boss, asked)
+    (interrupt,) = world.done(world.user, control("worker", "interrupt"))
+    slept, after = world.outcomes(boss, asked)
 
     assert (interrupt["status"], interrupt["detail"]) == ("completed", f"stopped {slept['action_id']}")
     assert (slept["status"], slept["detail"], slept["reply"]) == ("error", "interrupted by user", None)
     assert [gone(pid) for pid in pids] == [True, True]
     assert (after["status"], after["reply"]) == ("completed", "after (2)")
-    assert ("ready", "interrupted by user") in every_world.tasks()
+    assert ("ready", "interrupted by user") in world.tasks()
 
 
-def test_an_interrupt_is_rejected_when_nothing_runs(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", "claude")
+def test_an_interrupt_is_rejected_when_nothing_runs(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
 
-    (outcome,) = every_world.done(boss, control("worker", "interrupt"))
+    (outcome,) = world.done(boss, control("worker", "interrupt"))
 
     assert (outcome["status"], outcome["detail"]) == ("rejected", "nothing was running")
 
 
-def test_a_harness_does_the_controls_it_knows(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("writer", "claude")
-    every_world.attach("checker", "codex")
-    context = every_world.relay(boss, message("writer", "one"))["context_id"]
+def test_a_harness_does_the_controls_it_knows(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("writer", "claude")
+    world.attach("checker", "codex")
+    context = world.relay(boss, message("writer", "one"))["context_id"]
 
-    compacted, reviewed, checked, instructed = every_world.done(
+    compacted, reviewed, checked, instructed = world.done(
         boss,
         control("writer", "compact"),
         control("writer", "review", args="the tests"),
@@ -157,7 +155,7 @@ def test_a_harness_does_the_controls_it_knows(every_world: World) -> None:
 
     assert statuses([compacted, reviewed, checked, instructed]) == ["completed"] * 4
     assert (reviewed["detail"], instructed["detail"]) == ("/review the tests (3)", "the docs (1)")
-    assert [cast("list[str]", call["argv"])[-1] for call in every_world.calls() if call["slug"] == "codex"] == [
+    assert [cast("list[str]", call["argv"])[-1] for call in world.calls() if call["slug"] == "codex"] == [
         "--uncommitted",
         "-",
     ]
@@ -178,22 +176,20 @@ def test_a_harness_does_the_controls_it_knows(every_world: World) -> None:
     ],
 )
 def test_what_a_harness_cannot_do_is_rejected_with_the_reason(
-    every_world: World, program: str, command: str, reason: str
+    world: World, program: str, command: str, reason: str
 ) -> None:
-    boss = every_world.member("boss")
-    every_world.attach("worker", program)
+    boss = world.member("boss")
+    world.attach("worker", program)
 
-    (outcome,) = every_world.done(boss, control("worker", command))
+    (outcome,) = world.done(boss, control("worker", command))
 
-    assert (outcome["status"], outcome["detail"], every_world.calls()) == ("rejected", reason, [])
+    assert (outcome["status"], outcome["detail"], world.calls()) == ("rejected", reason, [])
 
 
-def test_a_reply_is_taken_note_of_and_starts_nothing(every_world: World) -> None:
-    boss = every_world.member("boss")
-    worker = every_world.attach("worker", "claude")
-    asked = every_world.client("worker").call(
-        "actions.relay", room_id=every_world.room_id, actions=[message("boss", "may I?")]
-    )
+def test_a_reply_is_taken_note_of_and_starts_nothing(world: World) -> None:
+    boss = world.member("boss")
+    worker = world.attach("worker", "claude")
+    asked = world.client("worker").call("actions.relay", room_id=world.room_id, actions=[message("boss", "may I?")])
     question = cast("list[Json]", asked["actions"])[0]["action_id"]
     reply = {
         "type": "message",
@@ -205,33 +201,33 @@ def test_a_reply_is_taken_note_of_and_starts_nothing(every_world: World) -> None
         "reply_to_action_id": question,
     }
 
-    boss.call("actions.submit", room_id=every_world.room_id, group_id="r", actions=[reply])
-    (outcome,) = every_world.outcomes(boss, {"group_id": "r"})
+    boss.call("actions.submit", room_id=world.room_id, group_id="r", actions=[reply])
+    (outcome,) = world.outcomes(boss, {"group_id": "r"})
 
-    assert (outcome["status"], every_world.calls()) == ("completed", [])
+    assert (outcome["status"], world.calls()) == ("completed", [])
     worker.until("boss replied: yes")
 
 
-def test_two_cannot_be_attached_under_one_name(every_world: World) -> None:
-    every_world.attach("worker", "claude")
+def test_two_cannot_be_attached_under_one_name(world: World) -> None:
+    world.attach("worker", "claude")
 
-    second = every_world.start("attach", "--name", "worker", "--room", every_world.room_id, "--", "claude")
+    second = world.start("attach", "--name", "worker", "--room", world.room_id, "--", "claude")
 
     assert second.wait() == 1
     second.until("error: 'worker' is attached to this room already.")
     second.until("hint: ")
 
 
-def test_told_to_end_it_stops_what_runs_and_says_so(every_world: World) -> None:
-    boss = every_world.member("boss")
-    worker = every_world.attach("worker", "claude")
-    asked = every_world.relay(boss, message("worker", "sleep"))
-    pids = every_world.sleepers()
+def test_told_to_end_it_stops_what_runs_and_says_so(world: World) -> None:
+    boss = world.member("boss")
+    worker = world.attach("worker", "claude")
+    asked = world.relay(boss, message("worker", "sleep"))
+    pids = world.sleepers()
 
     assert worker.end(signal.SIGINT) == 0
 
     assert [gone(pid) for pid in pids] == [True, True]
-    (outcome,) = every_world.outcomes(boss, asked)
+    (outcome,) = world.outcomes(boss, asked)
     assert (outcome["status"], outcome["detail"]) == ("error", "interrupted by the end of worker")
 
 
@@ -294,13 +290,13 @@ def test_an_answer_that_is_too_long_is_cut_and_says_so(world: World) -> None:
     ],
 )
 @pytest.mark.parametrize("harness", ["plain", "claude-code"])
-def test_whatever_a_program_writes_its_action_ends(every_world: World, said: str, harness: str) -> None:
-    boss = every_world.member("boss")
+def test_whatever_a_program_writes_its_action_ends(world: World, said: str, harness: str) -> None:
+    boss = world.member("boss")
     program = ("--harness", harness, "--", "sh", "-c", said, "sh")
-    process = every_world.start("attach", "--name", "worker", "--room", every_world.room_id, *program)
+    process = world.start("attach", "--name", "worker", "--room", world.room_id, *program)
     process.until("ready")
 
-    (outcome,) = every_world.done(boss, message("worker", "go"))
+    (outcome,) = world.done(boss, message("worker", "go"))
 
     assert (outcome["status"], bool(outcome["reply"])) in [("completed", True), ("error", False)]
 
@@ -314,12 +310,12 @@ def test_a_program_that_says_nothing_still_has_an_answer(world: World) -> None:
     assert (outcome["status"], outcome["reply"]) == ("completed", "done, without a word")
 
 
-def test_an_attached_agent_is_online_for_as_long_as_it_lives(every_world: World) -> None:
-    worker = every_world.attach("worker", "claude")
-    looker = BusClient(agent="looker", data_dir=every_world.hub.data_dir)
+def test_an_attached_agent_is_online_for_as_long_as_it_lives(world: World) -> None:
+    worker = world.attach("worker", "claude")
+    looker = BusClient(agent="looker", data_dir=world.hub.data_dir)
 
     def status() -> object:
-        agents = cast("list[Json]", looker.ask("agent.list", session=every_world.room_id)["agents"])
+        agents = cast("list[Json]", looker.ask("agent.list", session=world.room_id)["agents"])
         return next(each["status"] for each in agents if each["id"] == "worker")
 
     assert status() == "online"

@@ -41,8 +41,7 @@ def inbox(client: Client, room_id: str) -> list[str]:
     return [cast("str", cast("Json", cast("Json", each["event"])["data"])["text"]) for each in found]
 
 
-def test_three_attached_agents_plan_are_interrupted_renewed_and_finish(every_world: World) -> None:
-    world = every_world
+def test_three_attached_agents_plan_are_interrupted_renewed_and_finish(world: World) -> None:
     world.attach("builder", "codex")
     world.attach("checker", "claude")
     world.attach("writer", "gemini")

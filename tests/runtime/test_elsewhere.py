@@ -24,14 +24,14 @@ def attach(world: World, name: str = "worker", *, token: str | None = None, url:
     )
 
 
-def test_it_works_like_one_on_the_hubs_machine(every_world: World) -> None:
-    boss = every_world.member("boss")
-    attach(every_world).until("ready")
-    asked = every_world.relay(boss, message("worker", "one"), message("worker", "sleep"), message("worker", "two"))
-    every_world.sleepers()
+def test_it_works_like_one_on_the_hubs_machine(world: World) -> None:
+    boss = world.member("boss")
+    attach(world).until("ready")
+    asked = world.relay(boss, message("worker", "one"), message("worker", "sleep"), message("worker", "two"))
+    world.sleepers()
 
-    (interrupt,) = every_world.done(boss, control("worker", "interrupt"))
-    outcomes = every_world.outcomes(boss, asked)
+    (interrupt,) = world.done(boss, control("worker", "interrupt"))
+    outcomes = world.outcomes(boss, asked)
 
     assert interrupt["status"] == "completed"
     assert [(each["status"], each["reply"]) for each in outcomes] == [

@@ -21,26 +21,26 @@ def environ(world: World) -> dict[str, str]:
     return {"PATH": f"{world.bin}:/usr/bin:/bin", "HARNESS_STATE": str(world.state)}
 
 
-def test_a_program_is_attached_works_and_leaves(every_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_attached_works_and_leaves(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "HEARTBEAT_SECONDS", 0.01)
-    boss, said, ended = every_world.member("boss"), list[str](), list[str]()
+    boss, said, ended = world.member("boss"), list[str](), list[str]()
     with runtime.attached(
         ["claude"],
         name="worker",
-        room=every_world.room_id,
-        cwd=every_world.repo,
-        data_dir=every_world.hub.data_dir,
-        environ=environ(every_world),
+        room=world.room_id,
+        cwd=world.repo,
+        data_dir=world.hub.data_dir,
+        environ=environ(world),
         tell=said.append,
     ) as attached:
         thread = threading.Thread(target=lambda: ended.append(attached.work()), daemon=True)
         thread.start()
 
-        (outcome,) = every_world.done(boss, message("worker", "count"))
+        (outcome,) = world.done(boss, message("worker", "count"))
         attached.leave()
         thread.join(DEADLINE)
 
-    assert (attached.room_id, outcome["reply"], ended) == (every_world.room_id, "count (1)", ["told to end"])
+    assert (attached.room_id, outcome["reply"], ended) == (world.room_id, "count (1)", ["told to end"])
     assert said[1:] == ["boss asks: count", "Bash: echo count", "answered boss: count (1)"]
 
 
@@ -65,9 +65,9 @@ def test_a_closed_room_ends_the_agent_with_its_reason(world: World) -> None:
     assert refused.value.code == "room_closed"
 
 
-def test_a_relay_returns_how_it_ended(every_world: World) -> None:
-    every_world.attach("worker", "codex")
-    script = every_world.folder / "script.json"
+def test_a_relay_returns_how_it_ended(world: World) -> None:
+    world.attach("worker", "codex")
+    script = world.folder / "script.json"
     turns = [
         {"type": "relay_actions", "actions": [control("worker", "new"), message("worker", "count")]},
         {"type": "task_done"},
@@ -78,10 +78,10 @@ def test_a_relay_returns_how_it_ended(every_world: World) -> None:
         "count",
         ["claude"],
         name="owner",
-        room=every_world.room_id,
-        cwd=every_world.repo,
-        data_dir=every_world.hub.data_dir,
-        environ={**environ(every_world), "HARNESS_SCRIPT": str(script)},
+        room=world.room_id,
+        cwd=world.repo,
+        data_dir=world.hub.data_dir,
+        environ={**environ(world), "HARNESS_SCRIPT": str(script)},
         tell=lambda _: None,
     )
 

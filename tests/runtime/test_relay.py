@@ -37,8 +37,7 @@ def prompts(world: World) -> list[str]:
     return session.read_text().split("\0")
 
 
-def test_what_the_owner_says_is_sent_and_what_comes_of_it_is_its_next_prompt(every_world: World) -> None:
-    world = every_world
+def test_what_the_owner_says_is_sent_and_what_comes_of_it_is_its_next_prompt(world: World) -> None:
     world.attach("worker", "codex")
 
     relay = start(world, actions(message("worker", "count")), f"```json\n{json.dumps(DONE)}\n```")
@@ -54,38 +53,38 @@ def test_what_the_owner_says_is_sent_and_what_comes_of_it_is_its_next_prompt(eve
     assert world.tasks()[-1] == ("done", "all counted")
 
 
-def test_a_local_answer_ends_the_relay_and_is_shown(every_world: World) -> None:
-    relay = start(every_world, "I know that already: three.")
+def test_a_local_answer_ends_the_relay_and_is_shown(world: World) -> None:
+    relay = start(world, "I know that already: three.")
 
-    assert (relay.wait(), relay.out, every_world.events("x.tally.action.submit")) == (
+    assert (relay.wait(), relay.out, world.events("x.tally.action.submit")) == (
         0,
         ["I know that already: three."],
         [],
     )
 
 
-def test_an_unknown_name_is_told_to_the_owner_and_nothing_is_sent(every_world: World) -> None:
-    every_world.attach("worker", "claude")
+def test_an_unknown_name_is_told_to_the_owner_and_nothing_is_sent(world: World) -> None:
+    world.attach("worker", "claude")
 
-    relay = start(every_world, actions(message("worker", "count"), message("shepherd", "count")), DONE, program="codex")
+    relay = start(world, actions(message("worker", "count"), message("shepherd", "count")), DONE, program="codex")
 
     assert relay.wait() == 0
-    assert prompts(every_world)[1] == (
+    assert prompts(world)[1] == (
         "Nothing was sent: 'shepherd' is no agent of this room.\n"
         "Name a member by its agent id or its name (agents.list); answer a person with a message instead.\n\n"
         "Answer with relay_actions or task_done. 19 turns are left."
     )
-    assert every_world.events("x.tally.action.submit") == []
+    assert world.events("x.tally.action.submit") == []
 
 
-def test_an_ambiguous_name_is_told_to_the_owner(every_world: World) -> None:
+def test_an_ambiguous_name_is_told_to_the_owner(world: World) -> None:
     for each in ("one", "two"):
-        every_world.member(each).call("agents.update", room_id=every_world.room_id, name="shepherd")
+        world.member(each).call("agents.update", room_id=world.room_id, name="shepherd")
 
-    relay = start(every_world, actions(message("shepherd", "count")), DONE)
+    relay = start(world, actions(message("shepherd", "count")), DONE)
 
     assert relay.wait() == 0
-    assert "2 agents of this room are called 'shepherd'." in prompts(every_world)[1]
+    assert "2 agents of this room are called 'shepherd'." in prompts(world)[1]
 
 
 @pytest.mark.parametrize(
@@ -109,19 +108,19 @@ def test_what_cannot_be_sent_is_corrected(world: World, said: Json, why: str) ->
     assert why in prompts(world)[1]
 
 
-def test_a_relay_ends_after_its_turns(every_world: World) -> None:
-    every_world.attach("worker", "claude")
+def test_a_relay_ends_after_its_turns(world: World) -> None:
+    world.attach("worker", "claude")
 
     relay = start(
-        every_world,
+        world,
         *(actions(message("worker", "count")) for _ in range(3)),
         options=("--max-turns", "3"),
         program="codex",
     )
 
     assert (relay.wait(), relay.out) == (1, ["ended after 3 turns"])
-    assert len(every_world.events("x.tally.action.submit")) == 6
-    assert prompts(every_world)[-1].endswith("This is your last turn: end with task_done.")
+    assert len(world.events("x.tally.action.submit")) == 6
+    assert prompts(world)[-1].endswith("This is your last turn: end with task_done.")
 
 
 def test_a_failure_of_the_owners_program_ends_the_relay(world: World) -> None:
@@ -130,23 +129,23 @@ def test_a_failure_of_the_owners_program_ends_the_relay(world: World) -> None:
     assert (relay.wait(), relay.out) == (1, ["exited with 3: out of sheep"])
 
 
-def test_an_interrupt_ends_a_relay_that_waits_for_others(every_world: World) -> None:
-    every_world.member("worker")
-    relay = start(every_world, actions(message("worker", "count")), DONE)
-    eventually(lambda: every_world.events("x.tally.action.submit") or None)
+def test_an_interrupt_ends_a_relay_that_waits_for_others(world: World) -> None:
+    world.member("worker")
+    relay = start(world, actions(message("worker", "count")), DONE)
+    eventually(lambda: world.events("x.tally.action.submit") or None)
 
-    (outcome,) = every_world.done(every_world.user, control("owner", "interrupt"))
+    (outcome,) = world.done(world.user, control("owner", "interrupt"))
 
     assert (outcome["status"], relay.wait(), relay.out) == ("completed", 1, ["interrupted by user"])
 
 
-def test_an_owner_takes_no_other_work_while_it_relays(every_world: World) -> None:
-    boss = every_world.member("boss")
-    every_world.member("worker")
-    relay = start(every_world, actions(message("worker", "count")), DONE)
-    eventually(lambda: every_world.events("x.tally.action.submit") or None)
+def test_an_owner_takes_no_other_work_while_it_relays(world: World) -> None:
+    boss = world.member("boss")
+    world.member("worker")
+    relay = start(world, actions(message("worker", "count")), DONE)
+    eventually(lambda: world.events("x.tally.action.submit") or None)
 
-    (outcome,) = every_world.done(boss, message("owner", "and me?"))
+    (outcome,) = world.done(boss, message("owner", "and me?"))
 
     assert (outcome["status"], outcome["detail"]) == ("rejected", "owner relays a task and takes no other work")
     assert relay.end(signal.SIGTERM) == 1

@@ -42,7 +42,7 @@ SAID = {
 @pytest.fixture(scope="module")
 def hub() -> Generator[RunningHub]:
     """A hub whose sockets everybody may open."""
-    with http.running(None) as hub:
+    with http.running() as hub:
         for folder in (hub.data_dir.parent, hub.data_dir):
             folder.chmod(0o755)
         for name in SAID:

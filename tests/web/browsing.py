@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,9 +17,6 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel.envelope import Draft
 from tests.http.running import Client, RunningHub
 
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
-)
 HANDOFF = {"status": "wrote the plan", "next_action": "review the plan"}
 
 

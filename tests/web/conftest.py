@@ -10,14 +10,15 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.http.conftest import running
 from tests.http.running import RunningHub
-from tests.web.browsing import CHROMIUM, Viewer
+from tests.web.browsing import Viewer
+from tests.web.chromium import CHROMIUM
 
 Look: TypeAlias = Callable[..., Viewer]
 
 
 @pytest.fixture(scope="module")
 def hub() -> Generator[RunningHub]:
-    with running(None) as hub:
+    with running() as hub:
         yield hub
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import expect
 
+from tests import npm
 from tests.http.running import RunningHub
 from tests.web.browsing import HANDOFF, Viewer, join
 from tests.web.conftest import Look
@@ -18,7 +15,6 @@ from tests.web.conftest import Look
 pytestmark = pytest.mark.browser
 
 PACKAGE = "axe-core@4.10.3"
-CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
 VIEWS = (
     "",
     "/sessions",
@@ -45,18 +41,7 @@ CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The checker's source. It is fetched for the tests only, and nothing of it is in the product."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed: the page was NOT checked with axe")
-    folder = CACHE / "axe"
-    source = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not source.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--silent", PACKAGE]
-        tried = subprocess.run(command, capture_output=True, text=True, check=False)
-        if tried.returncode or not source.exists():
-            pytest.skip(f"npm cannot install {PACKAGE}: the page was NOT checked with axe. {tried.stderr[-300:]}")
-    return source.read_text("utf-8")
+    return (npm.installed(PACKAGE) / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 def lively(hub: RunningHub, room: str) -> None:

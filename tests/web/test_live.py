@@ -84,7 +84,7 @@ def test_an_open_panel_stays_open_while_the_room_goes_on(hub: RunningHub, look: 
 
 
 def test_a_lost_connection_is_shown_and_repaired_without_a_gap(look: Look, hub: RunningHub) -> None:
-    with running(None) as restarted:
+    with running() as restarted:
         viewer = Viewer.at(restarted, look().context.browser)  # pyright: ignore[reportArgumentType]
         room = restarted.user.room("payments-api")
         (ada,) = join(restarted, room, "ada")

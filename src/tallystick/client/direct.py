@@ -41,7 +41,9 @@ class Direct:
         key: str | None = None,
     ) -> Answered:
         """The operation's result, or its refusal raised; with a key, a call that was done before is only answered."""
-        from tallystick.hub import notices, registry
+        from tallystick.hub import registry
+        from tallystick.hub.engine import Request
+        from tallystick.hub.tokens_reach import Visitor
 
         if not registry.find(operation).writes and not self._settings.has_store:
             from tallystick.hub import diagnosis
@@ -49,9 +51,10 @@ class Direct:
             # Reading creates nothing: a store that is not there reads like an empty one.
             with diagnosis.empty_hub() as empty:
                 return Answered(empty.call(operation, given, self.caller, interest).model_dump(mode="json"))
-        answer = self.hub.call(operation, given, self.caller, interest, key=key)
-        signs = notices.after(self.hub, operation, given, answer, self.caller)
-        return Answered(answer.model_dump(mode="json"), signs)
+        visitor = Visitor(caller=self.caller, trusted=True)
+        request = Request(visitor=visitor, operation=operation, given=given, key=key, with_notices=True)
+        response = self.hub.respond(request, interest)
+        return Answered(response.answer.model_dump(mode="json"), response.notices)
 
     @property
     def hub(self) -> Hub:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.surfaces.http.connection import EXTENSION, Connection
+from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.visit import visit_of
 
@@ -92,17 +92,17 @@ class _HttpClient:
 
     async def visitor(self, request: McpRequest) -> Visitor:
         scope = _scope(request)
-        visitor, connection = visit_of(scope).visitor, _connection(scope)
-        if connection.peer is None:
+        visitor, peer = visit_of(scope).visitor, peers.of(scope)
+        if peer is None:
             return visitor
         agent = visit_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
         client = request.session.client_params
         name = client.client_info.name if client else None
-        return replace(visitor, caller=connection.peer.caller(agent, surface="mcp", client_name=name))
+        return replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))
 
     def workspace(self, request: McpRequest) -> str | None:
         """Where a process on this machine works; what is elsewhere has to say so."""
-        peer = _connection(_scope(request)).peer
+        peer = peers.of(_scope(request))
         return peer.folder if peer else None
 
     async def serving(self) -> Serving:
@@ -114,7 +114,3 @@ class _HttpClient:
 
 def _scope(request: McpRequest) -> Scope:
     return cast("Request", request.request).scope
-
-
-def _connection(scope: Scope) -> Connection:
-    return scope["extensions"][EXTENSION]

@@ -7,7 +7,7 @@ import gc
 import logging
 import os
 import resource
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +16,15 @@ from socket import socket
 import uvloop
 
 from tallystick import __version__
-from tallystick.bus.dispatcher import Bus
 from tallystick.hub import tokens
 from tallystick.hub.autostart import Autostart
 from tallystick.hub.hub import Hub
-from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
-from tallystick.kernel.clock import system_clock, to_wire
-from tallystick.server import app
+from tallystick.kernel.clock import to_wire
+from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
-from tallystick.surfaces.http import frames, listener, place
+from tallystick.surfaces.http import listener, place
 from tallystick.surfaces.http.door import Address
 from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.listener import Listener
@@ -89,32 +87,26 @@ class _Opened:
 
 
 async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
-    now, options, limits = system_clock(), opened.options, opened.limits
+    options, limits = opened.options, opened.limits
     secure = listener.tls(*options.tls) if options.tls else None
     address = Address(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
-    serving = Serving(opened.hub, frames.event)
-    bus = Bus(serving)
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(serving.close)
-        stack.push_async_callback(bus.close)
-        built = app.build(
-            serving,
-            bus,
-            address=address,
-            limits=limits,
-            log=opened.log,
-            started_at=now,
-            connections=lambda: len(server.server_state.connections),
+        built = await stack.enter_async_context(
+            asgi.opened(
+                opened.hub,
+                log=opened.log,
+                address=address,
+                limits=limits,
+                connections=lambda: len(server.server_state.connections),
+            )
         )
         server = Listener(built.asgi, limits, secure, dismiss=built.dismiss)
-        for work in (built.keyring.watch(), built.mcp.run(), opened.log.keep_flushing()):
-            stack.push_async_callback(_ended, _started(work))
         if options.runner_autostart:
             runners = Autostart(opened.hub, opened.place.folder)
             stack.callback(runners.close)
-            stack.push_async_callback(_ended, _started(_keep_starting(runners)))
-        await stack.enter_async_context(mcp_socket.opened(serving, opened.place.folder))
-        await stack.enter_async_context(bus_socket.opened(bus, opened.place.bus_socket))
+            await stack.enter_async_context(asgi.beside(_keep_starting(runners)))
+        await stack.enter_async_context(mcp_socket.opened(built.desk.serving, opened.place.folder))
+        await stack.enter_async_context(bus_socket.opened(built.bus, opened.place.bus_socket))
 
         def ready() -> None:
             facts = {
@@ -123,7 +115,7 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
                 "http_socket": str(opened.place.socket),
                 "mcp_socket": str(opened.place.mcp_socket),
                 "pid": os.getpid(),
-                "started_at": to_wire(now),
+                "started_at": to_wire(built.desk.started_at),
                 "version": __version__,
                 "database": places.database_mark(Settings.of().database_url),
             }
@@ -133,27 +125,10 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
         await server.run_on(opened.sockets, ready)
 
 
-def _started(work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-    """Work that goes on beside the requests until the end; should it fail, the log says why."""
-    task = asyncio.ensure_future(work)
-
-    def done(task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (failed := task.exception()):
-            logging.getLogger("tallystick.http").error("a background task failed", exc_info=failed)
-
-    task.add_done_callback(done)
-    return task
-
-
 async def _keep_starting(runners: Autostart) -> None:
     while True:
         await asyncio.to_thread(runners.look)
         await asyncio.sleep(LOOK_S)
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 def _first_token(hub: Hub, where: Place) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from tests.surfaces.mcp.stage import Stage
@@ -13,33 +15,36 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 
-@pytest.mark.parametrize(
-    ("line", "request_id", "code"),
-    [
-        ("nonsense", None, PARSE_ERROR),
-        ('{"jsonrpc": "2.0", "id": 41, "method": "tools/call"', None, PARSE_ERROR),
-        ("[" * 100_000, None, PARSE_ERROR),
-        (r'{"jsonrpc": "2.0", "id": 41, "method": "ping", "params": {"torn": "\ud83d"}}', 41, PARSE_ERROR),
-        ('[{"jsonrpc": "2.0", "id": 41, "method": "ping"}]', None, INVALID_REQUEST),
-        ('{"jsonrpc": "2.0", "id": 41, "method": 7}', 41, INVALID_REQUEST),
-        ('{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": [1]}', "a", INVALID_REQUEST),
-        ('{"id": 41, "method": "ping"}', 41, INVALID_REQUEST),
-        ('{"jsonrpc": "2.0", "id": 41, "result": 7}', None, INVALID_REQUEST),
-        ("7", None, INVALID_REQUEST),
-    ],
-)
-def test_a_line_that_is_no_request_is_answered_to_whoever_sent_it(
-    stage: Stage, line: str, request_id: object, code: int
-) -> None:
-    with wired(stage, "ada") as wire:
-        wire.send(line)
-        answer = wire.read()
-        alive = wire.call("list_rooms")
+NO_REQUESTS: dict[str, tuple[object, int]] = {
+    "nonsense": (None, PARSE_ERROR),
+    '{"jsonrpc": "2.0", "id": 41, "method": "tools/call"': (None, PARSE_ERROR),
+    "[" * 100_000: (None, PARSE_ERROR),
+    r'{"jsonrpc": "2.0", "id": 42, "method": "ping", "params": {"torn": "\ud83d"}}': (42, PARSE_ERROR),
+    '[{"jsonrpc": "2.0", "id": 43, "method": "ping"}]': (None, INVALID_REQUEST),
+    '{"jsonrpc": "2.0", "id": 44, "method": 7}': (44, INVALID_REQUEST),
+    '{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": [1]}': ("a", INVALID_REQUEST),
+    '{"id": 45, "method": "ping"}': (45, INVALID_REQUEST),
+    '{"jsonrpc": "2.0", "id": 46, "result": 7}': (None, INVALID_REQUEST),
+    "7": (None, INVALID_REQUEST),
+}
+"""Lines, and the id and code with which each is answered."""
 
-    error = answer["error"]
-    assert isinstance(error, dict)
-    assert (answer["jsonrpc"], answer["id"], error["code"]) == ("2.0", request_id, code)
-    assert alive == {"rooms": []}
+
+def test_a_line_that_is_no_request_is_answered_to_whoever_sent_it(stage: Stage) -> None:
+    answers: dict[str, tuple[object, object]] = {}
+    with wired(stage, "ada") as wire:
+        for line in NO_REQUESTS:
+            wire.send(line)
+            answers[line] = _error(wire.read())
+            assert wire.call("list_rooms") == {"rooms": []}, line[:80]
+
+    assert answers == NO_REQUESTS
+
+
+def _error(answer: dict[str, object]) -> tuple[object, object]:
+    """Id and code of an error."""
+    assert answer["jsonrpc"] == "2.0"
+    return answer["id"], cast("dict[str, object]", answer["error"])["code"]
 
 
 def test_empty_lines_and_unknown_notifications_are_passed_over(stage: Stage) -> None:
@@ -53,28 +58,19 @@ def test_empty_lines_and_unknown_notifications_are_passed_over(stage: Stage) -> 
         assert wire.call("list_rooms") == {"rooms": []}
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
+def test_a_request_that_mcp_does_not_know_is_a_protocol_error(stage: Stage) -> None:
+    unknown: list[tuple[str, dict[str, object], int]] = [
         ("tools/explode", {}, METHOD_NOT_FOUND),
         ("tools/call", {"name": 7}, INVALID_PARAMS),
         ("tools/call", {"name": "list_rooms", "arguments": "none"}, INVALID_PARAMS),
         ("tools/call", {"name": "list_room", "arguments": {}}, INVALID_PARAMS),
         ("resources/read", {"uri": "tally://nowhere"}, INVALID_PARAMS),
-    ],
-)
-def test_a_request_that_mcp_does_not_know_is_a_protocol_error(
-    stage: Stage, method: str, params: dict[str, object], code: int
-) -> None:
+    ]
     with wired(stage, "ada") as wire:
-        number = wire.request(method, **params)
-        answer = wire.read()
-        alive = wire.call("list_rooms")
-
-    error = answer["error"]
-    assert isinstance(error, dict)
-    assert (answer["id"], error["code"]) == (number, code)
-    assert alive == {"rooms": []}
+        for method, params, code in unknown:
+            number = wire.request(method, **params)
+            assert _error(wire.read()) == (number, code), (method, params)
+            assert wire.call("list_rooms") == {"rooms": []}, (method, params)
 
 
 def test_a_tool_that_is_not_there_is_answered_with_those_that_are(stage: Stage) -> None:

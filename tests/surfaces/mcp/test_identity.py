@@ -69,10 +69,10 @@ async def test_outside_of_any_harness_the_clients_own_name_is_the_last_resort(st
 
 
 async def test_a_killed_harness_is_gone_at_once_and_its_turn_can_be_taken_over(
-    any_stage: Stage, tmp_path: Path
+    every_stage: Stage, tmp_path: Path
 ) -> None:
     codex = harness(tmp_path / "bin", "codex")
-    async with any_stage.agent("", *codex) as owner, any_stage.agent("bob") as bob:
+    async with every_stage.agent("", *codex) as owner, every_stage.agent("bob") as bob:
         await owner.join()
         await bob.join()
         await owner.wait()

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import cast
 
 import pytest
 
+from tests import npm
 from tests.surfaces.mcp.stage import SERVER, Stage, bare_environment, rows
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
 PACKAGE = "@modelcontextprotocol/inspector@0.15.0"
-CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
 
 
-def npx(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["npx", "--yes", "--cache", str(CACHE), PACKAGE, *args],
+def inspect(stage: Stage, method: str, *args: str) -> dict[str, object]:
+    inspector = npm.installed(PACKAGE) / ".bin" / "mcp-inspector"
+    settings = [part for name, value in stage.env.items() for part in ("-e", f"{name}={value}")]
+    done = subprocess.run(
+        [inspector, "--cli", *settings, *SERVER, "--method", method, *args],
         env=bare_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    if shutil.which("npx") is None:
-        pytest.skip("npx is not installed: the MCP Inspector was NOT run")
-    tried = npx("--help")
-    if tried.returncode:
-        pytest.skip(f"npm cannot install {PACKAGE}: the MCP Inspector was NOT run. {tried.stderr[-300:]}")
-
-
-def inspect(stage: Stage, method: str, *args: str) -> dict[str, object]:
-    settings = [part for name, value in stage.env.items() for part in ("-e", f"{name}={value}")]
-    done = npx("--cli", *settings, *SERVER, "--method", method, *args)
     assert done.returncode == 0, done.stderr
     return cast("dict[str, object]", json.loads(done.stdout))
 

@@ -10,8 +10,8 @@ from tests.surfaces.mcp.stage import HANDOFF, Stage, rows
 pytestmark = pytest.mark.anyio
 
 
-async def test_two_servers_hand_the_stick_over(any_stage: Stage) -> None:
-    async with any_stage.agent("ada") as ada, any_stage.agent("bob") as bob:
+async def test_two_servers_hand_the_stick_over(every_stage: Stage) -> None:
+    async with every_stage.agent("ada") as ada, every_stage.agent("bob") as bob:
         assert await ada.call("list_rooms") == {"rooms": []}
         joined = await ada.join()
         assert (joined["agent_id"], joined["joined_existing_room"]) == ("ada", False)
@@ -74,8 +74,8 @@ async def test_two_servers_hand_the_stick_over(any_stage: Stage) -> None:
         assert (state["owner"], state["turn_id"], state["lease_id"]) == ("ada", 3, None)
 
 
-async def test_a_waiting_server_is_woken_by_anothers_release(any_stage: Stage) -> None:
-    async with any_stage.agent("ada") as ada, any_stage.agent("bob") as bob:
+async def test_a_waiting_server_is_woken_by_anothers_release(every_stage: Stage) -> None:
+    async with every_stage.agent("ada") as ada, every_stage.agent("bob") as bob:
         await ada.join()
         await bob.join()
         await ada.wait()

@@ -28,9 +28,9 @@ async def waiting(agent: Agent, times: int = 1) -> AsyncGenerator[TaskGroup]:
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_wait_claims_nothing_afterwards(any_stage: Stage) -> None:
-    async with any_stage.agent("ada") as ada:
-        async with any_stage.agent("bob") as bob:
+async def test_a_cancelled_wait_claims_nothing_afterwards(every_stage: Stage) -> None:
+    async with every_stage.agent("ada") as ada:
+        async with every_stage.agent("bob") as bob:
             await ada.join()
             await bob.join()
             await ada.wait()

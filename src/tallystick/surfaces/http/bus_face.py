@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import cast
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -20,17 +19,18 @@ from tallystick.bus.errors import UnknownConnection
 from tallystick.bus.party import Party, Reply
 from tallystick.hub import asking
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.kernel.errors import InvalidField, TallyError
+from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.http import frames, query, refusals
 from tallystick.surfaces.http.bus_outbox import BusOutbox
-from tallystick.surfaces.http.connection import EXTENSION, Connection
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances
+from tallystick.surfaces.http.sending import send_stream
 from tallystick.surfaces.http.stream import resumed
-from tallystick.surfaces.http.visit import ClientGone, Visit, answer, body, departure, visit_of, while_welcome
+from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of, while_welcome
 
 LAST_WORD_SECONDS = 5.0
+"""Short: until then the agent counts as connected, and what is meant for it is not handed to anybody else."""
 
 
 class StreamBus(payloads.FollowEvents):
@@ -92,8 +92,8 @@ class BusFace:
                 outbox.welcome(name, await self._following(party, ask))
                 self._open[name] = (party, visit.visitor)
                 await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
-                connection: Connection = scope["extensions"][EXTENSION]
-                await _Sending(outbox, send, connection).run(departure(receive, revoked))
+                leaving = departure(receive, revoked)
+                await send_stream(scope, send, outbox, leaving, last_word_seconds=LAST_WORD_SECONDS)
             finally:
                 self._open.pop(name, None)
                 party.close()
@@ -116,41 +116,3 @@ def _keyed(request: Request, header: bytes | None) -> Request:
     if request.idempotency_key not in {None, key}:
         raise InvalidField("The header and the envelope carry different idempotency keys.", field="Idempotency-Key")
     return msgspec.structs.replace(request, idempotency_key=key)
-
-
-class _Sending:
-    """One open stream: it ends when the reader left, lost its token, was too slow, or the hub goes."""
-
-    def __init__(self, outbox: BusOutbox, send: Send, connection: Connection) -> None:
-        self._outbox, self._send, self._connection = outbox, send, connection
-
-    async def run(self, departure: asyncio.Future[object] | object) -> None:
-        mine = cast("asyncio.Task[None]", asyncio.current_task())
-        leaving = asyncio.ensure_future(cast("asyncio.Future[ClientGone | TallyError]", departure))
-        leaving.add_done_callback(lambda done: None if done.cancelled() else mine.cancel())
-        self._outbox.on_cut = mine.cancel
-        try:
-            await self._put(frames.OPENING)
-            while (chunk := await self._outbox.take()) is not None:
-                await self._put(chunk or frames.KEEP_ALIVE)
-        except asyncio.CancelledError:
-            if not leaving.done() and not self._outbox.ending:
-                raise
-            mine.uncancel()
-        finally:
-            leaving.cancel()
-        left = leaving.result() if leaving.done() and not leaving.cancelled() else None
-        if isinstance(left, ClientGone):
-            raise left
-        await self._end(left or self._outbox.ending)
-
-    async def _end(self, reason: TallyError | None) -> None:
-        last = frames.failure(reason) if reason else b""
-        try:
-            async with asyncio.timeout(LAST_WORD_SECONDS):
-                await self._send({"type": "http.response.body", "body": last})
-        except TimeoutError:
-            self._connection.abort()
-
-    async def _put(self, chunk: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
 from tallystick.bus import envelope
 from tallystick.kernel.errors import TallyError, TooSlow
+from tallystick.surfaces.http import frames
 
 UNREAD_BYTES = 8 * 1024 * 1024
 FULL_BYTES = 256 * 1024
@@ -33,7 +34,7 @@ _see = msgspec.json.Decoder(_Seen).decode
 class BusOutbox:
     def __init__(self) -> None:
         self.ending: TallyError | None = None
-        self.on_cut: Callable[[], object] = lambda: None
+        self._interrupt: Callable[[], object] = lambda: None
         self._lines: deque[bytes] = deque()
         self._bytes = 0
         self._some, self._room = asyncio.Event(), asyncio.Event()
@@ -63,17 +64,27 @@ class BusOutbox:
             self.ending = reason
             self._some.set()
             self._room.set()
-            self.on_cut()
+            self._interrupt()
 
-    async def take(self) -> bytes | None:
-        """Everything that waits, as frames; empty when it was quiet for a while, None at the end."""
-        try:
-            async with asyncio.timeout(QUIET_SECONDS):
-                await self._some.wait()
-        except TimeoutError:
-            return b""
-        if self.ending:
-            return None
+    def on_cut(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """Everything that waits, as frames, until the end; an empty chunk when it was quiet for a while."""
+        while not self.ending:
+            try:
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await self._some.wait()
+            except TimeoutError:
+                yield b""
+            else:
+                if not self.ending:
+                    yield self._take()
+
+    def last_word(self) -> bytes:
+        return frames.failure(self.ending) if self.ending else b""
+
+    def _take(self) -> bytes:
         self._some.clear()
         lines = b"".join(self._lines).splitlines()
         self._lines.clear()

@@ -17,14 +17,12 @@ from tallystick.surfaces.http import headers, peers, refusals
 from tallystick.surfaces.http.errors import HeadTooLarge, MalformedRequest, TooLate
 from tallystick.surfaces.http.limits import Limits
 
-EXTENSION = "tally.connection"
-
 
 class Connection(HttpToolsProtocol):
     def __init__(self, config: Config, server_state: ServerState, limits: Limits) -> None:
         super().__init__(config, server_state, {})
-        self.peer: peers.Peer | None = None
-        """Who is at the other end of the Unix socket; None over TCP."""
+        self._extensions: dict[str, object] = {peers.ABORT: self.abort}
+        """What the app learns about this connection with each request; see `peers`."""
         self._limits = limits
         self._in_head = True
         self._last = False
@@ -39,7 +37,8 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self.peer = peers.of(transport)
+        if facts := peers.facts_of(transport):
+            self._extensions[peers.PEER] = facts
         self._expect(self._limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -68,7 +67,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head, self._head_fields = True, 0
-        cast("dict[str, object]", cast("object", self.scope))["extensions"] = {EXTENSION: self}
+        cast("dict[str, object]", cast("object", self.scope))["extensions"] = self._extensions
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_fields += 1

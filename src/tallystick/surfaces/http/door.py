@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from tallystick.hub.tokens import TokenMissing
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.surfaces.http.connection import EXTENSION, Connection
+from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.errors import ForeignOrigin, WrongHost
 from tallystick.surfaces.http.keyring import Keyring
 
@@ -54,11 +54,10 @@ class Door:
 
     async def admit(self, scope: Scope, head: Mapping[bytes, bytes]) -> Visitor | None:
         """The visitor behind a request; None where anybody may come."""
-        connection: Connection = scope["extensions"][EXTENSION]
-        if connection.peer:
+        if peer := peers.of(scope):
             if b"origin" in head:
                 raise ForeignOrigin
-            return Visitor(caller=connection.peer.command(head), trusted=True)
+            return Visitor(caller=peer.command(head), trusted=True)
         self._check_host(head.get(b"host", b""))
         if b"origin" in head and head[b"origin"] != b"%b://%b" % (scope["scheme"].encode(), head[b"host"]):
             raise ForeignOrigin

@@ -1,12 +1,25 @@
-"""Who is at the other end of the Unix socket, as the kernel says, and which agent that process is."""
+"""Who is at the other end of a connection, as the server that runs the app knows it from the kernel.
+
+ASGI has no field for it, so it travels in two scope extensions, both of which a server may leave out:
+
+    scope["extensions"]["tallystick.peer"]   {"pid": 4711, "uid": 1000}: the process at the other end of a Unix socket.
+                                             Absent: a client from the network, which has to show a token.
+    scope["extensions"]["tallystick.abort"]  a callable that drops the connection with whatever was not sent yet.
+                                             Absent: a reader that takes nothing in is left to the server's own bounds.
+
+A server that puts the same dict into every request of a connection saves looking up the same process again.
+"""
 
 from __future__ import annotations
 
 import socket
 from asyncio import BaseTransport
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired, TypeAlias, TypedDict, cast
+
+from starlette.types import Scope
 
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
@@ -14,14 +27,28 @@ from tallystick.hub import local_sockets
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.http.errors import NamelessCaller
 
+PEER = "tallystick.peer"
+ABORT = "tallystick.abort"
 
-@dataclass(slots=True, kw_only=True)
-class Peer:
-    """One connected process. Where the system does not name it, `pid` is 0 and the socket's mode is the only check."""
+Callers: TypeAlias = dict[tuple[str | None, Surface], Caller]
+
+
+class Facts(TypedDict):
+    """The value of `tallystick.peer`. Where the system does not name the process, `pid` is 0."""
 
     pid: int
     uid: int
-    _callers: dict[tuple[object, ...], Caller] = field(default_factory=dict[tuple[object, ...], Caller])
+    callers: NotRequired[Callers]
+    """Ours: which agents this process was found to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """One connected process. Without a pid the socket's mode is the only check."""
+
+    pid: int
+    uid: int
+    callers: Callers
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -29,9 +56,9 @@ class Peer:
         if not self.pid and not explicit:
             raise NamelessCaller
         key = (explicit, surface)
-        if key not in self._callers:
+        if key not in self.callers:
             environ = processes.environment(self.pid)
-            self._callers[key] = identity.resolve(
+            self.callers[key] = identity.resolve(
                 environ,
                 pid=self.pid,
                 user=identity.user(environ, self.uid),
@@ -40,7 +67,7 @@ class Peer:
                 client_name=client_name,
                 explicit=explicit,
             )
-        return self._callers[key]
+        return self.callers[key]
 
     def command(self, head: Mapping[bytes, bytes]) -> Caller:
         """The agent behind a request, by its headers: its name, its session, and the number it has for itself.
@@ -62,10 +89,29 @@ class Peer:
             return None
 
 
-def of(transport: BaseTransport) -> Peer | None:
-    """The peer of a Unix socket; None for TCP."""
+def of(scope: Scope) -> Peer | None:
+    """The process behind a request; None for a client from the network."""
+    facts = cast("Facts | None", _extension(scope, PEER))
+    if facts is None:
+        return None
+    return Peer(pid=facts["pid"], uid=facts["uid"], callers=facts.setdefault("callers", {}))
+
+
+def abort(scope: Scope) -> None:
+    """Drop the connection of a request, where the server can."""
+    drop = cast("Callable[[], object] | None", _extension(scope, ABORT))
+    if drop is not None:
+        drop()
+
+
+def facts_of(transport: BaseTransport) -> Facts | None:
+    """What the kernel says about the peer of a Unix socket; None for TCP."""
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family != socket.AF_UNIX:
         return None
     pid, uid = local_sockets.peer(sock)
-    return Peer(pid=pid or 0, uid=uid)
+    return {"pid": pid or 0, "uid": uid}
+
+
+def _extension(scope: Scope, name: str) -> object:
+    return cast("dict[str, object]", scope.get("extensions") or {}).get(name)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import cast
 
 from starlette.types import Receive, Scope, Send
 
 from tallystick.hub import asking, registry
 from tallystick.hub.feed import Cursor, Follower
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import TokenInvalid
-from tallystick.kernel.errors import InvalidField, TallyError
+from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.http import frames, query
-from tallystick.surfaces.http.connection import EXTENSION, Connection
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.keyring import Keyring
 from tallystick.surfaces.http.limits import Allowances
-from tallystick.surfaces.http.visit import ClientGone, Visit, answer, departure, visit_of
+from tallystick.surfaces.http.sending import send_stream
+from tallystick.surfaces.http.visit import Visit, answer, departure, visit_of
 
 LAST_WORD_SECONDS = 30.0
-"""How long a reader that was cut off has to take in the reason before the connection is dropped."""
 
 
 class Stream:
@@ -50,60 +46,28 @@ class Stream:
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return
-            await _Sending(scope, send).run(follower, departure(receive, revoked))
+            leaving = departure(receive, revoked)
+            await send_stream(scope, send, _Events(follower), leaving, last_word_seconds=LAST_WORD_SECONDS)
 
 
-class _Sending:
-    """One open stream. Its task is cancelled when the reader left, lost its token or was too slow."""
+class _Events:
+    """A follower's events as a source, which knows the last seq that went out whole."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
-        self._scope, self._send = scope, send
-        self._cursor = 0
-        """The last seq that went out whole."""
+    def __init__(self, follower: Follower) -> None:
+        self._follower, self._cursor = follower, follower.cursor
 
-    async def run(self, follower: Follower, departure: Coroutine[object, object, ClientGone | TokenInvalid]) -> None:
-        mine = cast("asyncio.Task[None]", asyncio.current_task())
-        leaving = asyncio.ensure_future(departure)
-        leaving.add_done_callback(lambda done: None if done.cancelled() else mine.cancel())
-        follower.on_cut = mine.cancel
-        last: bytes = b""
-        try:
-            await self._events(follower)
-        except asyncio.CancelledError:
-            if not leaving.done() and follower.ending != "too_slow":
-                raise
-            mine.uncancel()
-        except TallyError as failed:
-            last = frames.failure(failed)
-        finally:
-            leaving.cancel()
-        await self._end(last or self._last_word(follower, leaving))
+    def on_cut(self, interrupt: Callable[[], None]) -> None:
+        self._follower.on_cut = interrupt
 
-    async def _events(self, follower: Follower) -> None:
-        self._cursor = follower.cursor
-        await self._put(frames.OPENING)
-        async with aclosing(follower.frames()) as chunks:
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        async with aclosing(self._follower.frames()) as chunks:
             async for chunk in chunks:
-                await self._put(chunk or frames.KEEP_ALIVE)
-                self._cursor = follower.cursor
+                yield chunk
+                # Only now has it been sent: the generator goes on when the next chunk is asked for.
+                self._cursor = self._follower.cursor
 
-    def _last_word(self, follower: Follower, leaving: asyncio.Future[ClientGone | TokenInvalid]) -> bytes:
-        if leaving.done() and not leaving.cancelled():
-            if isinstance(reason := leaving.result(), ClientGone):
-                raise reason
-            return frames.failure(reason)
-        return frames.ending(follower.ending, self._cursor) if follower.ending else b""
-
-    async def _end(self, last: bytes) -> None:
-        try:
-            async with asyncio.timeout(LAST_WORD_SECONDS):
-                await self._send({"type": "http.response.body", "body": last})
-        except TimeoutError:
-            connection: Connection = self._scope["extensions"][EXTENSION]
-            connection.abort()
-
-    async def _put(self, chunk: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+    def last_word(self) -> bytes:
+        return frames.ending(self._follower.ending, self._cursor) if self._follower.ending else b""
 
 
 def _split(text: bytes) -> tuple[bool, bytes]:

@@ -1,0 +1,103 @@
+"""The hub as an ASGI application, for any server: uvicorn, hypercorn, or a test that calls it in its own process.
+
+`opened` is for whoever has an event loop: it makes the app and what works beside it, and ends both. `application` is
+for a server that only takes an app; it opens with the server's lifespan. Neither has a Unix socket, and neither bounds
+how long a request's head may take: that is the part of whatever runs it (see `connection` and `peers`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tallystick.bus.dispatcher import Bus
+from tallystick.hub.hub import Hub
+from tallystick.hub.serving import Serving
+from tallystick.kernel.clock import system_clock
+from tallystick.server import app
+from tallystick.server.app import App
+from tallystick.surfaces.http import frames
+from tallystick.surfaces.http.door import Address
+from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.logs import Log
+
+
+@asynccontextmanager
+async def opened(
+    hub: Hub,
+    *,
+    log: Log,
+    address: Address,
+    limits: Limits | None = None,
+    connections: Callable[[], int] = lambda: 0,
+) -> AsyncGenerator[App]:
+    """The app of a hub that was opened with `grouped=True`, which stays open; serve its `asgi`."""
+    serving = Serving(hub, frames.event)
+    bus = Bus(serving)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(serving.close)
+        stack.push_async_callback(bus.close)
+        built = app.build(
+            serving,
+            bus,
+            address=address,
+            limits=limits or Limits(),
+            log=log,
+            started_at=system_clock(),
+            connections=connections,
+        )
+        for work in (built.keyring.watch(), built.mcp.run(), log.keep_flushing()):
+            await stack.enter_async_context(beside(work))
+        stack.callback(built.dismiss)
+        yield built
+
+
+def application(hub: Hub, *, log: Log, address: Address, limits: Limits | None = None) -> ASGIApp:
+    """The same for a server that opens and closes it with its lifespan."""
+    return _Application(lambda: opened(hub, log=log, address=address, limits=limits))
+
+
+class _Application:
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[App]]) -> None:
+        self._opening = opening
+        self._app: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        elif self._app is None:
+            raise RuntimeError("The server has to run the app's lifespan; with uvicorn that is lifespan='on'.")
+        else:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self._opening() as opened:
+            self._app = opened.asgi
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        self._app = None
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
+    """Work that goes on beside the requests until the end; should it fail, the log says why."""
+    task = asyncio.ensure_future(work)
+
+    def done(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failed := task.exception()):
+            logging.getLogger("tallystick.http").error("a background task failed", exc_info=failed)
+
+    task.add_done_callback(done)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
