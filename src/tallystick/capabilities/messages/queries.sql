@@ -61,6 +61,9 @@ UPDATE attention SET nudged = 1 WHERE room_id = :room_id AND seq = :seq
 SELECT seq, event_id, sender, sent_at FROM attention
 WHERE room_id = :room_id AND outstanding > 0 AND nudged = 0 AND sent_at <= :cutoff ORDER BY sent_at LIMIT :limit
 
+-- first_awaited --
+SELECT sent_at FROM attention WHERE room_id = :room_id AND outstanding > 0 AND nudged = 0 ORDER BY sent_at LIMIT 1
+
 -- awaiting --
 SELECT seq, event_id, sender, sent_at FROM attention
 WHERE room_id = :room_id AND sender = :sender AND outstanding > 0 ORDER BY seq LIMIT :limit

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.model import Member, Role
+from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages.contract import SendMessage
 from tallystick.capabilities.messages.errors import (
     ClientIdConflict,
@@ -48,10 +48,11 @@ NUDGE = "nudge"
 """The kind of notification that tells it."""
 
 RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
+_NOT_AS_GIVEN = frozenset({"room_id", "to", "attachments", "refs", "conversation"})
 _SERVICE = re.compile(r"svc:[^\s:]\S*")
 
 
-def author(members: Sequence[Member], me: Caller) -> Author:
+def author(members: Sequence[Participant], me: Caller) -> Author:
     """Whom an event by this caller is ascribed to; refused unless it is a member or another principal."""
     name = agent_rules.principal(me.agent_id)
     if name.startswith(RESERVED_SERVICES):
@@ -61,14 +62,14 @@ def author(members: Sequence[Member], me: Caller) -> Author:
     return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
 
 
-def check_sender_name(members: Sequence[Member], sender: str, name: str | None) -> None:
+def check_sender_name(members: Sequence[Participant], sender: str, name: str | None) -> None:
     """Whoever reads a message may trust the name on it."""
     own = {sender, *(member.name for member in members if member.agent_id == sender)}
     if name is not None and name not in own:
         raise WrongSenderName(f"'{sender}' is not called '{name[:128]}'.", sender_name=name[:128], names=sorted(own))
 
 
-def recipients(members: Sequence[Member], to: Sequence[str], sender: str) -> list[str]:
+def recipients(members: Sequence[Participant], to: Sequence[str], sender: str) -> list[str]:
     """Everyone the tokens reach right now, sorted; the sender only when it is named and not merely selected."""
     named, selected = set[str](), set[str]()
     for token in to or [Selector.ALL]:
@@ -80,7 +81,7 @@ def recipients(members: Sequence[Member], to: Sequence[str], sender: str) -> lis
     return sorted(found)
 
 
-def _chosen(members: Sequence[Member], token: str) -> set[str]:
+def _chosen(members: Sequence[Participant], token: str) -> set[str]:
     everyone = {agent_rules.principal(member.agent_id) for member in members} | {USER}
     match token:
         case Selector.ALL:
@@ -121,8 +122,12 @@ def message(ask: SendMessage) -> dict[str, object]:
     if not ask.text and not ask.attachments:
         raise InvalidField("text may be empty only when attachments carry the message.", field="text")
     check_text(ask.text)
-    plain = ask.model_dump(exclude={"room_id", "to", "attachments", "refs"}, exclude_none=True)
-    data: dict[str, object] = {**plain, "to": ask.to or []}
+    data: dict[str, object] = {
+        name: value for name, value in vars(ask).items() if value is not None and name not in _NOT_AS_GIVEN
+    }
+    data["to"] = ask.to or []
+    if ask.conversation:
+        data["conversation"] = ask.conversation.model_dump(exclude_none=True)
     if ask.attachments:
         data["attachments"] = [attachment.data() for attachment in ask.attachments]
     if ask.refs:
