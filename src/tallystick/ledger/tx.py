@@ -51,10 +51,10 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 class LockedRoom:
     """What is known of a room that a transaction has locked: nobody else can change it before the end."""
 
-    __slots__ = ("head", "moved", "rows")
+    __slots__ = ("cache", "head", "moved", "rows")
 
-    def __init__(self, head: Head, rows: Rows) -> None:
-        self.head, self.rows = head, rows
+    def __init__(self, head: Head, cache: RoomCache) -> None:
+        self.head, self.cache, self.rows = head, cache, cache.take(head.hash)
         self.moved = False
         """Whether its head is yet to be written: once, when the transaction ends."""
 
@@ -101,7 +101,8 @@ class Tx:
 
     def cache(self, room_id: str) -> RoomCache:
         """What this process remembers of a room beyond this transaction."""
-        return self.world.caches.of(room_id)
+        room = self._rooms.get(room_id)
+        return room.cache if room else self.world.caches.of(room_id)
 
     def folded(self, room_id: str) -> Rows:
         """Rows of a locked room that were read or folded, kept by whoever folds them (see `cache`)."""
@@ -178,7 +179,7 @@ class Tx:
             self._hold(room_id, head)
 
     def _hold(self, room_id: str, head: Head) -> None:
-        self._rooms[room_id] = LockedRoom(head, self.cache(room_id).take(head.hash))
+        self._rooms[room_id] = LockedRoom(head, self.world.caches.of(room_id))
 
     def holds(self, room_id: str) -> bool:
         """Whether this transaction is the room's only writer."""
@@ -274,7 +275,7 @@ class Tx:
                 while room.head.seq - room.head.deferred_seq >= BACKLOG:
                     self.catch_up(room_id)
             if room.rows:
-                self.cache(room_id).put(room.head.hash, room.rows)
+                room.cache.put(room.head.hash, room.rows)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections

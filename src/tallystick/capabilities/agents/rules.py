@@ -50,7 +50,10 @@ def active(members: Sequence[Member], *, now: Instant, presence_ttl_ms: int) -> 
 
 
 def find(members: Sequence[P], agent_id: str) -> P | None:
-    return next((member for member in members if member.agent_id == agent_id), None)
+    for member in members:
+        if member.agent_id == agent_id:
+            return member
+    return None
 
 
 def membership(members: Sequence[P], me: Caller) -> P:

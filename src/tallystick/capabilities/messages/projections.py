@@ -18,7 +18,6 @@ def _deliver(tx: Tx, event: Event) -> int:
     for recipient in cast("list[str]", event.data["recipients"]):
         needs_ack = int(rules.owes_ack(event, recipient))
         owing += needs_ack
-        tx.run(SQL["count"], room_id=event.room_id, recipient=recipient, needs_ack=needs_ack)
         tx.run(
             SQL["deliver"],
             room_id=event.room_id,

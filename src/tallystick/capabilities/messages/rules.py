@@ -48,7 +48,9 @@ NUDGE = "nudge"
 """The kind of notification that tells it."""
 
 RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
+_OTHER_PRINCIPALS = frozenset({USER, SYSTEM})
 _NOT_AS_GIVEN = frozenset({"room_id", "to", "attachments", "refs", "conversation"})
+_SELECTING = frozenset[str]({Selector.ALL, Selector.PEERS, Selector.FOREMAN})
 _SERVICE = re.compile(r"svc:[^\s:]\S*")
 
 
@@ -57,7 +59,7 @@ def author(members: Sequence[Participant], me: Caller) -> Author:
     name = agent_rules.principal(me.agent_id)
     if name.startswith(RESERVED_SERVICES):
         raise ReservedService(f"'{name}' is reserved.", principal=name)
-    if name in {USER, SYSTEM} or _SERVICE.fullmatch(name):
+    if name in _OTHER_PRINCIPALS or _SERVICE.fullmatch(name):
         return Author(principal=name)
     return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
 
@@ -74,7 +76,7 @@ def recipients(members: Sequence[Participant], to: Sequence[str], sender: str) -
     named, selected = set[str](), set[str]()
     for token in to or [Selector.ALL]:
         chosen = _chosen(members, token)
-        (selected if token in {Selector.ALL, Selector.PEERS, Selector.FOREMAN} else named).update(chosen)
+        (selected if token in _SELECTING else named).update(chosen)
     found = named | (selected - {sender})
     if not found:
         raise UnknownRecipient("Nobody but you is here to receive it.", to=list(to))
@@ -82,25 +84,28 @@ def recipients(members: Sequence[Participant], to: Sequence[str], sender: str) -
 
 
 def _chosen(members: Sequence[Participant], token: str) -> set[str]:
-    everyone = {agent_rules.principal(member.agent_id) for member in members} | {USER}
-    match token:
-        case Selector.ALL:
-            return everyone
-        case Selector.USER | "user":
-            return {USER}
+    if token in _SELECTING:
+        chosen = _selected(members, token)
+    else:
+        who = USER if token == Selector.USER else agent_rules.principal(token)
+        chosen = {who} if who == USER or agent_rules.find(members, who) else set[str]()
+    if not chosen:
+        raise _unknown(token, _selected(members, Selector.ALL))
+    return chosen
+
+
+def _selected(members: Sequence[Participant], selector: str) -> set[str]:
+    match selector:
         case Selector.PEERS:
-            chosen = {
+            return {
                 member.agent_id
                 for member in members
                 if member.role is Role.PEER and not agent_rules.person(member.agent_id)
             }
         case Selector.FOREMAN:
-            chosen = {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}
+            return {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}
         case _:
-            chosen = {agent_rules.principal(token)} & everyone
-    if not chosen:
-        raise _unknown(token, everyone)
-    return chosen
+            return {agent_rules.principal(member.agent_id) for member in members} | {USER}
 
 
 def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
