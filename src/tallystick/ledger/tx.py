@@ -29,7 +29,7 @@ T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
-BACKLOG = 20_000
+BACKLOG = 5_000
 """So many events may wait for the deferred projections; a write beyond that folds the oldest itself."""
 STEP = 200
 """How many of them are folded at once: some 10 ms for a room's other writers to wait."""

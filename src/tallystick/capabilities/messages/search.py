@@ -1,12 +1,13 @@
 """`messages.search`: find what was said, noted or handed over in a room.
 
-The index of words is a deferred projection. What it does not hold yet is at most `BACKLOG` events; those are read and
-compared one by one, so that a search finds what was just said and never has to write.
+The index of words is a deferred projection. What it does not hold yet is at most `BACKLOG` events (see `Tx`); those are
+read and compared one by one, so that a search finds what was just said and never has to write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from tallystick.capabilities.messages import texts
 from tallystick.capabilities.messages.contract import Hit, Hits, SearchMessages
@@ -18,9 +19,10 @@ from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
-from tallystick.ledger.tx import BACKLOG, Tx
+from tallystick.ledger.tx import Tx
 
 TERMS_LIMIT = 20
+AT_ONCE = 500
 
 
 @operation("messages.search", examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},))
@@ -37,7 +39,7 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
     def fits(event: Event) -> bool:
         return (not ask.by or event.by == ask.by) and since <= event.ts < until
 
-    found = _not_indexed(tx, room.room_id, terms, kinds, fits)[: ask.limit]
+    found = [*islice(filter(fits, _not_indexed(tx, room.room_id, terms, kinds)), ask.limit)]
     if len(found) < ask.limit:
         found += tx.all(
             SQL["search"],
@@ -57,17 +59,19 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
     return Hits(hits=[_hit(event, terms) for event in found])
 
 
-def _not_indexed(
-    tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str], fits: Callable[[Event], bool]
-) -> list[Event]:
-    """What is found among the events that are not in the index yet, newest first."""
+def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str]) -> Iterator[Event]:
+    """What matches among the events that are not in the index yet, newest first."""
+    head = tx.head(room_id)
     wanted = [kind for kind, name in texts.SEARCHED.items() if name in kinds]
-    events = reading.since(tx, room_id, tx.head(room_id).deferred_seq, kinds=wanted, limit=BACKLOG)
-    return [
-        event
-        for event in reversed(events)
-        if fits(event) and texts.may_match(event.body, terms) and texts.matches(texts.content(event), terms)
-    ]
+    before = head.seq + 1
+    while before > head.deferred_seq:
+        page = reading.before(tx, room_id, before, kinds=wanted, limit=AT_ONCE)
+        for event in reversed(page):
+            if event.seq <= head.deferred_seq:
+                return
+            if texts.may_match(event.body, terms) and texts.matches(texts.content(event), terms):
+                yield event
+        before = page[0].seq if len(page) == AT_ONCE else 0
 
 
 def _hit(event: Event, terms: list[str]) -> Hit:
