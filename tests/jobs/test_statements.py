@@ -194,7 +194,7 @@ def test_the_server_soon_knows_how_much_there_is_and_looks_single_rows_up(postgr
     hub.call("runners.heartbeat", {**runner, "status": "idle", "max_parallel": 1000}, boss)
     for _ in range(250):
         hub.call("jobs.create", {"room_id": room_id, "title": "a job", "prompt": "do it", "executor": "codex"}, boss)
-        hub.world.folded.clear()
+        hub.world.caches.clear()
         hub.call("jobs.claim", runner, boss)
     hub.close()
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.capabilities.agents.model import Member, Role
+from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages import rules
 from tallystick.capabilities.messages.errors import DuplicateListener, UnknownRecipient
 from tallystick.capabilities.messages.model import Listener, Sending
-from tallystick.kernel.caller import ProcessState, SessionKind
+from tallystick.kernel.caller import ProcessState
 from tests.scene import refused
 
 NAMES = ["ada", "bob", "cyd", "human:eve:pts1", "human:eve:pts2"]
 TOKENS = [*NAMES, "@all", "@peers", "@foreman", "@user", "user", "nobody", "@nobody"]
 
 
-def member(name: str, role: Role) -> Member:
-    return Member(
+def member(name: str, role: Role) -> Participant:
+    return Participant(
         agent_id=name,
         name=name,
         role=role,
@@ -25,11 +25,6 @@ def member(name: str, role: Role) -> Member:
         scope_key="",
         ordinal=0,
         joined_at=0,
-        last_seen_at=0,
-        session=SessionKind.NAMED,
-        process=None,
-        probe=lambda _: ProcessState.UNKNOWN,
-        progressed_at=0,
     )
 
 
@@ -40,7 +35,7 @@ teams = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(Role)).map(
 
 @given(teams, st.lists(st.sampled_from(TOKENS), max_size=4), st.sampled_from(["ada", "user", "svc:ci"]))
 def test_recipients_are_sorted_principals_of_the_room_without_an_unnamed_sender(
-    team: list[Member], to: list[str], sender: str
+    team: list[Participant], to: list[str], sender: str
 ) -> None:
     everyone = {"user", *(each.agent_id for each in team if not each.agent_id.startswith("human:"))}
     try:
@@ -54,7 +49,7 @@ def test_recipients_are_sorted_principals_of_the_room_without_an_unnamed_sender(
 
 
 @given(teams, st.lists(st.sampled_from(TOKENS), max_size=4), st.sampled_from(TOKENS))
-def test_another_token_never_reaches_fewer(team: list[Member], to: list[str], more: str) -> None:
+def test_another_token_never_reaches_fewer(team: list[Participant], to: list[str], more: str) -> None:
     try:
         fewer = set(rules.recipients(team, to or ["@user"], "svc:ci"))
         wider = set(rules.recipients(team, [*(to or ["@user"]), more], "svc:ci"))

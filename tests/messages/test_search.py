@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.capabilities.messages import texts
+from tallystick.capabilities.messages.queries import SQL
 from tallystick.hub import maintenance
+from tallystick.hub.hub import Hub
+from tallystick.kernel.envelope import to_json
+from tallystick.ledger import rebuild, tx
+from tests.conftest import Place
 from tests.messages.talk import elsewhere, human, notify, say
 from tests.scene import HANDOFF, Actor, Row, Scene
+from tests.statements import noted, taken
+
+
+def found(actor: Actor, query: str, **given: object) -> list[Row]:
+    return cast("list[Row]", actor.here("messages.search", query=query, **given)["hits"])
+
+
+def catch_up(scene: Scene, room_id: str) -> None:
+    """Put what was said into the index."""
+    with scene.hub.writing() as tx:
+        rebuild.catch_up(tx, room_id)
 
 
 def hits(actor: Actor, query: str, **given: object) -> list[Row]:
-    found: list[Row] = actor.here("messages.search", query=query, **given)["hits"]  # pyright: ignore[reportAssignmentType]
-    return found
+    """What a search finds, which is the same before and after it was indexed."""
+    before = found(actor, query, **given)
+    catch_up(actor.scene, actor.room_id)
+    assert found(actor, query, **given) == before
+    return before
 
 
 def snippets(actor: Actor, query: str, **given: object) -> list[str]:
@@ -171,11 +192,89 @@ def test_the_search_rows_are_rebuilt_from_the_ledger(scene: Scene) -> None:
     say(ada, "needle in a message")
     bob.release(bob.claim(), handoff={**HANDOFF, "status": "needle in a handoff"})
     before = hits(ada, "needle")
+    rows = scene.rows("texts")
     scene.sql("DELETE FROM texts")
-    assert hits(ada, "needle") == []
+    assert found(ada, "needle") == []
     assert maintenance.check(scene.hub) == ["texts"]
     maintenance.rebuild(scene.hub)
-    assert hits(ada, "needle") == before
+    assert scene.rows("texts") == rows
+    assert found(ada, "needle") == before
+
+
+def test_an_index_that_lags_behind_is_as_it_should_be(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "needle one")
+    catch_up(scene, ada.room_id)
+    say(ada, "needle two")
+    before = scene.dump()
+    assert len(before["texts"]) == 1
+    assert maintenance.check(scene.hub) == []
+    maintenance.rebuild(scene.hub)
+    assert scene.dump() == before
+
+
+def test_saying_something_writes_nothing_into_the_index(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    asked = noted(monkeypatch, SQL)
+    say(ada, "needle")
+    ada.here("notes.add", body="needle")
+    bob.release(bob.claim(), handoff={**HANDOFF, "status": "needle"})
+    assert "index_text" not in taken(asked)
+    assert scene.rows("texts") == []
+
+
+def test_what_another_process_said_a_moment_ago_is_found(scene: Scene, place: Place) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    say(ada, "needle one")
+    catch_up(scene, ada.room_id)
+    store = place.open()
+    other = Hub(store, clock=scene.clock, machine_id="test-machine")
+    other.call("messages.send", {"room_id": ada.room_id, "text": "needle two"}, bob.caller)
+    assert snippets(ada, "needle") == ["«needle» two", "«needle» one"]
+    store.close()
+
+
+def test_a_long_backlog_is_indexed_in_steps_by_whoever_writes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tx, "BACKLOG", 10)
+    monkeypatch.setattr(tx, "STEP", 3)
+    ada, _bob = scene.joined("ada", "bob")
+    lags = list[int]()
+    for number in range(30):
+        say(ada, f"needle {number}")
+        with scene.hub.reading() as reading:
+            head = reading.head(ada.room_id)
+        lags.append(head.seq - head.deferred_seq)
+    assert max(lags) == 9
+    assert len(scene.rows("texts")) == 21
+    assert len(found(ada, "needle", limit=100)) == 30
+
+
+def test_an_import_leaves_no_more_unindexed_than_may_wait(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    for number in range(30):
+        say(ada, f"needle {number}")
+    monkeypatch.setattr(tx, "BACKLOG", 10)
+    monkeypatch.setattr(tx, "STEP", 3)
+    lines = [*maintenance.export(scene.hub)]
+    with maintenance.scratch(scene.hub) as copy:
+        maintenance.import_(copy, lines)
+        with copy.reading() as reading:
+            head = reading.head(ada.room_id)
+    assert head.seq - head.deferred_seq < 10
+
+
+def fail_after(writing: tx.Tx, room_id: str) -> None:
+    rebuild.catch_up(writing, room_id)
+    raise ZeroDivisionError
+
+
+def test_a_failed_write_leaves_the_index_where_it_was(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    say(ada, "needle")
+    with pytest.raises(ZeroDivisionError), scene.hub.writing() as writing:
+        fail_after(writing, ada.room_id)
+    assert scene.rows("texts") == []
+    assert snippets(ada, "needle") == ["«needle»"]
 
 
 def test_a_snippet_shows_the_surroundings_of_the_first_hit() -> None:
@@ -185,6 +284,12 @@ def test_a_snippet_shows_the_surroundings_of_the_first_hit() -> None:
     assert snippet.endswith(" y y…")
     assert snippet.count("«needle»") == 1
     assert len(snippet) == 164
+
+
+@given(st.text(max_size=60), st.text(max_size=6))
+def test_a_text_that_is_passed_over_unread_would_not_have_matched(text: str, query: str) -> None:
+    terms = texts.words(query)
+    assert texts.may_match(to_json({"text": text}), terms) or not texts.matches(text, terms)
 
 
 @given(st.text(max_size=400), st.text(min_size=1, max_size=20))

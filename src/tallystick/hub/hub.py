@@ -76,6 +76,7 @@ class Hub:
             machine_id=machine_id or processes.machine_id(),
             stale_ms=stale_ms,
             projections=registry.projections(),
+            deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
         )
         self._hasty = replace(self.world, offers={**self.world.offers, Files: NoFiles()})

@@ -20,7 +20,7 @@ def rebuild(hub: Hub) -> int:
     """Replace every projection by what the ledger says; returns the number of events folded."""
     with hub.writing() as tx:
         _refuse_damage(tx, reading.lock_every_room(tx))
-        return folding.rebuild(tx, registry.tables())
+        return folding.rebuild(tx, [*registry.tables(), *registry.deferred_tables()])
 
 
 def check(hub: Hub) -> list[str]:
@@ -29,8 +29,13 @@ def check(hub: Hub) -> list[str]:
         _refuse_damage(live, reading.every_room(live))
         with folded.writing() as tx:
             transfer.import_(tx, transfer.export(live))
+            for room_id in reading.every_room(tx):
+                folding.catch_up(tx, room_id)
         with folded.reading() as tx:
-            return folding.differences(live, tx, registry.tables())
+            return [
+                *folding.differences(live, tx, registry.tables()),
+                *folding.deferred_differences(live, tx, registry.deferred_tables()),
+            ]
 
 
 def _refuse_damage(tx: Tx, rooms: Iterable[str]) -> None:

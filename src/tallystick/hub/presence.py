@@ -7,8 +7,6 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
 
-REMEMBERED = 4096
-
 
 def due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
     """The caller as a member whose presence wants writing, or None."""
@@ -17,26 +15,23 @@ def due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
     known = queries.member(tx, room_id, caller.agent_id)
     if known is None or rules.needs_touch(known, caller, now=tx.now):
         return known
-    if len(tx.world.last_seen) >= REMEMBERED:
-        tx.world.last_seen.clear()
-    tx.world.last_seen[room_id, caller] = known.last_seen_at
+    tx.cache(room_id).saw(caller, known.last_seen_at)
     return None
 
 
 def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
     """Whether a look at the store is spared, because this very caller was seen a moment ago."""
-    seen = tx.world.last_seen.get((room_id, caller))
-    return seen is not None and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
+    who, seen = tx.cache(room_id).seen.get(caller.agent_id, (None, 0))
+    return (who is caller or who == caller) and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
 
 
 def progress(tx: Tx, room_id: str, caller: Caller) -> None:
     """Remember that a member has just added to the ledger, at most once every few seconds."""
-    last = tx.world.last_progress.get((room_id, caller.agent_id))
+    cache = tx.cache(room_id)
+    last = cache.progressed.get(caller.agent_id)
     if last is not None and 0 <= tx.now - last < rules.TOUCH_INTERVAL_MS:
         return
-    if len(tx.world.last_progress) >= REMEMBERED:
-        tx.world.last_progress.clear()
-    tx.world.last_progress[room_id, caller.agent_id] = tx.now
+    cache.got_on(caller.agent_id, tx.now)
     queries.progress(tx, room_id, caller.agent_id)
 
 

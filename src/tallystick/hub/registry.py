@@ -57,6 +57,10 @@ def projections() -> Mapping[str, Sequence[Projection]]:
     return folds
 
 
+def deferred() -> Mapping[str, Projection]:
+    return {kind: fold for capability in CAPABILITIES for kind, fold in capability.deferred.items()}
+
+
 def offers() -> Mapping[type, object]:
     """What answers each protocol; of two that answer the same one, the later in the list."""
     holdings = AllHoldings([capability.holdings for capability in CAPABILITIES if capability.holdings])
@@ -71,3 +75,8 @@ def schema() -> Sequence[Migration]:
 def tables() -> Sequence[str]:
     """Every projection table; a later capability's come first, since they may refer to an earlier one's."""
     return [table for capability in reversed(CAPABILITIES) for table in capability.tables]
+
+
+def deferred_tables() -> Sequence[str]:
+    """The tables of projections that may lag behind the ledger."""
+    return [table for capability in CAPABILITIES for table in capability.deferred_tables]

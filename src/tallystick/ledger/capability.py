@@ -45,6 +45,10 @@ class Capability:
     """Event kind -> the fold that turns such an event into rows."""
     tables: Sequence[str] = ()
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
+    deferred: Mapping[str, Projection] = field(default_factory=dict[str, Projection])
+    """Event kind -> a fold that need not run when the event is written; it does later (see `Tx.catch_up`)."""
+    deferred_tables: Sequence[str] = ()
+    """Their tables, which have one row for an event, with its `room_id` and `seq`."""
     offers: Mapping[type, object] = field(default_factory=dict[type, object])
     """Protocols of other capabilities that this one answers."""
     holdings: Callable[[Tx, str], Sequence[Holding]] | None = None

@@ -1,5 +1,5 @@
 -- lock --
-SELECT seq, hash, ts, closed, adopted FROM heads WHERE room_id = :room_id FOR UPDATE
+SELECT seq, hash, ts, closed, adopted, deferred_seq FROM heads WHERE room_id = :room_id FOR UPDATE
 
 -- lock_all --
 SELECT room_id FROM heads ORDER BY room_id FOR UPDATE

@@ -2,10 +2,10 @@
 INSERT INTO heads (room_id, seq, hash, ts) VALUES (:room_id, 0, :hash, 0)
 
 -- lock -- the newest event's place; on PostgreSQL this is the row lock that orders a room's writers
-SELECT seq, hash, ts, closed, adopted FROM heads WHERE room_id = :room_id
+SELECT seq, hash, ts, closed, adopted, deferred_seq FROM heads WHERE room_id = :room_id
 
 -- head --
-SELECT seq, hash, ts, closed, adopted FROM heads WHERE room_id = :room_id
+SELECT seq, hash, ts, closed, adopted, deferred_seq FROM heads WHERE room_id = :room_id
 
 -- close --
 UPDATE heads SET closed = 1 WHERE room_id = :room_id
@@ -15,6 +15,12 @@ UPDATE heads SET adopted = 1 WHERE room_id = :room_id
 
 -- reopen_all -- for rebuild: what closed a room, and who was adopted in it, is folded again
 UPDATE heads SET closed = 0, adopted = 0 WHERE closed <> 0 OR adopted <> 0
+
+-- caught_up -- what the deferred projections hold
+UPDATE heads SET deferred_seq = :seq WHERE room_id = :room_id
+
+-- lagging -- a room that nobody has written to since a moment, and whose deferred projections are some way behind
+SELECT room_id FROM heads WHERE seq - deferred_seq >= :lag AND ts <= :until ORDER BY ts LIMIT 1
 
 -- rooms --
 SELECT room_id FROM heads ORDER BY room_id

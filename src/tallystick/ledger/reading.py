@@ -48,6 +48,11 @@ def count_rooms(tx: Tx) -> int:
     return tx.one(SQL["count_rooms"], _count) or 0
 
 
+def lagging_room(tx: Tx, *, lag: int, until: Instant) -> str | None:
+    """A room that was last written to up to a moment, and whose deferred projections lack so many events."""
+    return tx.one(SQL["lagging"], _room_id, lag=lag, until=until)
+
+
 def lock_every_room(tx: Tx) -> list[str]:
     """Let no room move until this transaction ends."""
     return tx.all(SQL["lock_all"], _room_id)

@@ -6,17 +6,19 @@ turn each event into rows inside the same transaction. Only leases and presence 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from tallystick.kernel.caller import Caller, Process, ProcessState
+from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
 from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
+from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
 from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.storage.queries import Queries, Query
 
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
-ROOMS_REMEMBERED = 20
-ROWS_REMEMBERED = 1000
-"""Of each; a rebuild folds a whole store in one transaction."""
-HEADS_REMEMBERED = 1000
 ANY_KIND = "*"
 """Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
+BACKLOG = 5_000
+"""So many events may wait for the deferred projections; a write beyond that folds the oldest itself."""
+STEP = 200
+"""How many of them are folded at once: some 10 ms for a room's other writers to wait."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,30 +44,33 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     closed: int = 0
     adopted: int = 0
     """Some session acts here under the name of an agent it adopted."""
+    deferred_seq: int = 0
+    """The deferred projections hold what was said up to here."""
 
 
-Rows: TypeAlias = "dict[tuple[object, ...], object]"
+class LockedRoom:
+    """What is known of a room that a transaction has locked: nobody else can change it before the end."""
+
+    __slots__ = ("cache", "head", "moved", "rows")
+
+    def __init__(self, head: Head, cache: RoomCache) -> None:
+        self.head, self.cache, self.rows = head, cache, cache.take(head.hash)
+        self.moved = False
+        """Whether its head is yet to be written: once, when the transaction ends."""
 
 
 class Held:
-    """What is known of the rooms that a transaction has locked: nobody else can change it before the end."""
+    """What the calls that share a transaction have in common."""
 
-    __slots__ = ("folded", "heads", "memo", "moved")
+    __slots__ = ("live", "rooms")
 
     def __init__(self) -> None:
-        self.heads: dict[str, Head] = {}
-        self.folded: dict[str, Rows] = {}
-        self.moved: set[str] = set()
-        """Rooms whose head is yet to be written: once, when the transaction ends."""
-        self.memo: Rows = {}
-        """What was read of live state and need not be read again before the end."""
+        self.rooms: dict[str, LockedRoom] = {}
+        self.live: dict[str, Rows] = {}
 
 
 class Tx:
-    __slots__ = (
-        *("_heads", "_held", "_kept", "_processes", "_rows"),
-        *("appended", "memo", "now", "world", "writable", "wrote"),
-    )
+    __slots__ = ("_held", "_processes", "_rooms", "_rows", "appended", "now", "world", "writable", "wrote")
 
     def __init__(self, rows: Read, world: World, *, writable: bool, held: Held | None = None) -> None:
         self.world = world
@@ -76,9 +81,7 @@ class Tx:
         self._rows = rows
         self._processes: dict[Process, ProcessState] = {}
         self._held = held or Held()
-        self._heads, self.memo = self._held.heads, self._held.memo
-        self._kept = cast("dict[str, Head]", cast("Write", rows).memory if writable else {})
-        """Heads that the last write of this process left, where nobody else has written since."""
+        self._rooms = self._held.rooms
 
     def next(self) -> Tx:
         """The same transaction for another call."""
@@ -96,13 +99,15 @@ class Tx:
     def run(self, query: Query, /, **values: Value) -> None:
         self._write.run(query, **values)
 
-    def folded(self, room_id: str) -> Rows:
-        """Rows of a locked room that were read or folded, kept by whoever folds them.
+    def cache(self, room_id: str) -> RoomCache:
+        """What this process remembers of a room beyond this transaction."""
+        room = self._rooms.get(room_id)
+        return room.cache if room else self.world.caches.of(room_id)
 
-        They follow from the events alone, so they stay true beyond this transaction, until somebody else adds one.
-        """
+    def folded(self, room_id: str) -> Rows:
+        """Rows of a locked room that were read or folded, kept by whoever folds them (see `cache`)."""
         self.lock(room_id)
-        return self._held.folded.setdefault(room_id, {})
+        return self._rooms[room_id].rows
 
     def remember(self, room_id: str, key: tuple[object, ...], row: object) -> None:
         """Keep a row that was just read or written under the room's lock: it need not be read again."""
@@ -111,11 +116,29 @@ class Tx:
             rows.clear()
         rows[key] = row
 
+    def kept(self, room_id: str, key: tuple[object, ...], read: Callable[[], T]) -> T:
+        """What follows from a room's events: remembered if this transaction has locked the room, else read."""
+        room = self._rooms.get(room_id)
+        if room is None or not self.writable:
+            return read()
+        if key not in room.rows:
+            self.remember(room_id, key, read())
+        return cast("T", room.rows[key])
+
+    def forget(self, room_id: str, *key: object) -> None:
+        """A row that may be remembered has changed."""
+        if room := self._rooms.get(room_id):
+            room.rows.pop(key, None)
+
+    def live(self, room_id: str) -> Rows:
+        """Rows that others may change without an event: true until this transaction ends."""
+        return self._held.live.setdefault(room_id, {})
+
     def fold_anew(self) -> None:
         """Forget all that was folded; for whoever empties the tables."""
-        self.world.folded.clear()
-        self._held.folded.clear()
-        self._kept.clear()
+        self.world.caches.clear()
+        for room in self._rooms.values():
+            room.rows.clear()
 
     def new_id(self) -> str:
         return self.world.new_id()
@@ -134,36 +157,33 @@ class Tx:
 
     def head(self, room_id: str) -> Head:
         """Where the room's ledger ends; refuses an unknown room."""
-        return self._heads.get(room_id) or self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
+        if room := self._rooms.get(room_id):
+            return room.head
+        return self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
 
     def lock(self, room_id: str) -> Head:
         """Become the room's only writer until this transaction ends."""
-        if room_id not in self._heads:
-            first = not self._heads
-            self._hold(room_id, self._known(room_id, self._locked(room_id)))
-            if first:
-                # Others may have had the room for seconds: a lease that begins now must not begin when we queued.
-                self.now = self.world.clock()
-        return self._heads[room_id]
+        if room := self._rooms.get(room_id):
+            return room.head
+        first = not self._rooms
+        head = self._known(room_id, self.one(SQL["lock"], Head, room_id=room_id))
+        self._hold(room_id, head)
+        if first:
+            # Others may have had the room for seconds: a lease that begins now must not begin when we queued.
+            self.now = self.world.clock()
+        return head
 
     def try_lock(self, room_id: str) -> None:
         """Lock a room that may not exist."""
-        if room_id not in self._heads and (head := self._locked(room_id)):
+        if room_id not in self._rooms and (head := self.one(SQL["lock"], Head, room_id=room_id)):
             self._hold(room_id, head)
 
-    def _locked(self, room_id: str) -> Head | None:
-        return self._kept.get(room_id) or self.one(SQL["lock"], Head, room_id=room_id)
-
     def _hold(self, room_id: str, head: Head) -> None:
-        self._heads[room_id] = head
-        # Taken away, not shared: when this transaction fails, what it folds is forgotten with it.
-        seal, rows = self.world.folded.pop(room_id, ("", {}))
-        if seal == head.hash:
-            self._held.folded[room_id] = rows
+        self._rooms[room_id] = LockedRoom(head, self.world.caches.of(room_id))
 
     def holds(self, room_id: str) -> bool:
         """Whether this transaction is the room's only writer."""
-        return self.writable and room_id in self._heads
+        return self.writable and room_id in self._rooms
 
     def open_ledger(self, room_id: str) -> None:
         self.run(SQL["open"], room_id=room_id, hash=GENESIS)
@@ -180,13 +200,13 @@ class Tx:
         self._mark(room_id, adopted=1)
 
     def _mark(self, room_id: str, **flags: int) -> None:
-        self._kept.pop(room_id, None)
-        if head := self._heads.get(room_id):
-            self._heads[room_id] = msgspec.structs.replace(head, **flags)
+        if room := self._rooms.get(room_id):
+            room.head = msgspec.structs.replace(room.head, **flags)
 
     def is_adopted(self, room_id: str) -> bool:
         """Whether anybody in a room that this transaction writes to acts for an agent it adopted."""
-        return room_id not in self._heads or self._heads[room_id].adopted == 1
+        room = self._rooms.get(room_id)
+        return room is None or room.head.adopted == 1
 
     def check_open(self, room_id: str) -> None:
         """Refuse a room that was closed; free of charge, since every writer has read the head."""
@@ -195,12 +215,13 @@ class Tx:
 
     def append(self, room_id: str, by: str, drafts: Iterable[Draft]) -> list[Event]:
         """Write events at the room's end, in order, and fold each into its projections."""
-        if room_id not in self._heads:
+        room = self._rooms.get(room_id)
+        if room is None:
             raise InternalFault("A room must be locked before it is appended to.")
-        return [self._append(room_id, by, draft) for draft in drafts]
+        return [self._append(room_id, room, by, draft) for draft in drafts]
 
-    def _append(self, room_id: str, by: str, draft: Draft) -> Event:
-        head = self._heads[room_id]
+    def _append(self, room_id: str, room: LockedRoom, by: str, draft: Draft) -> Event:
+        head = room.head
         event = Event.sealed(
             room_id=room_id,
             seq=head.seq + 1,
@@ -217,7 +238,7 @@ class Tx:
         return event
 
     def place(self, event: Event) -> None:
-        """Store a sealed event as its room's newest: one just decided, or one being imported."""
+        """Store a sealed event as the newest of its room, which is locked: one just decided, or one being imported."""
         room_id, seq, seal, ts = event.room_id, event.seq, event.hash, event.ts
         rows = self._write
         rows.run(
@@ -234,37 +255,51 @@ class Tx:
             hash=seal,
             v=event.v,
         )
-        self._held.moved.add(room_id)
         self.appended = True
-        before = self._heads.get(room_id)
-        self._heads[room_id] = (
-            msgspec.structs.replace(before, seq=seq, hash=seal, ts=ts) if before else Head(seq=seq, hash=seal, ts=ts)
+        room = self._rooms[room_id]
+        head = room.head
+        room.head = Head(
+            seq=seq, hash=seal, ts=ts, closed=head.closed, adopted=head.adopted, deferred_seq=head.deferred_seq
         )
+        room.moved = True
         self.project(event)
         rows.wake(room_id)
 
     def settle(self) -> None:
         """Write down where the rooms' ledgers end now; whoever opened the transaction does this last."""
-        for room_id in self._held.moved:
-            head = self._heads[room_id]
-            self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
-        self._held.moved.clear()
-        if len(self._kept) > HEADS_REMEMBERED:
-            self._kept.clear()
-        self._kept.update(self._heads)
-        folded = self.world.folded
-        for room_id, rows in self._held.folded.items():
-            # Should the commit fail, no head will ever have this hash.
-            if rows:
-                folded[room_id] = (self._heads[room_id].hash, rows)
-        while len(folded) > ROOMS_REMEMBERED:
-            # Whoever locks a room takes its rows and puts them back at the end, so the first is the longest unused.
-            folded.pop(next(iter(folded)), None)
+        for room_id, room in self._rooms.items():
+            if room.moved:
+                head = room.head
+                self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
+                room.moved = False
+                while room.head.seq - room.head.deferred_seq >= BACKLOG:
+                    self.catch_up(room_id)
+            if room.rows:
+                room.cache.put(room.head.hash, room.rows)
 
     def project(self, event: Event) -> None:
         folds = self.world.projections
         for fold in folds.get(event.kind) or folds.get(ANY_KIND, ()):
             fold(self, event)
+
+    def catch_up(self, room_id: str) -> bool:
+        """Fold some events that the deferred projections have not seen; whether there may be more of them."""
+        head, deferred = self.lock(room_id), self.world.deferred
+        waiting = self._waiting(room_id, head.deferred_seq)
+        for event in waiting:
+            deferred[event.kind](self, event)
+        done = waiting[-1].seq if len(waiting) == STEP else head.seq
+        self.run(SQL["caught_up"], room_id=room_id, seq=done)
+        self._mark(room_id, deferred_seq=done)
+        return done < head.seq
+
+    def _waiting(self, room_id: str, after: int) -> list[Event]:
+        """The oldest events of the deferred kinds after a seq; each kind is found through its index."""
+        query = SQL["since_of_kind"]
+        runs = [
+            self.all(query, Event, room_id=room_id, kind=kind, seq=after, limit=STEP) for kind in self.world.deferred
+        ]
+        return list(heapq.merge(*runs, key=lambda event: event.seq))[:STEP]
 
     @property
     def _write(self) -> Write:
@@ -294,9 +329,6 @@ class World:
     """How long an agent may stay silent before it is stale; evicted after twice as long."""
     projections: Mapping[str, Sequence[Projection]]
     offers: Mapping[type, object]
-    last_seen: dict[tuple[str, Caller], Instant] = field(default_factory=dict[tuple[str, Caller], Instant])
-    """When a caller was last seen in a room, as the store said; it spares most calls a look at it."""
-    folded: dict[str, tuple[str, Rows]] = field(default_factory=dict[str, "tuple[str, Rows]"])
-    """Rows of rooms as they were folded up to the event with this hash (see `Tx.folded`)."""
-    last_progress: dict[tuple[str, str], Instant] = field(default_factory=dict[tuple[str, str], Instant])
-    """When an agent's progress in a room was last written down."""
+    deferred: Mapping[str, Projection]
+    """Folds that run some time after their event was written (see `Tx.catch_up`)."""
+    caches: RoomCaches = field(default_factory=RoomCaches)

@@ -41,10 +41,6 @@ class Read(Protocol):
 class Write(Read, Protocol):
     """A transaction that may change rows: commits when its `with` block ends, rolls back when that block raises."""
 
-    memory: dict[str, object]
-    """What the last write of this process kept here, if nobody else has written since; else empty. What is put in is
-    forgotten again unless this transaction commits."""
-
     def run(self, query: Query, /, **values: Value) -> None:
         """Run a statement; an engine may tell that it failed only with the next read, or when the block ends."""
         ...

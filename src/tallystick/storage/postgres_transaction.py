@@ -170,8 +170,6 @@ class PostgresWrite(PostgresRead):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._rooms: set[str] = set()
-        # Only the server knows who else has written, and asking it takes as long as reading again.
-        self.memory: dict[str, object] = {}
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         last, committed = self._execute, False

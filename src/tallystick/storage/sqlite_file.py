@@ -52,8 +52,6 @@ class Connection(Protocol):
 
     def config(self, option: int, value: int, /) -> int: ...
 
-    def data_version(self) -> int: ...
-
     def close(self, force: bool = False) -> None: ...
 
 
@@ -68,27 +66,6 @@ class Session:
 
     def close(self) -> None:
         self.connection.close(True)
-
-
-class WriterSession(Session):
-    """Knows whether anybody else has written since its own last commit, without reading a page."""
-
-    __slots__ = ("_memory", "_version")
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
-        self._memory: dict[str, object] = {}
-        self._version = -1
-
-    def recall(self) -> dict[str, object]:
-        """What the last commit left, as far as it holds in the transaction that has just begun."""
-        memory = self._memory if self.connection.data_version() == self._version else {}
-        self._version = -1
-        return memory
-
-    def keep(self, memory: dict[str, object]) -> None:
-        """Called after a commit, while no other writer can have begun."""
-        self._memory, self._version = memory, self.connection.data_version()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +129,8 @@ class SqliteFile:
     def reader(self) -> Session:
         return Session(self._open(query_only=1))
 
-    def writer(self) -> WriterSession:
-        return WriterSession(self._open(query_only=0))
+    def writer(self) -> Session:
+        return Session(self._open(query_only=0))
 
     def error(self, wrong: Exception, *, reading: bool = False, schema_broken: bool = False) -> TallyError:
         seconds = self.busy_timeout_ms / 1000

@@ -18,7 +18,7 @@ from tallystick.storage.errors import ForkedTransaction, TransactionFailed, Tran
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
-from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile, WriterSession
+from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
 from tallystick.storage.sqlite_schema import Schema
 from tallystick.storage.wakes import WakeFiles, checked
 from tallystick.storage.writer_seat import WriterSeat
@@ -163,10 +163,8 @@ class SqliteRead:
 
 
 class SqliteWrite(SqliteRead):
-    __slots__ = ("_rooms", "_writer", "memory")
+    __slots__ = ("_rooms",)
     reading = False
-    _writer: WriterSession
-    memory: dict[str, object]
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -175,10 +173,9 @@ class SqliteWrite(SqliteRead):
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        session = self._session = self._writer = self._home.seat.take(self)
+        session = self._session = self._home.seat.take(self)
         try:
             session.execute("BEGIN IMMEDIATE")
-            self.memory = session.recall()
         except BaseException as wrong:
             self._home.seat.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
@@ -195,7 +192,6 @@ class SqliteWrite(SqliteRead):
         self._end()
         try:
             execute("COMMIT", {})
-            self._writer.keep(self.memory)
         except BaseException as wrong:
             self._home.seat.give(self._roll_back())
             if isinstance(wrong, apsw.Error):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from tallystick.storage import forks
 from tallystick.storage.pool import Borrower
-from tallystick.storage.sqlite_file import SqliteFile, WriterSession
+from tallystick.storage.sqlite_file import Session, SqliteFile
 from tallystick.storage.write_queue import WriteQueue
 
 
 class WriterSeat:
     def __init__(self, file: SqliteFile, queue: WriteQueue) -> None:
         self._file, self._queue = file, queue
-        self._session: WriterSession | None = None
+        self._session: Session | None = None
         self._borrower: Borrower | None = None
         self._closed = self._paused = False
         forks.attend(self)
 
-    def take(self, borrower: Borrower) -> WriterSession:
+    def take(self, borrower: Borrower) -> Session:
         self._queue.acquire()
         self._borrower = borrower
         session = self._session

@@ -6,7 +6,7 @@ from typing import cast
 
 from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Outcome, Written
 from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Participant
 from tallystick.kernel.caller import Caller
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
@@ -15,9 +15,9 @@ from tallystick.storage.queries import Queries
 SQL = Queries("tallystick.capabilities.actions")
 
 
-def mine(tx: Tx, room_id: str, me: Caller) -> list[Member]:
+def mine(tx: Tx, room_id: str, me: Caller) -> list[Participant]:
     """The caller as a member, if it is one."""
-    found = agents.member(tx, room_id, me.agent_id)
+    found = agents.participant(tx, room_id, me.agent_id)
     return [found] if found else []
 
 

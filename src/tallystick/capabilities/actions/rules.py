@@ -36,7 +36,7 @@ from tallystick.capabilities.actions.model import (
 )
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Participant
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField
 
@@ -47,7 +47,7 @@ QUEUE_LIMIT = 1000
 """So many actions may wait in one lane of a target."""
 
 
-def speaker(members: Sequence[Member], me: Caller) -> tuple[str, str]:
+def speaker(members: Sequence[Participant], me: Caller) -> tuple[str, str]:
     """Whom a submission is ascribed to and the scope it speaks from; refused unless it is a member, user or service."""
     name = agent_rules.principal(me.agent_id)
     if name in {"user", "system"} or name.startswith("svc:"):
@@ -71,7 +71,7 @@ def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
             raise InvalidField(f"args belong to review, not to {each.command}.", field="actions.args")
 
 
-def target(members: Sequence[Member], dst: str, src: str) -> str:
+def target(members: Sequence[Participant], dst: str, src: str) -> str:
     """The agent that is meant, by id or by name."""
     named = [member.agent_id for member in members if member.agent_id == dst]
     named = named or [member.agent_id for member in members if member.name == dst]

@@ -18,7 +18,7 @@ from tallystick.capabilities.actions.contract import (
 from tallystick.capabilities.actions.errors import ActionNotFound, DuplicateActionId, DuplicateGroup
 from tallystick.capabilities.actions.model import Action, Conversation, Kind
 from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Speech, Talk
 from tallystick.kernel.caller import Caller
@@ -74,11 +74,11 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
     )
 
 
-def _involved(tx: Tx, room_id: str, me: Caller, ask: SubmitActions) -> list[Member]:
+def _involved(tx: Tx, room_id: str, me: Caller, ask: SubmitActions) -> Sequence[Participant]:
     """The sender and its targets; everybody only where a target is called by its name."""
     named = {each.dst for each in ask.actions}
-    found = [member for name in (named | {me.agent_id}) if (member := agents.member(tx, room_id, name))]
-    return found if named <= {member.agent_id for member in found} else agents.members(tx, room_id)
+    found = [member for name in (named | {me.agent_id}) if (member := agents.participant(tx, room_id, name))]
+    return found if named <= {member.agent_id for member in found} else agents.roster(tx, room_id)
 
 
 def _check_new(tx: Tx, src: str, ask: SubmitActions) -> None:

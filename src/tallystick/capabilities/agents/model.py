@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
@@ -14,9 +14,6 @@ from tallystick.ledger.tx import Tx
 
 RESUME = "x.tally.protocol.resume"
 """The event of an adoption."""
-
-
-Probe: TypeAlias = "Callable[[Process | None], ProcessState]"
 
 
 class Role(StrEnum):
@@ -38,7 +35,9 @@ class Liveness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Participant:
+    """An agent in a room as the ledger has it: who it is, not whether it is there."""
+
     agent_id: str
     name: str
     role: Role
@@ -46,53 +45,23 @@ class Member:
     scope_key: str
     ordinal: int
     joined_at: Instant
+
+    @classmethod
+    def of_row(cls, *, role: str, **row: object) -> Participant:
+        return cls(role=Role(role), **row)  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member(Participant):
+    """A participant with its presence."""
+
     last_seen_at: Instant
     session: SessionKind
     process: Process | None
-    probe: Probe = field(compare=False, repr=False)
+    process_state: ProcessState
+    """What was seen of its process when this was read; unknown where nobody looked."""
     progressed_at: Instant
     """When it last added something to the ledger."""
-
-    @property
-    def process_state(self) -> ProcessState:
-        """What can be seen of its process right now; looked at only when a decision turns on it."""
-        return self.probe(self.process)
-
-    @classmethod
-    def of_row(
-        cls,
-        *,
-        probe: Probe,
-        role: str,
-        last_seen_at: Instant | None,
-        session_kind: str | None,
-        host_id: str | None,
-        pid: int | None,
-        process_started_at: str | None,
-        agent_id: str,
-        name: str,
-        harness: str,
-        scope_key: str,
-        ordinal: int,
-        joined_at: Instant,
-        progressed_at: Instant | None,
-    ) -> Member:
-        process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
-        return cls(
-            agent_id=agent_id,
-            name=name,
-            role=Role(role),
-            harness=harness,
-            scope_key=scope_key,
-            ordinal=ordinal,
-            joined_at=joined_at,
-            # An imported ledger brings members without presence: they were last seen when they joined.
-            last_seen_at=joined_at if last_seen_at is None else last_seen_at,
-            session=SessionKind(session_kind or SessionKind.NAMED),
-            process=process,
-            probe=probe,
-            progressed_at=joined_at if progressed_at is None else progressed_at,
-        )
 
 
 class Holdings(Protocol):

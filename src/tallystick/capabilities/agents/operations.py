@@ -16,7 +16,7 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgent,
 )
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Holdings, Member, Role
+from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
 from tallystick.capabilities.agents.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import operation
@@ -35,7 +35,7 @@ def register(tx: Tx, me: Caller, ask: RegisterAgent) -> Registered:
     Registering again as you are changes nothing; another name or role needs force_update.
     """
     tx.check_open(ask.room_id)
-    members = queries.members(tx, ask.room_id)
+    members = queries.roster(tx, ask.room_id)
     known = rules.find(members, me.agent_id)
     name = _name(tx, ask, me, known)
     if known is None:
@@ -50,15 +50,15 @@ def register(tx: Tx, me: Caller, ask: RegisterAgent) -> Registered:
     return Registered(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id))
 
 
-def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Member | None) -> str:
+def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Participant | None) -> str:
     if ask.name is None:
         if known and rules.is_registered(known):
             return known.name
         return names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
     name = names.check(ask.name)
     # An id is a name too: nobody may come to look like somebody else.
-    owner = name if queries.member(tx, ask.room_id, name) else queries.owner_of_name(tx, ask.room_id, name)
-    present = owner is not None and queries.member(tx, ask.room_id, owner) is not None
+    owner = name if queries.participant(tx, ask.room_id, name) else queries.owner_of_name(tx, ask.room_id, name)
+    present = owner is not None and queries.participant(tx, ask.room_id, owner) is not None
     rules.check_name_free(name, owner, me.agent_id, present=present)
     return name
 
@@ -83,7 +83,8 @@ def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
 @operation("agents.heartbeat", writes=True, examples=({"room_id": "ROOM"},))
 def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentBeat:
     """Say that you are alive. Every other call says it too; this one is for when you have nothing else to ask."""
-    member = rules.membership(queries.members(tx, ask.room_id), me)
+    mine = queries.member(tx, ask.room_id, me.agent_id)
+    member = rules.membership([mine] if mine else [], me)
     queries.touch(tx, ask.room_id, member, me)
     now = _member(tx, ask.room_id, me.agent_id)
     alive = rules.liveness(now, now=tx.now, stale_ms=tx.world.stale_ms)
@@ -120,7 +121,7 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
     """Change a member's name or role. Everybody may change their own; a foreman and the user may change anyone's."""
     tx.check_open(ask.room_id)
     member = _member(tx, ask.room_id, ask.agent_id or me.agent_id)
-    rules.check_updater(member, queries.member(tx, ask.room_id, me.agent_id), me)
+    rules.check_updater(member, queries.participant(tx, ask.room_id, me.agent_id), me)
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])

@@ -23,6 +23,11 @@ def added(tx: Tx, event: Event) -> None:
         joined_at=event.ts,
     )
     _keep_name(tx, event)
+    _changed(tx, event)
+
+
+def _changed(tx: Tx, event: Event) -> None:
+    tx.forget(event.room_id, "roster")
 
 
 def _keep_name(tx: Tx, event: Event) -> None:
@@ -34,6 +39,7 @@ def removed(tx: Tx, event: Event) -> None:
     agent_id = cast("str", event.data["actor_id"])
     tx.run(SQL["remove"], room_id=event.room_id, agent_id=agent_id)
     tx.run(SQL["disown"], room_id=event.room_id, agent_id=agent_id, session_id=agent_id)
+    _changed(tx, event)
 
 
 def updated(tx: Tx, event: Event) -> None:
@@ -45,6 +51,7 @@ def updated(tx: Tx, event: Event) -> None:
         role=cast("str", event.data["role"]),
     )
     _keep_name(tx, event)
+    _changed(tx, event)
 
 
 def resumed(tx: Tx, event: Event) -> None:
@@ -57,6 +64,7 @@ def resumed(tx: Tx, event: Event) -> None:
 def reordered(tx: Tx, event: Event) -> None:
     for ordinal, agent_id in enumerate(cast("list[str]", event.data["sequence"])):
         tx.run(SQL["place"], room_id=event.room_id, agent_id=agent_id, ordinal=ordinal)
+    _changed(tx, event)
 
 
 PROJECTIONS: dict[str, Projection] = {

@@ -2,25 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
 from tallystick.capabilities.agents import rules
-from tallystick.capabilities.agents.model import Member
-from tallystick.kernel.caller import Caller
+from tallystick.capabilities.agents.model import Member, Participant, Role
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
+from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.agents")
 
 
-def members(tx: Tx, room_id: str) -> list[Member]:
-    """A room's members in turn order."""
-    return tx.all(SQL["members"], partial(Member.of_row, probe=tx.process_state), room_id=room_id)
+def roster(tx: Tx, room_id: str) -> Sequence[Participant]:
+    """Who is in a room, in turn order, for decisions that do not turn on anybody's presence."""
+    return tx.kept(room_id, ("roster",), lambda: tx.all(SQL["roster"], Participant.of_row, room_id=room_id))
+
+
+def participant(tx: Tx, room_id: str, agent_id: str) -> Participant | None:
+    return tx.one(SQL["participant"], Participant.of_row, room_id=room_id, agent_id=agent_id)
+
+
+def members(tx: Tx, room_id: str, *, seen_since: Instant = 0, also: Collection[str] = ()) -> list[Member]:
+    """A room's members in turn order, with their presence.
+
+    Looking at a process takes longer than reading a member, so only those who were seen after a moment, and those
+    named, are looked at: whoever was not seen since is away, whether its process lives or not.
+    """
+    return tx.all(SQL["members"], partial(_member, tx, seen_since, also), room_id=room_id)
+
+
+def present_members(tx: Tx, room_id: str, presence_ttl_ms: int) -> list[Member]:
+    """The members, with what is known of the processes of those who count as present."""
+    return members(tx, room_id, seen_since=tx.now - presence_ttl_ms)
 
 
 def member(tx: Tx, room_id: str, agent_id: str) -> Member | None:
-    return tx.one(SQL["member"], partial(Member.of_row, probe=tx.process_state), room_id=room_id, agent_id=agent_id)
+    return tx.one(SQL["member"], partial(_member, tx, 0, ()), room_id=room_id, agent_id=agent_id)
+
+
+def looked_at(tx: Tx, known: Member) -> Member:
+    """A member with what can be seen of its process."""
+    return replace(known, process_state=tx.process_state(known.process))
+
+
+def _member(
+    tx: Tx,
+    seen_since: Instant,
+    also: Collection[str],
+    /,
+    *,
+    agent_id: str,
+    name: str,
+    role: str,
+    harness: str,
+    scope_key: str,
+    ordinal: int,
+    joined_at: Instant,
+    last_seen_at: Instant | None,
+    session_kind: str | None,
+    host_id: str | None,
+    pid: int | None,
+    process_started_at: str | None,
+    progressed_at: Instant | None,
+) -> Member:
+    process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
+    # An imported ledger brings members without presence: they were last seen when they joined.
+    last_seen_at = joined_at if last_seen_at is None else last_seen_at
+    concerns = last_seen_at > seen_since or agent_id in also
+    return Member(
+        agent_id=agent_id,
+        name=name,
+        role=Role(role),
+        harness=harness,
+        scope_key=scope_key,
+        ordinal=ordinal,
+        joined_at=joined_at,
+        last_seen_at=last_seen_at,
+        session=SessionKind(session_kind or SessionKind.NAMED),
+        process=process,
+        process_state=tx.process_state(process) if concerns else ProcessState.UNKNOWN,
+        progressed_at=joined_at if progressed_at is None else progressed_at,
+    )
 
 
 def touch(tx: Tx, room_id: str, known: Member, me: Caller) -> None:

@@ -4,6 +4,14 @@ SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_a
 FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
 WHERE a.room_id = :room_id ORDER BY a.ordinal, a.agent_id
 
+-- roster -- in turn order
+SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at
+FROM agents WHERE room_id = :room_id ORDER BY ordinal, agent_id
+
+-- participant --
+SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at
+FROM agents WHERE room_id = :room_id AND agent_id = :agent_id
+
 -- member --
 SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
        p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from tallystick.capabilities.agents import names
 from tallystick.capabilities.agents.errors import AlreadyRegistered, DuplicateAgent, NotYourAgent, UnknownMember
-from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
+from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
+
+P = TypeVar("P", bound=Participant)
 
 STALLED_MS = 30 * 60_000
 """How long an agent that holds something may go without adding to the ledger."""
@@ -46,11 +49,14 @@ def active(members: Sequence[Member], *, now: Instant, presence_ttl_ms: int) -> 
     return [member for member in members if status(member, now=now, presence_ttl_ms=presence_ttl_ms) is Status.ACTIVE]
 
 
-def find(members: Sequence[Member], agent_id: str) -> Member | None:
-    return next((member for member in members if member.agent_id == agent_id), None)
+def find(members: Sequence[P], agent_id: str) -> P | None:
+    for member in members:
+        if member.agent_id == agent_id:
+            return member
+    return None
 
 
-def membership(members: Sequence[Member], me: Caller) -> Member:
+def membership(members: Sequence[P], me: Caller) -> P:
     """The caller as a member, or a refusal."""
     member = find(members, me.agent_id)
     if member is None:
@@ -59,7 +65,7 @@ def membership(members: Sequence[Member], me: Caller) -> Member:
 
 
 def joining(
-    members: Sequence[Member], me: Caller, scope_key: str, *, name: str | None = None, role: Role = Role.PEER
+    members: Sequence[Participant], me: Caller, scope_key: str, *, name: str | None = None, role: Role = Role.PEER
 ) -> Draft:
     """The event that appends a new member to the end of the sequence."""
     data: dict[str, object] = {
@@ -94,12 +100,12 @@ def stalled(alive: Liveness, progressed_at: Instant, *, holds: bool, now: Instan
     return holds and alive is Liveness.ACTIVE and now - progressed_at >= STALLED_MS
 
 
-def is_registered(member: Member) -> bool:
+def is_registered(member: Participant) -> bool:
     """Whether it has taken a name besides its id."""
     return names.is_name(member.name) and member.name != member.agent_id
 
 
-def registration(member: Member, *, name: str, role: Role, force: bool) -> Draft | None:
+def registration(member: Participant, *, name: str, role: Role, force: bool) -> Draft | None:
     """The event that gives a member its name and role; None when it has them already."""
     draft = update(member, name=name, role=role)
     if draft and is_registered(member) and not force:
@@ -115,14 +121,14 @@ def check_name_free(name: str, owner: str | None, me: str, *, present: bool) -> 
         raise DuplicateAgent(f"{name} {was} the name of {owner}.", name=name, agent_id=owner)
 
 
-def check_updater(member: Member, mine: Member | None, me: Caller) -> None:
+def check_updater(member: Participant, mine: Participant | None, me: Caller) -> None:
     """A member is changed by itself, by a foreman or by the user."""
     foreman = mine is not None and mine.role is Role.FOREMAN
     if me.agent_id != member.agent_id and not foreman and principal(me.agent_id) != "user":
         raise NotYourAgent(f"You are '{me.agent_id}' and cannot change '{member.agent_id}'.", agent_id=member.agent_id)
 
 
-def update(member: Member, *, name: str | None, role: Role | None) -> Draft | None:
+def update(member: Participant, *, name: str | None, role: Role | None) -> Draft | None:
     """The event that changes a member, or None when it already is as wanted."""
     wanted = (name or member.name, role or member.role)
     if wanted == (member.name, member.role):

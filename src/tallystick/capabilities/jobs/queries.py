@@ -59,18 +59,18 @@ class Outlook:
 
 
 def outlook(tx: Tx, room_id: str) -> Outlook:
-    known = tx.memo.get(("outlook", room_id)) or tx.one(SQL["outlook"], Outlook, room_id=room_id)
+    known = tx.live(room_id).get(("outlook",)) or tx.one(SQL["outlook"], Outlook, room_id=room_id)
     return cast("Outlook", known)
 
 
 def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
     """Several jobs made in one transaction look only once."""
-    tx.memo["outlook", room_id] = replace(seen, number=(seen.number or 0) + 1)
+    tx.live(room_id)["outlook",] = replace(seen, number=(seen.number or 0) + 1)
 
 
 def runner_heard(tx: Tx, room_id: str) -> None:
-    tx.memo.pop(("outlook", room_id), None)
-    tx.memo.pop(("runners", room_id), None)
+    tx.live(room_id).pop(("outlook",), None)
+    tx.live(room_id).pop(("runners",), None)
 
 
 def put(tx: Tx, job: Job, *, new: bool = False) -> None:
@@ -153,9 +153,9 @@ def runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
 
 def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     """A runner that claims. Of several that claim in one transaction the second looks up all that are there."""
-    known = cast("dict[str, Runner] | None", tx.memo.get(("runners", room_id)))
+    known = cast("dict[str, Runner] | None", tx.live(room_id).get(("runners",)))
     if known is None:
-        known = tx.memo["runners", room_id] = dict[str, Runner]()
+        known = tx.live(room_id)["runners",] = dict[str, Runner]()
     elif not known:
         known.update((each.runner_id, each) for each in runners_online(tx, room_id))
     return known.get(runner_id) or runner(tx, room_id, runner_id)
@@ -163,7 +163,7 @@ def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
 
 def loaded(tx: Tx, room_id: str, runner_id: str, change: int) -> None:
     """A runner has more or less to do than when it was looked up."""
-    known = cast("dict[str, Runner] | None", tx.memo.get(("runners", room_id)))
+    known = cast("dict[str, Runner] | None", tx.live(room_id).get(("runners",)))
     if known and (found := known.get(runner_id)):
         known[runner_id] = replace(found, jobs=found.jobs + change)
 

@@ -37,7 +37,7 @@ def sync(tx: Tx, me: Caller, ask: SyncContext) -> ContextView:
     entries, effective = _applied(_entries(tx, room.room_id), ask.ops or [])
     if effective:
         rooms.open_room(tx, room.room_id)
-        author = rules.author(agents.members(tx, room.room_id), me)
+        author = rules.author(agents.roster(tx, room.room_id), me)
         draft = Draft(kind=Kind.CONTEXT, data={"ops": effective}, scope_key=author.scope_key)
         tx.append(room.room_id, author.principal, [draft])
     last = reading.before(tx, room.room_id, tx.head(room.room_id).seq + 1, kinds=[Kind.CONTEXT], limit=1)

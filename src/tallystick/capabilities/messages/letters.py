@@ -16,7 +16,7 @@ from tallystick.ledger.tx import Tx
 
 class Letterbox:
     def send(self, tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: bool) -> Event:
-        members = agents.members(tx, room.room_id)
+        members = agents.roster(tx, room.room_id)
         rules.check_text(text)
         priority = "attention" if attention else "normal"
         data: dict[str, object] = {"text": text, "format": "plain", "priority": priority, "to": [to]}

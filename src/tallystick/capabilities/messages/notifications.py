@@ -24,7 +24,7 @@ from tallystick.ledger.tx import Tx
 def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
     """Notify one member, the user, or everyone, without adding to the conversation. For tools and automation."""
     room = rooms.open_room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = agents.roster(tx, room.room_id)
     author = rules.author(members, me)
     if ask.related_event_id:
         reading.event_by_id(tx, room.room_id, ask.related_event_id)

@@ -29,7 +29,7 @@ from tallystick.capabilities.messages.contract import (
     Sent,
 )
 from tallystick.capabilities.messages.model import Kind
-from tallystick.capabilities.messages.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.messages.projections import DEFERRED, DEFERRED_TABLES, PROJECTIONS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Talk
 from tallystick.kernel.caller import Caller
@@ -49,7 +49,7 @@ def send(tx: Tx, me: Caller, ask: SendMessage) -> Sent:
     With `priority: attention` every recipient has to acknowledge it. With a `client_id` sending it twice counts once.
     """
     room = rooms.room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = agents.roster(tx, room.room_id)
     author = rules.author(members, me)
     return sending.post(tx, room, members, author, rules.message(ask))
 
@@ -80,7 +80,7 @@ def ack(tx: Tx, me: Caller, ask: AckMessage) -> Acked:
 def react(tx: Tx, me: Caller, ask: React) -> Reacted:
     """Put an emoji on an event of the room; the same one twice counts once. A reaction is no acknowledgement."""
     room = rooms.open_room(tx, ask.room_id)
-    author = rules.author(agents.members(tx, room.room_id), me)
+    author = rules.author(agents.roster(tx, room.room_id), me)
     event = reading.event_by_id(tx, room.room_id, ask.event_id)
     already = queries.reacted(tx, room.room_id, event.seq, author.principal, ask.emoji)
     if not already:
@@ -107,6 +107,8 @@ CAPABILITY = Capability(
     ),
     projections=PROJECTIONS,
     tables=TABLES,
+    deferred=DEFERRED,
+    deferred_tables=DEFERRED_TABLES,
     offers={**mail.OFFERS, **letters.OFFERS, Talk: sending.ActionTalk()},
     notice=mail.notice,
 )

@@ -1,4 +1,4 @@
-"""`chat.*`, `system.*` and `context.*` events, folded into inboxes, debts, the shared context and search rows."""
+"""`chat.*`, `system.*` and `context.*` events, folded into inboxes, debts and the shared context, and indexed later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def _deliver(tx: Tx, event: Event) -> int:
     for recipient in cast("list[str]", event.data["recipients"]):
         needs_ack = int(rules.owes_ack(event, recipient))
         owing += needs_ack
-        tx.run(SQL["count"], room_id=event.room_id, recipient=recipient, needs_ack=needs_ack)
         tx.run(
             SQL["deliver"],
             room_id=event.room_id,
@@ -29,7 +28,7 @@ def _deliver(tx: Tx, event: Event) -> int:
             sender=event.by,
             needs_ack=needs_ack,
         )
-        queries.forget_inbox(tx, event.room_id, recipient)
+        tx.forget(event.room_id, "inbox", recipient)
     return owing
 
 
@@ -45,6 +44,7 @@ def sent(tx: Tx, event: Event) -> None:
             sent_at=event.ts,
             outstanding=owing,
         )
+        tx.forget(event.room_id, *queries.AWAITED)
     if client_id := cast("str | None", event.data.get("client_id")):
         tx.run(
             SQL["remember_sending"],
@@ -55,7 +55,6 @@ def sent(tx: Tx, event: Event) -> None:
             seq=event.seq,
             sent_at=event.ts,
         )
-    indexed(tx, event)
 
 
 def notified(tx: Tx, event: Event) -> None:
@@ -63,6 +62,7 @@ def notified(tx: Tx, event: Event) -> None:
     related = cast("str | None", event.data.get("related_event_id"))
     if event.by == SYSTEM and related and event.data["kind"] == rules.NUDGE:
         tx.run(SQL["nudged"], room_id=event.room_id, seq=reading.seq_of_event(tx, event.room_id, related))
+        tx.forget(event.room_id, *queries.AWAITED)
 
 
 def acked(tx: Tx, event: Event) -> None:
@@ -73,8 +73,9 @@ def acked(tx: Tx, event: Event) -> None:
     tx.run(SQL["mark_acked"], room_id=event.room_id, actor_id=actor_id, seq=seq, ts=event.ts)
     if delivery and delivery.needs_ack:
         tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id)
-        queries.forget_inbox(tx, event.room_id, actor_id)
+        tx.forget(event.room_id, "inbox", actor_id)
         tx.run(SQL["answer_attention"], room_id=event.room_id, seq=seq)
+        tx.forget(event.room_id, *queries.AWAITED)
 
 
 def read(tx: Tx, event: Event) -> None:
@@ -82,7 +83,7 @@ def read(tx: Tx, event: Event) -> None:
     actor_id = cast("str", event.data["actor_id"])
     if delivery := queries.delivery(tx, event.room_id, actor_id, seq):
         tx.run(SQL["mark_read"], room_id=event.room_id, actor_id=actor_id, seq=seq, place=delivery.place)
-        queries.forget_inbox(tx, event.room_id, actor_id)
+        tx.forget(event.room_id, "inbox", actor_id)
 
 
 def reacted(tx: Tx, event: Event) -> None:
@@ -124,7 +125,6 @@ def indexed(tx: Tx, event: Event) -> None:
 
 
 PROJECTIONS: dict[str, Projection] = {
-    **dict.fromkeys(texts.SEARCHED, indexed),
     Kind.MESSAGE: sent,
     Kind.NOTIFY: notified,
     Kind.ACK: acked,
@@ -134,4 +134,9 @@ PROJECTIONS: dict[str, Projection] = {
     Kind.CONTEXT: synced,
 }
 
-TABLES = ("deliveries", "inboxes", "attention", "sends", "reactions", "context", "texts")
+TABLES = ("deliveries", "inboxes", "attention", "sends", "reactions", "context")
+
+DEFERRED: dict[str, Projection] = dict.fromkeys(texts.SEARCHED, indexed)
+"""Cutting a text into words takes longer than writing it down, so nobody who speaks waits for it (see `search`)."""
+
+DEFERRED_TABLES = ("texts",)

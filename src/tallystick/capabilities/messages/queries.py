@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.messages.model import Attention, Delivery, Inbox, Letter, Listener, Reaction, Sending
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.messages")
+AWAITED = ("awaited",)
+NEVER = 2**62
 AT_ONCE = 20
 """How many overdue or awaited messages one call looks at."""
 
 
 def inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
-    if not tx.holds(room_id):
-        return _inbox(tx, room_id, actor_id)
     # Asked after every write of a member, and almost always the same as the last time.
-    known = cast("Inbox | None", tx.folded(room_id).get(("inbox", actor_id)))
-    if known is None:
-        known = _inbox(tx, room_id, actor_id)
-        tx.remember(room_id, ("inbox", actor_id), known)
-    return known
+    def read() -> Inbox:
+        return tx.one(SQL["inbox"], Inbox, room_id=room_id, actor_id=actor_id) or Inbox()
 
-
-def _inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
-    return tx.one(SQL["inbox"], Inbox, room_id=room_id, actor_id=actor_id) or Inbox()
-
-
-def forget_inbox(tx: Tx, room_id: str, actor_id: str) -> None:
-    """Its row has changed."""
-    if tx.holds(room_id):
-        tx.folded(room_id).pop(("inbox", actor_id), None)
+    return tx.kept(room_id, ("inbox", actor_id), read)
 
 
 def delivery(tx: Tx, room_id: str, recipient: str, seq: int) -> Delivery | None:
@@ -54,7 +41,18 @@ def letters(
 
 def overdue(tx: Tx, room_id: str, cutoff: Instant) -> list[Attention]:
     """Messages sent up to `cutoff` whose missing acks their sender has not been told about."""
+    if tx.holds(room_id) and _first_awaited(tx, room_id) > cutoff:
+        return []
     return tx.all(SQL["overdue"], Attention, room_id=room_id, cutoff=cutoff, limit=AT_ONCE)
+
+
+def _first_awaited(tx: Tx, room_id: str) -> Instant:
+    """When the oldest of them was sent."""
+    return tx.kept(room_id, AWAITED, lambda: tx.one(SQL["first_awaited"], _sent_at, room_id=room_id) or NEVER)
+
+
+def _sent_at(*, sent_at: Instant) -> Instant:
+    return sent_at
 
 
 def awaiting(tx: Tx, room_id: str, sender: str) -> list[Attention]:

@@ -27,16 +27,14 @@ WHERE d.room_id = :room_id AND d.recipient = :recipient AND d.seq > :seq AND d.n
     AND (:kind = '' OR d.kind = :kind)
 ORDER BY d.seq LIMIT :limit
 
--- deliver --
-INSERT INTO deliveries (room_id, recipient, seq, place, event_id, kind, sender, needs_ack)
-SELECT room_id, actor_id, :seq, delivered, :event_id, :kind, :sender, :needs_ack
-FROM inboxes WHERE room_id = :room_id AND actor_id = :recipient
-
--- count -- one more in the inbox
+-- deliver -- one more in the inbox, and its place there
 INSERT INTO inboxes (room_id, actor_id, delivered, read_seq, unread, unacked)
 VALUES (:room_id, :recipient, 1, 0, 1, :needs_ack)
 ON CONFLICT (room_id, actor_id) DO UPDATE SET
-    delivered = inboxes.delivered + 1, unread = inboxes.unread + 1, unacked = inboxes.unacked + excluded.unacked
+    delivered = inboxes.delivered + 1, unread = inboxes.unread + 1, unacked = inboxes.unacked + excluded.unacked;
+INSERT INTO deliveries (room_id, recipient, seq, place, event_id, kind, sender, needs_ack)
+SELECT room_id, actor_id, :seq, delivered, :event_id, :kind, :sender, :needs_ack
+FROM inboxes WHERE room_id = :room_id AND actor_id = :recipient
 
 -- mark_read -- its place says how many are left
 UPDATE inboxes SET read_seq = :seq, unread = delivered - :place WHERE room_id = :room_id AND actor_id = :actor_id
@@ -60,6 +58,9 @@ UPDATE attention SET nudged = 1 WHERE room_id = :room_id AND seq = :seq
 -- overdue -- messages whose sender has to be told that acks are missing
 SELECT seq, event_id, sender, sent_at FROM attention
 WHERE room_id = :room_id AND outstanding > 0 AND nudged = 0 AND sent_at <= :cutoff ORDER BY sent_at LIMIT :limit
+
+-- first_awaited --
+SELECT sent_at FROM attention WHERE room_id = :room_id AND outstanding > 0 AND nudged = 0 ORDER BY sent_at LIMIT 1
 
 -- awaiting --
 SELECT seq, event_id, sender, sent_at FROM attention

@@ -35,7 +35,7 @@ def relay(tx: Tx, me: Caller, ask: RelayMessage) -> Relayed:
     of the source room stay behind. `record` notes in the source room where the message went.
     """
     room = rooms.room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = agents.roster(tx, room.room_id)
     author = rules.author(members, me)
     source = _source(tx, ask)
     body = _body(source, ask)
@@ -82,7 +82,7 @@ def _record(tx: Tx, me: Caller, ask: RelayMessage, room: Room, relayed: Envelope
     """The note in the source room. It is for the user's eyes, so it adds to nobody else's inbox."""
     tx.lock(ask.src_group_id)
     source = rooms.open_room(tx, ask.src_group_id)
-    author: Author = rules.author(agents.members(tx, source.room_id), me)
+    author: Author = rules.author(agents.roster(tx, source.room_id), me)
     data: dict[str, object] = {
         "text": f"Relayed to '{room.title}'.",
         "format": "plain",

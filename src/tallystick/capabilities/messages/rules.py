@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.model import Member, Role
+from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages.contract import SendMessage
 from tallystick.capabilities.messages.errors import (
     ClientIdConflict,
@@ -48,58 +48,64 @@ NUDGE = "nudge"
 """The kind of notification that tells it."""
 
 RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
+_OTHER_PRINCIPALS = frozenset({USER, SYSTEM})
+_NOT_AS_GIVEN = frozenset({"room_id", "to", "attachments", "refs", "conversation"})
+_SELECTING = frozenset[str]({Selector.ALL, Selector.PEERS, Selector.FOREMAN})
 _SERVICE = re.compile(r"svc:[^\s:]\S*")
 
 
-def author(members: Sequence[Member], me: Caller) -> Author:
+def author(members: Sequence[Participant], me: Caller) -> Author:
     """Whom an event by this caller is ascribed to; refused unless it is a member or another principal."""
     name = agent_rules.principal(me.agent_id)
     if name.startswith(RESERVED_SERVICES):
         raise ReservedService(f"'{name}' is reserved.", principal=name)
-    if name in {USER, SYSTEM} or _SERVICE.fullmatch(name):
+    if name in _OTHER_PRINCIPALS or _SERVICE.fullmatch(name):
         return Author(principal=name)
     return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
 
 
-def check_sender_name(members: Sequence[Member], sender: str, name: str | None) -> None:
+def check_sender_name(members: Sequence[Participant], sender: str, name: str | None) -> None:
     """Whoever reads a message may trust the name on it."""
     own = {sender, *(member.name for member in members if member.agent_id == sender)}
     if name is not None and name not in own:
         raise WrongSenderName(f"'{sender}' is not called '{name[:128]}'.", sender_name=name[:128], names=sorted(own))
 
 
-def recipients(members: Sequence[Member], to: Sequence[str], sender: str) -> list[str]:
+def recipients(members: Sequence[Participant], to: Sequence[str], sender: str) -> list[str]:
     """Everyone the tokens reach right now, sorted; the sender only when it is named and not merely selected."""
     named, selected = set[str](), set[str]()
     for token in to or [Selector.ALL]:
         chosen = _chosen(members, token)
-        (selected if token in {Selector.ALL, Selector.PEERS, Selector.FOREMAN} else named).update(chosen)
+        (selected if token in _SELECTING else named).update(chosen)
     found = named | (selected - {sender})
     if not found:
         raise UnknownRecipient("Nobody but you is here to receive it.", to=list(to))
     return sorted(found)
 
 
-def _chosen(members: Sequence[Member], token: str) -> set[str]:
-    everyone = {agent_rules.principal(member.agent_id) for member in members} | {USER}
-    match token:
-        case Selector.ALL:
-            return everyone
-        case Selector.USER | "user":
-            return {USER}
+def _chosen(members: Sequence[Participant], token: str) -> set[str]:
+    if token in _SELECTING:
+        chosen = _selected(members, token)
+    else:
+        who = USER if token == Selector.USER else agent_rules.principal(token)
+        chosen = {who} if who == USER or agent_rules.find(members, who) else set[str]()
+    if not chosen:
+        raise _unknown(token, _selected(members, Selector.ALL))
+    return chosen
+
+
+def _selected(members: Sequence[Participant], selector: str) -> set[str]:
+    match selector:
         case Selector.PEERS:
-            chosen = {
+            return {
                 member.agent_id
                 for member in members
                 if member.role is Role.PEER and not agent_rules.person(member.agent_id)
             }
         case Selector.FOREMAN:
-            chosen = {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}
+            return {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}
         case _:
-            chosen = {agent_rules.principal(token)} & everyone
-    if not chosen:
-        raise _unknown(token, everyone)
-    return chosen
+            return {agent_rules.principal(member.agent_id) for member in members} | {USER}
 
 
 def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
@@ -121,8 +127,12 @@ def message(ask: SendMessage) -> dict[str, object]:
     if not ask.text and not ask.attachments:
         raise InvalidField("text may be empty only when attachments carry the message.", field="text")
     check_text(ask.text)
-    plain = ask.model_dump(exclude={"room_id", "to", "attachments", "refs"}, exclude_none=True)
-    data: dict[str, object] = {**plain, "to": ask.to or []}
+    data: dict[str, object] = {
+        name: value for name, value in vars(ask).items() if value is not None and name not in _NOT_AS_GIVEN
+    }
+    data["to"] = ask.to or []
+    if ask.conversation:
+        data["conversation"] = ask.conversation.model_dump(exclude_none=True)
     if ask.attachments:
         data["attachments"] = [attachment.data() for attachment in ask.attachments]
     if ask.refs:

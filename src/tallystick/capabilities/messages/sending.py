@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.messages import overdue, queries, rules
 from tallystick.capabilities.messages.contract import Sent
 from tallystick.capabilities.messages.model import Author, Kind
@@ -17,7 +17,7 @@ from tallystick.ledger.errors import RoomClosed
 from tallystick.ledger.tx import Tx
 
 
-def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Mapping[str, object]) -> Sent:
+def post(tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]) -> Sent:
     """Append a message for its author, unless its client_id shows that this was already done."""
     client_id = cast("str | None", data.get("client_id"))
     known = queries.sending(tx, room.room_id, author.principal, client_id)
@@ -30,18 +30,22 @@ def post(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Ma
         tx.use(Conversations).admit(tx, room.room_id, author.principal, about)
     if reply_to := cast("str | None", data.get("reply_to")):
         reading.event_by_id(tx, room.room_id, reply_to)
-    for sha256 in rules.blobs(data):
-        tx.use(Blobs).check(tx, room.room_id, sha256)
-    for task_id in rules.tasks(data):
-        tx.use(TaskBook).check_ref(tx, room.room_id, task_id)
+    if "attachments" in data or "refs" in data:
+        _check_references(tx, room, data)
     overdue.nudge(tx, room)
     return _sent(_append(tx, room, members, author, data), replayed=False)
 
 
-def _append(tx: Tx, room: Room, members: Sequence[Member], author: Author, data: Mapping[str, object]) -> Event:
+def _check_references(tx: Tx, room: Room, data: Mapping[str, object]) -> None:
+    for sha256 in rules.blobs(data):
+        tx.use(Blobs).check(tx, room.room_id, sha256)
+    for task_id in rules.tasks(data):
+        tx.use(TaskBook).check_ref(tx, room.room_id, task_id)
+
+
+def _append(tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]) -> Event:
     body = {**data, "recipients": rules.recipients(members, cast("list[str]", data["to"]), author.principal)}
-    bodies.check(body)
-    draft = Draft(kind=Kind.MESSAGE, data=body, scope_key=author.scope_key)
+    draft = Draft(kind=Kind.MESSAGE, data=body, scope_key=author.scope_key, body=bodies.check(body))
     (event,) = tx.append(room.room_id, author.principal, [draft])
     return event
 
@@ -49,7 +53,7 @@ def _append(tx: Tx, room: Room, members: Sequence[Member], author: Author, data:
 class ActionTalk:
     """The messages that actions consist of; whether they may be said is decided there."""
 
-    def say(self, tx: Tx, room: Room, members: Sequence[Member], speech: Speech) -> str:
+    def say(self, tx: Tx, room: Room, members: Sequence[Participant], speech: Speech) -> str:
         rules.check_text(speech.text)
         data: dict[str, object] = {
             "text": speech.text,

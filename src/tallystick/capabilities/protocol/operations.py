@@ -55,7 +55,7 @@ def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
     """
     rules.payload(ask)
     room = rooms.open_room(tx, ask.room_id)
-    member = agent_rules.membership(agents.members(tx, room.room_id), me)
+    member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     to = _recipient(tx, room.room_id, me, ask.to)
     letter = tx.use(Letters).send(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
     draft = rules.sending(ask, from_agent=me.agent_id, to_agent=to, message_id=letter.id, scope_key=member.scope_key)

@@ -29,7 +29,7 @@ class Loss:
 def archive(tx: Tx, room_id: str, lost: Reservation, draft: Draft, *, by: str) -> None:
     """Write down that a reservation is over, and tell its holder."""
     (event,) = tx.append(room_id, by, [draft])
-    if agents.member(tx, room_id, lost.agent_id) is None:
+    if agents.participant(tx, room_id, lost.agent_id) is None:
         return
     text = f"{rules.fate(queries.by_id(tx, room_id, lost.reservation_id) or lost, tx.now)}."
     title = f"You lost {lost.spot.path}"
@@ -49,18 +49,10 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
 
 
 def _losses(tx: Tx, room_id: str, actor_id: str) -> list[Loss]:
-    known = tx.folded(room_id).get(("losses", actor_id)) if tx.holds(room_id) else None
-    if known is None:
-        known = tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
-        if tx.holds(room_id):
-            tx.remember(room_id, ("losses", actor_id), known)
-    return cast("list[Loss]", known)
+    def read() -> list[Loss]:
+        return tx.all(SQL["losses"], Loss, room_id=room_id, actor_id=actor_id, limit=AT_MOST + 1)
 
-
-def _forget(tx: Tx, room_id: str, actor_id: str) -> None:
-    """Its rows may have changed."""
-    if tx.holds(room_id):
-        tx.folded(room_id).pop(("losses", actor_id), None)
+    return tx.kept(room_id, ("losses", actor_id), read)
 
 
 def lost(tx: Tx, event: Event) -> None:
@@ -78,14 +70,14 @@ def lost(tx: Tx, event: Event) -> None:
         folded=fold(path.removesuffix("/*").removesuffix("*")),
         fate=fate,
     )
-    _forget(tx, event.room_id, actor_id)
+    tx.forget(event.room_id, "losses", actor_id)
 
 
 def regained(tx: Tx, event: Event) -> None:
     key = fold(cast("str", event.data["key"]))
     actor_id = agent_rules.principal(cast("str", event.data["agent_id"]))
     tx.run(SQL["regain"], room_id=event.room_id, actor_id=actor_id, folded=key)
-    _forget(tx, event.room_id, actor_id)
+    tx.forget(event.room_id, "losses", actor_id)
 
 
 def read(tx: Tx, event: Event) -> None:
@@ -94,13 +86,13 @@ def read(tx: Tx, event: Event) -> None:
     seq = reading.seq_of_event(tx, event.room_id, about)
     actor_id = cast("str", event.data["actor_id"])
     tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id, seq=seq)
-    _forget(tx, event.room_id, actor_id)
+    tx.forget(event.room_id, "losses", actor_id)
 
 
 def left(tx: Tx, event: Event) -> None:
     actor_id = agent_rules.principal(cast("str", event.data["actor_id"]))
     tx.run(SQL["settle"], room_id=event.room_id, actor_id=actor_id, seq=event.seq)
-    _forget(tx, event.room_id, actor_id)
+    tx.forget(event.room_id, "losses", actor_id)
 
 
 FOLDS: dict[str, Projection] = {

@@ -42,7 +42,7 @@ SYSTEM = "system"
 
 def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
     tx.head(ask.room_id)
-    member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
+    member = agents.participant(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
@@ -65,7 +65,7 @@ def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined
     holders who have fallen silent; look at what they left uncommitted first.
     """
     room_id = rooms.open_room(tx, ask.room_id).room_id
-    member = agent_rules.membership(agents.members(tx, room_id), me)
+    member = agent_rules.membership(agents.roster(tx, room_id), me)
     _sweep(tx, room_id)
     held = queries.overlapping(tx, room_id, spot)
     found = rules.decide(held, me.agent_id, spot, mode=ask.mode, takeover_stale=ask.takeover_stale, now=tx.now)
@@ -211,7 +211,7 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
         return Checked(room_id=None, agent_id=me.agent_id, paths=free)
     tx.head(room_id)
     me = agents.acting(tx, room_id, me)
-    member = agents.member(tx, room_id, me.agent_id)
+    member = agents.participant(tx, room_id, me.agent_id)
     at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
     paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
     return Checked(room_id=room_id, agent_id=me.agent_id, paths=paths)

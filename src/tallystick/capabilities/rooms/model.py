@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Member, Participant
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
@@ -110,6 +110,8 @@ class Sticks(Protocol):
 
     def glimpse(self, tx: Tx, room: Room, members: Sequence[Member]) -> Glimpse: ...
 
+    def turn_id(self, tx: Tx, room_id: str) -> int: ...
+
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         """Refuse when the caller holds the stick: nobody leaves with it."""
         ...
@@ -167,7 +169,7 @@ class Speech:
 class Talk(Protocol):
     """What actions need of messages; answered by `messages`."""
 
-    def say(self, tx: Tx, room: Room, members: Sequence[Member], speech: Speech) -> str:
+    def say(self, tx: Tx, room: Room, members: Sequence[Participant], speech: Speech) -> str:
         """Put a message into its recipient's inbox and give its event id."""
         ...
 

@@ -36,9 +36,8 @@ def _view(event: Event) -> Note:
 def add_note(tx: Tx, me: Caller, ask: AddNote) -> Note:
     """Leave a note for the others without taking a turn; it never changes who holds the stick."""
     room = queries.open_room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
-    member = agent_rules.membership(members, me)
-    turn_id = ask.turn_id if ask.turn_id is not None else tx.use(Sticks).glimpse(tx, room, members).turn_id
+    member = agent_rules.membership(agents.roster(tx, room.room_id), me)
+    turn_id = ask.turn_id if ask.turn_id is not None else tx.use(Sticks).turn_id(tx, room.room_id)
     draft = Draft(kind=NOTE, data={"body": ask.body, "turn_id": turn_id}, scope_key=member.scope_key)
     (event,) = tx.append(room.room_id, me.agent_id, [draft])
     return _view(event)

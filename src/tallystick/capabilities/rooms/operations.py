@@ -68,7 +68,7 @@ def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) 
 
 
 def _summary(tx: Tx, room: Room) -> RoomSummary:
-    members = agents.members(tx, room.room_id)
+    members = agents.present_members(tx, room.room_id, room.policy.presence_ttl_ms)
     stick = tx.use(Sticks).glimpse(tx, room, members)
     return RoomSummary(
         room_id=room.room_id,
@@ -100,14 +100,14 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     tx.lock(room_id)
     me = agents.acting(tx, room_id, me)
     room = queries.open_room(tx, room_id)
-    members = agents.members(tx, room_id)
-    known = agent_rules.find(members, me.agent_id)
+    known = agents.member(tx, room_id, me.agent_id)
     if known is None:
+        members = agents.roster(tx, room_id)
         tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, landing.scope_key)])
         agents.arrive(tx, room_id, me)
     elif agent_rules.needs_touch(known, me, now=tx.now):
         agents.touch(tx, room_id, known, me)
-    members = agents.members(tx, room_id)
+    members = agents.present_members(tx, room_id, room.policy.presence_ttl_ms)
     stick = tx.use(Sticks).glimpse(tx, room, members)
     return Joined(
         agent_id=me.agent_id,
@@ -166,7 +166,7 @@ def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> 
 def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
     """Show a room: its paths, policy, members and where its ledger ends."""
     room = queries.room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = agents.present_members(tx, room.room_id, room.policy.presence_ttl_ms)
     here = tx.world.machine_id
     return RoomView(
         room_id=room.room_id,
@@ -190,7 +190,7 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
 def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
     """Leave a room: you drop out of the turn order. Whoever holds the stick must hand it over first."""
     room = queries.open_room(tx, ask.room_id)
-    member = agents.member(tx, room.room_id, me.agent_id)
+    member = agents.participant(tx, room.room_id, me.agent_id)
     if member:
         tx.use(Sticks).let_go(tx, room, me)
         draft = Draft(kind="actor.remove", data={"actor_id": me.agent_id}, scope_key=member.scope_key)
@@ -203,7 +203,7 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
 def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
     """Change a room's timeouts; what you leave out stays. Leases already given keep their end until renewed."""
     room = queries.open_room(tx, ask.room_id)
-    member = agent_rules.membership(agents.members(tx, room.room_id), me)
+    member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     changes = ask.model_dump(exclude={"room_id"}, exclude_none=True)
     draft = rules.policy_change(room.policy, changes)
     if draft:
@@ -216,7 +216,7 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
 def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
     """Set the turn order; name every member exactly once. A turn already reserved stays reserved."""
     room = queries.open_room(tx, ask.room_id)
-    members = agents.members(tx, room.room_id)
+    members = agents.roster(tx, room.room_id)
     member = agent_rules.membership(members, me)
     draft = rules.reordering(members, ask.sequence)
     if draft:
@@ -233,7 +233,7 @@ def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
 def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | None) -> Attached:
     """Make another root (a second checkout, the same project on another machine) lead to this room."""
     room = queries.open_room(tx, ask.room_id)
-    agent_rules.membership(agents.members(tx, room.room_id), me)
+    agent_rules.membership(agents.roster(tx, room.room_id), me)
     root = workspace.canonical if workspace else ""
     queries.lock_root(tx, workspace.root if workspace else "")
     (present,) = queries.at_roots(tx, [root]) or [None]

@@ -25,6 +25,7 @@ def created(tx: Tx, event: Event) -> None:
         created_at=event.ts,
         created_by=event.by,
     )
+    tx.forget(event.room_id, "room")
 
 
 def attached(tx: Tx, event: Event) -> None:
@@ -39,11 +40,13 @@ def attached(tx: Tx, event: Event) -> None:
 
 def policy_set(tx: Tx, event: Event) -> None:
     tx.run(SQL["set_policy"], room_id=event.room_id, policy=_policy(event))
+    tx.forget(event.room_id, "room")
 
 
 def closed(tx: Tx, event: Event) -> None:
     tx.close_ledger(event.room_id)
     tx.run(SQL["close"], room_id=event.room_id, closed_at=event.ts)
+    tx.forget(event.room_id, "room")
     tx.run(SQL["close_scopes"], room_id=event.room_id, closed_at=event.ts)
 
 

@@ -15,7 +15,7 @@ SQL = Queries("tallystick.capabilities.rooms")
 
 
 def room(tx: Tx, room_id: str) -> Room:
-    found = tx.one(SQL["room"], Room.of_row, room_id=room_id)
+    found = tx.kept(room_id, ("room",), lambda: tx.one(SQL["room"], Room.of_row, room_id=room_id))
     if found is None:
         raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
     return found

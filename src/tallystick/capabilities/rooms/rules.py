@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
 from tallystick.capabilities.rooms.model import Policy, Scope
 from tallystick.capabilities.rooms.workspace import Workspace
@@ -63,7 +63,7 @@ def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
     return None if wanted == policy else Draft(kind="group.set_policy", data={"policy": wanted.data()})
 
 
-def reordering(members: Sequence[Member], sequence: Sequence[str]) -> Draft | None:
+def reordering(members: Sequence[Participant], sequence: Sequence[str]) -> Draft | None:
     """The event that sets a new turn order, or None when it is the present one."""
     present = [member.agent_id for member in members]
     if sorted(sequence) != sorted(present):

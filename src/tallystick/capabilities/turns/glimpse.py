@@ -23,6 +23,9 @@ class StickGlimpses:
             turn_id=table.stick.turn_id,
         )
 
+    def turn_id(self, tx: Tx, room_id: str) -> int:
+        return queries.stick(tx, room_id).turn_id
+
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         if queries.stick(tx, room.room_id).owner == me.agent_id:
             raise HoldsStick("You hold the stick of this room.", room_id=room.room_id)

@@ -81,7 +81,7 @@ def _listens(ask: WaitTurn) -> bool:
 def _begin(tx: Tx, me: Caller, ask: WaitTurn) -> str:
     tx.lock(ask.room_id)
     room = rooms.room(tx, ask.room_id)
-    agent_rules.membership(agents.members(tx, room.room_id), me)
+    agent_rules.membership(agents.roster(tx, room.room_id), me)
     return tx.use(Mail).begin(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
 
 

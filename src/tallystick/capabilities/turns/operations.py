@@ -33,7 +33,10 @@ from tallystick.ledger.tx import Tx
 @operation("turns.heartbeat", writes=True, examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},))
 def heartbeat(tx: Tx, me: Caller, ask: Heartbeat) -> Beat:
     """Keep your turn: renews the lease while you work. A refusal means you no longer hold the stick: stop."""
-    table = queries.table(tx, ask.room_id)
+    table = queries.callers_table(tx, ask.room_id, me)
+    if not table.stick.owner:
+        # Refused, and the refusal says what state the room is in.
+        table = queries.table(tx, ask.room_id, me)
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     until = tx.now + table.policy.owner_lease_ttl_ms
     queries.renew(tx, ask.room_id, until)
@@ -51,7 +54,7 @@ _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review sr
 )
 def release(tx: Tx, me: Caller, ask: Release) -> Released:
     """Give the stick back with a handoff; the next active member in sequence gets it first."""
-    table = queries.table(tx, ask.room_id)
+    table = queries.table(tx, ask.room_id, me)
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     chosen = rules.successor(table, me, now=tx.now)
     to = chosen.agent_id if chosen else None
@@ -69,7 +72,7 @@ def release(tx: Tx, me: Caller, ask: Release) -> Released:
 )
 def pass_(tx: Tx, me: Caller, ask: Pass) -> Passed:
     """Give the stick to one particular active member, with a handoff; the sequence goes on from there."""
-    table = queries.table(tx, ask.room_id)
+    table = queries.table(tx, ask.room_id, me)
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     target = rules.check_recipient(table, me, ask.to_agent_id, now=tx.now)
     seq = _hand_over(tx, table, me, ask, kind=Kind.PASS, to=target.agent_id)
@@ -103,7 +106,7 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
     Only when `wait` or `state` says takeover is available, and with a reason. No handoff comes with it: read the recent
     events to see what was going on.
     """
-    table = queries.table(tx, ask.room_id)
+    table = queries.table(tx, ask.room_id, me)
     opening = rules.check_takeover(table, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
     revoked = table.stick.owner or table.stick.reserved_for
     turn_id = table.stick.turn_id + 1
@@ -130,7 +133,7 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
 @operation("turns.state", short="state", examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
-    table = queries.table(tx, ask.room_id)
+    table = queries.table(tx, ask.room_id, me)
     stick, lease, policy = table.stick, table.lease, table.policy
     opening = rules.opening(table, now=tx.now)
     order = [member.agent_id for member in table.members]
@@ -162,7 +165,7 @@ def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
 
     While somebody holds the stick only the holder may close; otherwise any member.
     """
-    table = queries.table(tx, ask.room_id)
+    table = queries.table(tx, ask.room_id, me)
     member = rules.check_close(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     data: dict[str, object] = {"turn_id": table.stick.turn_id, "from_agent_id": me.agent_id, "reason": ask.reason}
     (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.CLOSE, data=data, scope_key=member.scope_key)])

@@ -10,7 +10,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.model import Handed, Lease, Stick, Table
-from tallystick.kernel.caller import Process
+from tallystick.kernel.caller import Caller, Process
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -57,12 +57,23 @@ def _seat(
     return Seat(stick, lease, handed)
 
 
-def table(tx: Tx, room_id: str) -> Table:
-    return table_of(tx, rooms.room(tx, room_id), agents.members(tx, room_id))
+def table(tx: Tx, room_id: str, me: Caller) -> Table:
+    """For a decision that may turn on anybody who is present."""
+    room = rooms.room(tx, room_id)
+    since = tx.now - room.policy.presence_ttl_ms
+    return table_of(tx, room, agents.members(tx, room_id, seen_since=since, also=(me.agent_id,)))
+
+
+def callers_table(tx: Tx, room_id: str, me: Caller) -> Table:
+    """For a decision that concerns the owner and the caller: of the others, nobody's process is looked at."""
+    room = rooms.room(tx, room_id)
+    return table_of(tx, room, agents.members(tx, room_id, seen_since=tx.now, also=(me.agent_id,)))
 
 
 def table_of(tx: Tx, room: Room, members: Sequence[Member]) -> Table:
     seat = tx.one(SQL["seat"], _seat, room_id=room.room_id) or Seat(Stick(), Lease(turn_id=0), None)
+    if recipient := seat.stick.reserved_for:
+        members = [agents.looked_at(tx, each) if each.agent_id == recipient else each for each in members]
     return Table(
         room=room,
         members=members,

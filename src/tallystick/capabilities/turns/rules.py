@@ -134,6 +134,11 @@ def holds(table: Table, me: Caller) -> bool:
     return table.stick.owner == me.agent_id and table.owner_process is not ProcessState.GONE
 
 
+def at_once(table: Table, me: Caller) -> bool:
+    """Whether the stick is the caller's or free for it, whoever else is there."""
+    return holds(table, me) or claim_reason(table, me) is not None
+
+
 def may_take_over(table: Table, me: Caller, *, now: Instant) -> Opening | None:
     """The opening that this caller may use."""
     if me.agent_id not in {member.agent_id for member in takers(table, now=now)}:

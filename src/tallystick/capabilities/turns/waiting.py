@@ -32,7 +32,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     `include` it also brings messages and notifications that are new to you, which stay unread until messages.read, the
     action you are asked to do, until you answer it with actions.result, and what jobs ask their manager.
     """
-    table = queries.table(tx, ask.room_id)
+    table = _table(tx, me, ask)
     if table.room.closed_at is not None:
         return Closed(room_id=ask.room_id)
     agent_rules.membership(table.members, me)
@@ -54,6 +54,15 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
         every_ms=table.policy.wait_for_turn_poll_ms,
         next_in_line=Wanted.TURN in ask.include and rules.upcoming(table, now=tx.now) == me.agent_id,
     )
+
+
+def _table(tx: Tx, me: Caller, ask: WaitTurn) -> Table:
+    """Whoever looks as a writer is most likely to claim, and then nobody else's process matters."""
+    if tx.writable:
+        table = queries.callers_table(tx, ask.room_id, me)
+        if rules.at_once(table, me):
+            return table
+    return queries.table(tx, ask.room_id, me)
 
 
 def _turn(tx: Tx, table: Table, me: Caller) -> YourTurn | TakeoverAvailable | Why | None:
