@@ -47,7 +47,7 @@ FIRST = (
     ("whoami", "--as", "ann"),
     ("agent", "register", "--name", "amber-otter"),
     ("agent", "list"),
-    ("agent", "show", "ann"),
+    ("agent", "show", "--agent", "ann"),
     ("agent", "heartbeat"),
     ("agent", "send", "--from", "ann", "--to", "broadcast", "--category", "INFO", "--subject", "s", "--body", "b"),
     ("agent", "inbox"),
