@@ -47,7 +47,7 @@ FIRST = (
     ("whoami", "--as", "ann"),
     ("agent", "register", "--name", "amber-otter"),
     ("agent", "list"),
-    ("agent", "show", "ann"),
+    ("agent", "show", "--agent", "ann"),
     ("agent", "heartbeat"),
     ("agent", "send", "--from", "ann", "--to", "broadcast", "--category", "INFO", "--subject", "s", "--body", "b"),
     ("agent", "inbox"),
@@ -137,7 +137,8 @@ class Normal:
     """Texts without what differs between two stores: ids by the order in which they come, times, places."""
 
     _WORDS = re.compile(
-        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{12,64}\b|\b\d+ (?:s|min) left\b"
+        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|\d{4}-\d\d-\d\dT[\d:.]+Z"
+        r"|(?<![0-9a-z])(?:s_)?[0-9a-f]{12,64}\b|\b\d+ (?:s|min) left\b"
     )
 
     def __init__(self, place: Place) -> None:
@@ -148,7 +149,9 @@ class Normal:
         return done.code, self._text(done.out), self._text(done.err)
 
     def _text(self, text: str) -> str:
-        text = text.replace(str(self._place.root), "ROOT")
+        text = text.replace(str(self._place.root), "ROOT").replace(self._place.root.name, "FOLDER")
+        # A name that is free, chosen by chance.
+        text = re.sub(r"(?m)^  name:     [a-z]+-[a-z]+$", "  name: FREE", text)
         text = re.sub(r'("last_seen_at|"pid|"process_started_at)": [^,}]*', r"\1", text)
         return self._WORDS.sub(self._word, text)
 
@@ -161,7 +164,7 @@ class Normal:
 
 def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """In a folder whose name leaves room for a socket's."""
-    root = tmp_path_factory.mktemp("m")
+    root = tmp_path_factory.mktemp("both")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     return Place(root=root)
 
