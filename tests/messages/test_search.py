@@ -17,7 +17,7 @@ from tallystick.ledger import rebuild, tx
 from tests.conftest import Place
 from tests.messages.talk import elsewhere, human, notify, say
 from tests.scene import HANDOFF, Actor, Row, Scene
-from tests.statements import noted, taken
+from tests.statements import noted
 
 
 def found(actor: Actor, query: str, **given: object) -> list[Row]:
@@ -219,7 +219,7 @@ def test_saying_something_writes_nothing_into_the_index(scene: Scene, monkeypatc
     say(ada, "needle")
     ada.here("notes.add", body="needle")
     bob.release(bob.claim(), handoff={**HANDOFF, "status": "needle"})
-    assert "index_text" not in taken(asked)
+    assert "index_text" not in asked
     assert scene.rows("texts") == []
 
 
