@@ -15,7 +15,7 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tests.scene import HANDOFF
 
-MOST_MODULES = 36
+MOST_MODULES = 20
 
 
 @pytest.fixture

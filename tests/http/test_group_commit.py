@@ -11,7 +11,6 @@ import pytest
 from tallystick.hub import registry
 from tallystick.hub.engine import Response
 from tallystick.hub.hub import Hub
-from tallystick.hub.writing import Grouped
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.ledger.errors import RoomClosed
@@ -28,8 +27,8 @@ class Group:
     def __init__(self, store: Store) -> None:
         store.migrate(registry.schema())
         self.hub = Hub(store, grouped=True)
-        assert isinstance(self.hub.writer, Grouped)
-        self.writer = self.hub.writer
+        assert self.hub.committer
+        self.writer = self.hub.committer
         self.sizes: list[int] = []
         self.writer.on_commit = self.sizes.append
         self._free, self._held = threading.Event(), threading.Event()
@@ -62,7 +61,7 @@ def group(store: Store) -> Generator[Group]:
     group = Group(store)
     yield group
     group.let_go()
-    group.hub.writer.close()
+    group.writer.close()
 
 
 def outcome(done: Future[object]) -> object:

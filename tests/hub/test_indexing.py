@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tallystick.hub import indexing
 from tallystick.hub.hub import Hub
-from tallystick.hub.indexing import LAG, QUIET_MS, Indexer
+from tallystick.hub.indexing import LAG, QUIET_MS
+from tallystick.hub.serving import Serving
 from tallystick.ledger.tx import STEP
 from tests.messages.talk import say
 from tests.scene import Actor, Scene
@@ -57,7 +60,15 @@ def test_a_few_events_are_not_worth_a_write(scene: Scene) -> None:
 def test_a_serving_hub_does_it_by_itself(scene: Scene) -> None:
     ada = talk(scene, LAG)
     scene.clock.forward(ms=QUIET_MS)
-    indexer = Indexer(scene.hub, every_seconds=0.001)
-    until(lambda: lag(scene.hub, ada.room_id) == 0)
-    indexer.close()
+
+    async def serve() -> None:
+        hub = Hub(scene.store, clock=scene.clock, grouped=True)
+        serving = Serving(hub, lambda _event: b"")
+        task = asyncio.ensure_future(indexing.keep_indexed(serving, every_seconds=0.001))
+        await asyncio.to_thread(until, lambda: lag(hub, ada.room_id) == 0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await serving.close()
+
+    asyncio.run(serve())
     assert len(scene.rows("texts")) == LAG

@@ -42,7 +42,7 @@ def beside(actor: Actor) -> list[str]:
         tx.lock(actor.room_id)
         return signs(tx, actor.room_id, actor.caller)
 
-    return actor.scene.hub.writer.run(look, actor.room_id)
+    return actor.scene.hub.write(look, actor.room_id)
 
 
 UNREAD = "1 unread message, 1 needs your ack: messages.inbox"

@@ -29,7 +29,8 @@ def crowded(request: pytest.FixtureRequest, scene: Scene) -> Iterator[Scene]:
         grouped=request.param == "grouped",
     )
     yield replace_hub(scene, hub)
-    hub.writer.close()
+    if hub.committer:
+        hub.committer.close()
 
 
 def replace_hub(scene: Scene, hub: Hub) -> Scene:

@@ -78,7 +78,7 @@ def test_a_transaction_that_failed_leaves_nothing_folded_behind(shop: Shop) -> N
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        shop.scene.hub.writer.run(write_and_fail, shop.boss.room_id)
+        shop.scene.hub.write(write_and_fail, shop.boss.room_id)
 
     held.report("kept")
     assert maintenance.check(shop.scene.hub) == []

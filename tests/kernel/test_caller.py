@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.kernel.caller import SessionKind, check_agent_id
+from tallystick.kernel.caller import HOLDERS, SessionKind, check_agent_id
 from tests.scene import refused
 
 
@@ -30,7 +30,7 @@ def test_names_that_could_be_mistaken_for_something_else_are_refused(name: str) 
 
 
 def test_session_kinds_outrank_each_other_in_order_and_only_a_one_shot_command_cannot_hold() -> None:
-    assert [(kind.value, kind.may_hold) for kind in sorted(SessionKind, key=lambda kind: kind.rank)] == [
+    assert [(kind.value, kind in HOLDERS) for kind in sorted(SessionKind, key=lambda kind: kind.rank)] == [
         ("human_cli", False),
         ("named", True),
         ("mcp_harness", True),

@@ -8,7 +8,7 @@ import pytest
 
 from tallystick.hub import maintenance
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.subjects import TASK_LIMIT, may_name_task, tasks_of
+from tallystick.kernel.subjects import TASK_LIMIT, tasks_of
 from tests.scene import Actor, Row, Scene, refused
 
 
@@ -113,12 +113,6 @@ def test_a_filter_that_makes_no_sense_is_refused(scene: Scene, given: dict[str, 
 )
 def test_an_event_is_about_the_tasks_that_it_names(data: dict[str, object], tasks: list[str]) -> None:
     assert tasks_of(data) == tasks
-
-
-def test_a_body_is_decoded_only_when_it_may_name_a_task() -> None:
-    assert may_name_task('{"task_id":"T-1"}')
-    assert may_name_task('{"refs":[{"kind":"task_ref","task_id":"T-1"}]}')
-    assert not may_name_task('{"text":"the \\"task_id\\" of nothing"}')
 
 
 def test_a_rebuilt_store_finds_the_same(scene: Scene) -> None:

@@ -14,8 +14,7 @@ from tallystick.storage.errors import NestedWrite, StoreBusy
 from tallystick.storage.pool import LimitedPool, Pool
 from tallystick.storage.port import Store
 from tallystick.storage.sqlite import SqliteStore
-from tallystick.storage.thread_queue import ThreadQueue
-from tallystick.storage.write_queue import FileLine
+from tallystick.storage.write_queue import FileLine, ThreadQueue
 from tests.storage.actor import attempt, raise_by, total
 from tests.storage.items import ADD, SCHEMA, TAKE
 

@@ -17,9 +17,10 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
+from pydantic import ValidationError
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.hub import asking, notices, presence, registry, replies
+from tallystick.hub import asking, notices, registry, replies
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel.caller import Caller
@@ -110,6 +111,8 @@ class Call(msgspec.Struct, frozen=True):
     room_id: str | None = None
     more: tuple[object, ...] = ()
     key: replies.Key | None = None
+    also: Sequence[str] = ()
+    """The rooms besides its own that it may write to."""
 
     def acting(self, tx: Tx) -> Caller:
         """The caller as the agent it acts for in this room."""
@@ -126,29 +129,29 @@ class Call(msgspec.Struct, frozen=True):
 
     def write(self, tx: Tx) -> Found:
         """Run as the room's only writer; a keyed call that was done before only gives its answer again."""
-        if also := self.ask.also_locks:
+        if self.also:
             # In one order for everybody, so that no two calls wait for each other in a circle.
-            for room_id in sorted({self.room_id or "", *also}):
+            for room_id in sorted({self.room_id or "", *self.also}):
                 tx.try_lock(room_id)
         if self.room_id is not None:
             tx.lock(self.room_id)
         if self.key and (known := replies.recall(tx, self.key, self.operation)):
             return known
         me = self.acting(tx)
-        presence.refresh(tx, self.room_id, me)
+        agents.refresh_presence(tx, self.room_id, me)
         answer = self.run(tx, me)
         if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
-            presence.progress(tx, self.room_id, me)
+            agents.note_progress(tx, self.room_id, me)
         if self.key and not isinstance(answer, Pending | Declined):
             replies.keep(tx, self.key, answer)
         return answer
 
     def due(self, tx: Tx) -> bool:
         """Whether the caller's presence wants writing."""
-        return self.room_id is not None and presence.due(tx, self.room_id, self.acting(tx)) is not None
+        return self.room_id is not None and agents.presence_due(tx, self.room_id, self.acting(tx)) is not None
 
     def touch(self, tx: Tx) -> None:
-        presence.refresh(tx, self.room_id, self.acting(tx))
+        agents.refresh_presence(tx, self.room_id, self.acting(tx))
 
     @property
     def attendance(self) -> Attendance | None:
@@ -159,7 +162,7 @@ class Call(msgspec.Struct, frozen=True):
 
 def call(request: Request, observe: Observe) -> Steps[Response]:
     """The steps of one call, from its request to its response or refusal."""
-    operation = registry.find(request.operation)
+    operation = registry.OPERATIONS.get(request.operation) or registry.find(request.operation)
     started, outcome = monotonic(), "ok"
     try:
         return (yield from _checked(operation, request))
@@ -177,7 +180,7 @@ def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> 
     """The answer of an operation that only looks, in a transaction that shows several; a wait looks once."""
     operation = registry.find(name)
     permit(visitor, operation, given)
-    ask = asking.build(operation, given)
+    ask = _validated(operation, given)
     more = (_gathered(operation, ask, visitor.caller, lambda run: run(tx)),) if operation.prepare else ()
     found = Call(operation, ask, visitor.caller, vars(ask).get("room_id"), more).read(tx)
     return found.otherwise if isinstance(found, Pending) else found
@@ -185,13 +188,15 @@ def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> 
 
 def _checked(operation: Operation, request: Request) -> Steps[Response]:
     caller = request.visitor.caller
-    permit(request.visitor, operation, request.given)
-    ask = asking.build(operation, request.given)
+    if not request.visitor.trusted:
+        permit(request.visitor, operation, request.given)
+    ask = _validated(operation, request.given)
     key = replies.Key.of(caller.agent_id, request.key, operation, ask) if request.key else None
     more = ()
     if operation.prepare:
         more = ((yield Outside(lambda look: _gathered(operation, ask, caller, look))),)
-    prepared = Call(operation, ask, caller, vars(ask).get("room_id"), more, key)
+    also = operation.also_locks(ask) if operation.also_locks else ()
+    prepared = Call(operation, ask, caller, vars(ask).get("room_id"), more, key, also)
     if operation.waits:
         answer = yield from _wait(prepared)
         if request.with_notices:
@@ -215,6 +220,13 @@ def _checked(operation: Operation, request: Request) -> Steps[Response]:
     return response
 
 
+def _validated(operation: Operation, given: Mapping[str, object]) -> Ask:
+    try:
+        return operation.ask.model_validate(given)
+    except ValidationError as wrong:
+        raise asking.refusal(operation.ask, wrong) from None
+
+
 def _gathered(operation: Operation, ask: Ask, caller: Caller, look: Look) -> object:
     """What an operation wants to know of the world outside before its transaction opens."""
     prepare = cast("Callable[..., object]", operation.prepare)
@@ -231,7 +243,7 @@ def _response(tx: Tx, request: Request, prepared: Call, answer: Answer) -> Respo
 
 def _write(prepared: Call, run: Callable[[Tx], object], *, unless_left: bool = False) -> Steps[object]:
     try:
-        found = yield Write(run, prepared.room_id, prepared.ask.also_locks, unless_left)
+        found = yield Write(run, prepared.room_id, prepared.also, unless_left)
         if isinstance(found, Declined):
             # What it appended is committed by now.
             raise found.refusal

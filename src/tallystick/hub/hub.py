@@ -5,7 +5,7 @@ What a call does is decided in `engine`; many callers in one event loop are serv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from tallystick.hub.blobs import BlobFolder, NoFiles
 from tallystick.hub.engine import Observe, Outside, Read, Request, Response, Signal, Step, Wait
 from tallystick.hub.settings import STALE_MS, Settings
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.hub.writing import CallerLeft, Direct, Grouped, Writer
+from tallystick.hub.writing import CallerLeft, Grouped
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock
 from tallystick.kernel.errors import Unavailable
@@ -80,7 +80,8 @@ class Hub:
             offers={**registry.offers(), Files: self.blobs},
         )
         self._hasty = replace(self.world, offers={**self.world.offers, Files: NoFiles()})
-        self.writer: Writer = Grouped(store, self.world) if grouped else Direct(store, self.world)
+        self.committer = Grouped(store, self.world) if grouped else None
+        """Commits the writes of many callers together; without it each is a transaction of its own."""
         self.observe: Observe = lambda _operation, _outcome, _seconds: None
         """Told of every finished call, on whatever surface it came in."""
 
@@ -96,7 +97,8 @@ class Hub:
         return cls(store, grouped=grouped, blobs=settings.data_dir / "blobs", stale_ms=settings.agent_stale_ms)
 
     def close(self) -> None:
-        self.writer.close()
+        if self.committer:
+            self.committer.close()
         self.store.close()
 
     @contextmanager
@@ -119,6 +121,16 @@ class Hub:
             tx = Tx(rows, self.world, writable=True)
             yield tx
             tx.settle()
+
+    def write(self, run: Callable[[Tx], T], room_id: str | None = None, also: Sequence[str] = ()) -> T:
+        """Commit what this does in its room, and in the other rooms named."""
+        if self.committer:
+            return self.committer.run(run, room_id, also)
+        with self.store.write() as rows:
+            tx = Tx(rows, self.world, writable=True)
+            result = run(tx)
+            tx.settle()
+            return result
 
     def call(
         self,
@@ -160,10 +172,10 @@ class Hub:
             return step.run(self.read)
         if step.detached:
             with suppress(Unavailable):
-                self.writer.run(step.run, step.room_id, step.also)
+                self.write(step.run, step.room_id, step.also)
             return None
         run = waiting.unless_left(step.run) if step.unless_left else step.run
-        return self.writer.run(run, step.room_id, step.also)
+        return self.write(run, step.room_id, step.also)
 
     def notices(self, room_id: str, caller: Caller) -> list[str]:
         """Short signs for a member: unread mail, a lost reservation."""

@@ -14,7 +14,7 @@ from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import Operation
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability
-from tallystick.ledger.tx import ANY_KIND, Projection
+from tallystick.ledger.tx import Projection
 from tallystick.storage import migrations
 from tallystick.storage.migrations import Migration
 
@@ -52,8 +52,6 @@ def projections() -> Mapping[str, Sequence[Projection]]:
     for capability in CAPABILITIES:
         for kind, fold in capability.projections.items():
             folds.setdefault(kind, []).append(fold)
-    for kind in set(folds) - {ANY_KIND}:
-        folds[kind] += folds.get(ANY_KIND, ())
     return folds
 
 

@@ -19,7 +19,7 @@ from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
-from tallystick.hub.writing import CallerLeft, Grouped
+from tallystick.hub.writing import CallerLeft
 from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx
@@ -35,7 +35,7 @@ OnWait: TypeAlias = Callable[[float, float], None]
 
 class Serving:
     def __init__(self, hub: Hub, encode: Encode) -> None:
-        if not isinstance(hub.writer, Grouped):
+        if hub.committer is None:
             raise TypeError("Serving many callers needs a hub opened with grouped=True.")
         self.hub = hub
         self.pool = ThreadPoolExecutor(READERS, "tally-read")
@@ -43,7 +43,7 @@ class Serving:
         self.waits = 0
         """Calls that wait in a room, on whatever surface they came in."""
         self.closing = False
-        self._writer = hub.writer
+        self._committer = hub.committer
         self._loop = asyncio.get_running_loop()
         self._outcomes = _Outcomes(self._loop)
 
@@ -124,11 +124,11 @@ class Serving:
 
     def _detach(self, step: Write) -> None:
         with suppress(HubClosed):
-            self._writer.submit(step.run, step.room_id, step.also)
+            self._committer.submit(step.run, step.room_id, step.also)
 
     def observe(self, commits: Callable[[int], None], calls: Observe) -> None:
         """Have the size of every committed group, and every finished call, told."""
-        self._writer.on_commit, self.hub.observe = commits, calls
+        self._committer.on_commit, self.hub.observe = commits, calls
 
     async def look(self, at: Callable[[Tx], T]) -> T:
         """Read from the store in one transaction: at once, or in a thread when that would hold others up."""
@@ -154,7 +154,7 @@ class Serving:
             return job(tx)
 
         try:
-            self._writer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
+            self._committer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
         except HubClosed as closed:
             waiter.set_exception(closed)
         return waiter

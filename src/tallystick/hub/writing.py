@@ -1,4 +1,4 @@
-"""How writes reach the store: one transaction each, or concurrent ones sharing a transaction (group commit).
+"""Group commit: the writes of concurrent callers share a transaction.
 
 A write that is refused before it changed anything leaves no trace in its group. When one fails later, the group is
 rolled back and divided: what came before it is tried again together, then it alone, then the rest. When the transaction
@@ -26,36 +26,6 @@ GROUP_LIMIT = 128
 
 class CallerLeft(Exception):
     """Nobody waits for the outcome any more, so what was not begun is not done."""
-
-
-class Writer(Protocol):
-    def run(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> T:
-        """Commit a job that writes to its room, and to the other rooms named."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class Direct:
-    """One transaction per write: for a process that serves one caller."""
-
-    def __init__(self, store: Store, world: World) -> None:
-        self._store, self._world = store, world
-
-    def run(
-        self,
-        job: Callable[[Tx], T],
-        room_id: str | None,  # noqa: ARG002 - only a group orders its locks
-        also: Sequence[str] = (),  # noqa: ARG002
-    ) -> T:
-        with self._store.write() as rows:
-            tx = Tx(rows, self._world, writable=True)
-            result = job(tx)
-            tx.settle()
-            return result
-
-    def close(self) -> None:
-        pass
 
 
 class Outcome(Protocol[T_contra]):

@@ -36,10 +36,9 @@ class SessionKind(StrEnum):
     def rank(self) -> int:
         return list(SessionKind).index(self)
 
-    @property
-    def may_hold(self) -> bool:
-        """Whether a stick may be held by such a session at all."""
-        return self is not SessionKind.HUMAN_CLI
+
+HOLDERS = frozenset(SessionKind) - {SessionKind.HUMAN_CLI}
+"""The sessions by which a stick may be held at all."""
 
 
 class ProcessState(StrEnum):

@@ -26,11 +26,6 @@ class Ask(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
-    @property
-    def also_locks(self) -> tuple[str, ...]:
-        """The rooms besides its own that a write may touch."""
-        return ()
-
 
 class Answer(BaseModel):
     """The result of an operation."""
@@ -100,6 +95,8 @@ class Operation:
     survey: Callable[..., object] | None = None
     """`(tx, caller, ask)`: a short read that tells `prepare` where to look. `prepare` gets it as a second argument and
     calls it, if it has anything to look for."""
+    also_locks: Callable[..., tuple[str, ...]] | None = None
+    """`(ask)`: the rooms besides its own that a write may touch."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = field(default=())
@@ -159,6 +156,7 @@ def operation(
     attendance: Attendance | None = None,
     prepare: Callable[..., object] | None = None,
     survey: Callable[..., object] | None = None,
+    also_locks: Callable[..., tuple[str, ...]] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
 ) -> Callable[[Run], Operation]:
@@ -177,6 +175,7 @@ def operation(
             attendance=attendance,
             prepare=prepare,
             survey=survey,
+            also_locks=also_locks,
             short=short,
             examples=examples,
         )

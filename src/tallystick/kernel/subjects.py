@@ -15,11 +15,6 @@ def tasks_of(data: Mapping[str, object]) -> list[str]:
     return list(dict.fromkeys(name for name in _named(data) if isinstance(name, str) and _is_name(name)))
 
 
-def may_name_task(body: str) -> bool:
-    """Whether an event's JSON text is worth decoding to look for tasks; most events name none."""
-    return '"task_id"' in body or '"task"' in body or '"bead_id"' in body
-
-
 def _named(data: Mapping[str, object]) -> Iterator[object]:
     yield from (data.get(name) for name in _FIELDS)
     refs = data.get("refs")

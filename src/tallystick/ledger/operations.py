@@ -6,7 +6,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
-from tallystick.ledger import bodies, chain, reading, subjects
+from tallystick.ledger import bodies, chain, reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
@@ -24,7 +24,7 @@ from tallystick.ledger.contract import (
     VerifyEvents,
 )
 from tallystick.ledger.errors import ReservedKind
-from tallystick.ledger.tx import ANY_KIND, SQL, Tx
+from tallystick.ledger.tx import SQL, Tx
 
 
 def _events(
@@ -135,7 +135,6 @@ CAPABILITY = Capability(
     name="events",
     package="tallystick.ledger",
     operations=(list_events, follow_events, append_event, list_heads, verify_events),
-    projections={ANY_KIND: subjects.mentioned},
-    tables=subjects.TABLES,
+    tables=("event_tasks",),
     opens=open_ref,
 )

@@ -18,6 +18,7 @@ from tallystick.kernel.clock import Clock, Instant
 from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
+from tallystick.kernel.subjects import tasks_of
 from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
 from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.storage.queries import Queries, Query
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SQL = Queries("tallystick.ledger")
-ANY_KIND = "*"
-"""Where the folds of kinds that no capability knows are kept; what stands there is folded for every other kind too."""
 BACKLOG = 5_000
 """So many events may wait for the deferred projections; a write beyond that folds the oldest itself."""
 STEP = 200
@@ -278,9 +277,18 @@ class Tx:
                 room.cache.put(room.head.hash, room.rows)
 
     def project(self, event: Event) -> None:
-        folds = self.world.projections
-        for fold in folds.get(event.kind) or folds.get(ANY_KIND, ()):
+        """Fold an event into rows: what its kind's capabilities keep of it, and the tasks that it names."""
+        for fold in self.world.projections.get(event.kind, ()):
             fold(self, event)
+        body = event.body
+        # Most events name no task, and their text says so before it is decoded.
+        if '"task_id"' in body or '"task"' in body or '"bead_id"' in body:
+            for task_id in tasks_of(event.data):
+                self.mention(event, task_id)
+
+    def mention(self, event: Event, task_id: str) -> None:
+        """Put an event down as about a task, so that its history is found in a ledger of any length."""
+        self.run(SQL["mention"], room_id=event.room_id, task_id=task_id, seq=event.seq)
 
     def catch_up(self, room_id: str) -> bool:
         """Fold some events that the deferred projections have not seen; whether there may be more of them."""

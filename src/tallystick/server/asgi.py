@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.bus.dispatcher import Bus
 from tallystick.hub.hub import Hub
+from tallystick.hub.indexing import keep_indexed
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import system_clock
 from tallystick.server import app
@@ -50,7 +51,7 @@ async def opened(
             started_at=system_clock(),
             connections=connections,
         )
-        for work in (built.keyring.watch(), built.mcp.run(), log.keep_flushing()):
+        for work in (built.keyring.watch(), built.mcp.run(), log.keep_flushing(), keep_indexed(serving)):
             await stack.enter_async_context(beside(work))
         stack.callback(built.dismiss)
         yield built

@@ -6,7 +6,6 @@ A `<file>.postgres.sql` beside it replaces single blocks for PostgreSQL.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -44,7 +43,7 @@ def _blocks(text: str) -> dict[str, str]:
     return {name: body.strip().rstrip(";") for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
-class Queries(Mapping[str, Query]):
+class Queries(dict[str, Query]):
     """The queries of one package, by name."""
 
     def __init__(self, package: str, file: str = "queries.sql") -> None:
@@ -54,13 +53,4 @@ class Queries(Mapping[str, Query]):
         override = _blocks(special.read_text("utf-8")) if special.is_file() else {}
         if unknown := override.keys() - common.keys():
             raise LookupError(f"{package}: {sorted(unknown)} override no query")
-        self._queries = {name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()}
-
-    def __getitem__(self, name: str) -> Query:
-        return self._queries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._queries)
-
-    def __len__(self) -> int:
-        return len(self._queries)
+        super().__init__({name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()})

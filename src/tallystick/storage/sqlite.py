@@ -23,8 +23,7 @@ from tallystick.storage.sqlite_brief import BriefSession, SqliteBrief
 from tallystick.storage.sqlite_file import Connection, Session, SqliteFile
 from tallystick.storage.sqlite_transaction import Home, SqliteRead, SqliteWrite
 from tallystick.storage.wakes import WakeFiles
-from tallystick.storage.write_queue import WriteQueue
-from tallystick.storage.writer_seat import WriterSeat
+from tallystick.storage.write_queue import WriteQueue, WriterConnection
 
 IDLE_READERS = 8
 IDLE_BRIEF = 1
@@ -62,7 +61,7 @@ class SqliteStore:
         self._home = Home(
             file=self._file,
             readers=Pool(self._file.reader, Session.close, self._file.leave, keep=IDLE_READERS),
-            seat=WriterSeat(self._file, self._queue),
+            writer=WriterConnection(self._file, self._queue),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
         self._hasty = replace(
@@ -152,7 +151,7 @@ class SqliteStore:
     def close(self) -> None:
         self._home.readers.close()
         self._hasty.readers.close()
-        self._home.seat.close()
+        self._home.writer.close()
         self._home.wakes.close()
 
     def _check(self) -> None:

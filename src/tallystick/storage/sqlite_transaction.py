@@ -21,7 +21,7 @@ from tallystick.storage.queries import Query
 from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
 from tallystick.storage.sqlite_schema import Schema
 from tallystick.storage.wakes import WakeFiles, checked
-from tallystick.storage.writer_seat import WriterSeat
+from tallystick.storage.write_queue import WriterConnection
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Home:
 
     file: SqliteFile
     readers: Pool[Session]
-    seat: WriterSeat
+    writer: WriterConnection
     wakes: WakeFiles
     schema: Schema = field(default_factory=Schema)
     columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
@@ -173,11 +173,11 @@ class SqliteWrite(SqliteRead):
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        session = self._session = self._home.seat.take(self)
+        session = self._session = self._home.writer.take(self)
         try:
             session.execute("BEGIN IMMEDIATE")
         except BaseException as wrong:
-            self._home.seat.give(self._roll_back())
+            self._home.writer.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
                 raise self._home.file.error(wrong) from wrong
             raise
@@ -193,11 +193,11 @@ class SqliteWrite(SqliteRead):
         try:
             execute("COMMIT", {})
         except BaseException as wrong:
-            self._home.seat.give(self._roll_back())
+            self._home.writer.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
                 raise self._home.file.error(wrong) from wrong
             raise
-        self._home.seat.give(sound=True)
+        self._home.writer.give(sound=True)
         if self._rooms:
             for room_id in self._rooms:
                 self._home.wakes.touch(room_id)
@@ -209,7 +209,7 @@ class SqliteWrite(SqliteRead):
                 raise ForkedTransaction
             return
         self._end()
-        self._home.seat.give(self._roll_back())
+        self._home.writer.give(self._roll_back())
         if not silently:
             raise TransactionFailed from self._failure
 

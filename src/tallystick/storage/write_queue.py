@@ -12,14 +12,20 @@ import mmap
 import os
 import struct
 import threading
+from collections import deque
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
 from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
+from tallystick.storage import forks
 from tallystick.storage.driver_errors import busy, os_errors
-from tallystick.storage.errors import StoreBusy, StoreClosed
+from tallystick.storage.errors import NestedWrite, StoreBusy, StoreClosed
 from tallystick.storage.lock_holders import flock_holder
-from tallystick.storage.thread_queue import ThreadQueue
+
+if TYPE_CHECKING:
+    from tallystick.storage.pool import Borrower
+    from tallystick.storage.sqlite_file import Session, SqliteFile
 
 SLICE = 0.004
 """Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
@@ -237,3 +243,134 @@ class FileLine:
                     self._granted.release()
                 else:
                     flock(self.fd, LOCK_UN)
+
+
+class ThreadQueue:
+    """A lock that threads get in the order they asked for it; Python's own lets whoever comes next overtake them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = 0
+        self._state = threading.Lock()
+        self._waiting: deque[tuple[threading.Lock, int]] = deque()
+
+    @property
+    def length(self) -> int:
+        """How many wait at this moment."""
+        return len(self._waiting)
+
+    def acquire(self, timeout: float) -> bool:
+        if not self._waiting and self._lock.acquire(blocking=False):
+            self._owner = threading.get_ident()
+            return True
+        return self._queue(timeout, threading.get_ident())
+
+    def acquire_if_free(self) -> bool:
+        return self._lock.acquire(blocking=False)
+
+    def release(self) -> None:
+        self._owner = 0
+        if not self._waiting:
+            self._lock.release()
+            if not self._waiting or not self._lock.acquire(blocking=False):
+                return
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Give the lock, which we hold, to the first who waits."""
+        with self._state:
+            if self._waiting:
+                gate, self._owner = self._waiting.popleft()
+                gate.release()
+            else:
+                self._lock.release()
+
+    def _queue(self, timeout: float, me: int) -> bool:
+        if self._owner == me:
+            raise NestedWrite
+        gate = threading.Lock()
+        gate.acquire()
+        place = (gate, me)
+        with self._state:
+            self._waiting.append(place)
+            # Enqueue first, then try the lock: a release before this point left it free, a later one will find us here.
+            free = self._lock.acquire(blocking=False)
+        if free:
+            self._hand_over()
+        try:
+            if gate.acquire(timeout=timeout):
+                return True
+        except BaseException:
+            if not self._withdraw(place):
+                self.release()
+            raise
+        return not self._withdraw(place)
+
+    def _withdraw(self, place: tuple[threading.Lock, int]) -> bool:
+        """Leave the queue; False when the lock was given to us at the last moment."""
+        with self._state:
+            if place in self._waiting:
+                self._waiting.remove(place)
+                return True
+            return False
+
+
+class WriterConnection:
+    """The one connection of this process that writes; whoever holds the queue may use it."""
+
+    def __init__(self, file: SqliteFile, queue: WriteQueue) -> None:
+        self._file, self._queue = file, queue
+        self._session: Session | None = None
+        self._borrower: Borrower | None = None
+        self._closed = self._paused = False
+        forks.attend(self)
+
+    def take(self, borrower: Borrower) -> Session:
+        self._queue.acquire()
+        self._borrower = borrower
+        session = self._session
+        if session is None:
+            try:
+                session = self._session = self._file.writer()
+            except BaseException:
+                self.give(sound=False)
+                raise
+        return session
+
+    def give(self, sound: bool) -> None:
+        if not sound or self._closed:
+            self._stand_up()
+        self._borrower = None
+        self._queue.release()
+        if self._closed:
+            self._queue.close()
+
+    def close(self) -> None:
+        """At once when nobody writes, else when that write ends."""
+        self._closed = True
+        if self._queue.pause():
+            self._stand_up()
+            self._queue.close()
+            self._queue.resume()
+
+    def _stand_up(self) -> None:
+        if self._session:
+            self._session.close()
+            self._session = None
+
+    def before_fork(self) -> None:
+        self._paused = self._queue.pause()
+        if self._paused:
+            self._stand_up()
+
+    def after_fork_in_parent(self) -> None:
+        if self._paused:
+            self._queue.resume()
+
+    def after_fork_in_child(self) -> None:
+        if not self._paused:
+            if self._borrower:
+                self._borrower.abandon()
+            self._file.leave(self._session)
+        self._session = self._borrower = None
+        self._queue.renew()

@@ -150,3 +150,35 @@ def progress(tx: Tx, room_id: str, agent_id: str) -> None:
 
 def forget(tx: Tx, room_id: str, agent_id: str) -> None:
     tx.run(SQL["forget"], room_id=room_id, agent_id=agent_id)
+
+
+def presence_due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
+    """The caller as a member whose presence wants writing, or None."""
+    if room_id is None or _seen_lately(tx, room_id, caller):
+        return None
+    known = member(tx, room_id, caller.agent_id)
+    if known is None or rules.needs_touch(known, caller, now=tx.now):
+        return known
+    tx.cache(room_id).saw(caller, known.last_seen_at)
+    return None
+
+
+def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
+    """Whether a look at the store is spared, because this very caller was seen a moment ago."""
+    who, seen = tx.cache(room_id).seen.get(caller.agent_id, (None, 0))
+    return (who is caller or who == caller) and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
+
+
+def note_progress(tx: Tx, room_id: str, caller: Caller) -> None:
+    """Remember that a member has just added to the ledger, at most once every few seconds."""
+    cache = tx.cache(room_id)
+    last = cache.progressed.get(caller.agent_id)
+    if last is not None and 0 <= tx.now - last < rules.TOUCH_INTERVAL_MS:
+        return
+    cache.got_on(caller.agent_id, tx.now)
+    progress(tx, room_id, caller.agent_id)
+
+
+def refresh_presence(tx: Tx, room_id: str | None, caller: Caller) -> None:
+    if room_id and (known := presence_due(tx, room_id, caller)):
+        touch(tx, room_id, known, caller)

@@ -10,7 +10,6 @@ from tallystick.capabilities.jobs import fold, queries, queue
 from tallystick.capabilities.jobs.model import Job, Kind, Status, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event
-from tallystick.ledger import subjects
 from tallystick.ledger.tx import Projection, Tx
 
 
@@ -35,7 +34,7 @@ def changed(tx: Tx, event: Event) -> None:
     queries.put(tx, now)
     queue.moved(tx, job, now)
     if job.task_id:
-        subjects.mention(tx, event, job.task_id)
+        tx.mention(event, job.task_id)
     match event.kind:
         case Kind.CLAIM:
             _claimed(tx, job, event)

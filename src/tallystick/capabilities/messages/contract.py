@@ -65,10 +65,6 @@ class RelayMessage(Ask):
     record: Annotated[bool, Field(description="Note in the source room where it was sent.")] = False
     client_id: ClientId = None
 
-    @property
-    def also_locks(self) -> tuple[str, ...]:
-        return (self.src_group_id,) if self.record else ()
-
 
 class Relayed(Sent):
     record: Envelope | None

@@ -23,9 +23,15 @@ SUMMARIZED = "[Summarized]"
 _BOUND_TO_ITS_ROOM = {"presentation_ref", "task_ref"}
 
 
+def _noted_in(ask: RelayMessage) -> tuple[str, ...]:
+    """The room it comes from, where a note of it is asked for."""
+    return (ask.src_group_id,) if ask.record else ()
+
+
 @operation(
     "messages.relay",
     writes=True,
+    also_locks=_noted_in,
     examples=({"room_id": "ROOM", "src_group_id": "OTHER", "src_event_id": "EVENT", "to": ["@all"]},),
 )
 def relay(tx: Tx, me: Caller, ask: RelayMessage) -> Relayed:

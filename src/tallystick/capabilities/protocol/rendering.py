@@ -6,15 +6,8 @@ from typing import cast
 
 from tallystick.capabilities.protocol.contract import ProtocolEvent
 from tallystick.capabilities.protocol.model import STICK, TYPES, VERSION
+from tallystick.capabilities.protocol.projections import parties
 from tallystick.kernel.envelope import Event
-
-
-def parties(event: Event) -> tuple[str | None, str | None]:
-    """Whom it is from and to."""
-    data = event.data
-    if event.kind in STICK:
-        return cast("str | None", data["from_agent_id"]), cast("str | None", data["reserved_for"])
-    return cast("str | None", data["from_agent"]), cast("str | None", data["to_agent"])
 
 
 def envelope(event: Event, project_root: str) -> ProtocolEvent:

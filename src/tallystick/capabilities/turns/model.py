@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.rooms.model import Policy, Room
+from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Instant
 
@@ -117,7 +117,3 @@ class Table:
     def handed_directly(self) -> bool:
         """The pending handoff was a pass, not a release."""
         return self.handed is not None and self.handed.kind == Kind.PASS
-
-    @property
-    def policy(self) -> Policy:
-        return self.room.policy

@@ -38,7 +38,7 @@ def heartbeat(tx: Tx, me: Caller, ask: Heartbeat) -> Beat:
         # Refused, and the refusal says what state the room is in.
         table = queries.table(tx, ask.room_id, me)
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    until = tx.now + table.policy.owner_lease_ttl_ms
+    until = tx.now + table.room.policy.owner_lease_ttl_ms
     queries.renew(tx, ask.room_id, until)
     return Beat(room_id=ask.room_id, turn_id=table.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=until)
 
@@ -89,7 +89,7 @@ def _hand_over(tx: Tx, table: Table, me: Caller, ask: Release, *, kind: Kind, to
     }
     member = agent_rules.membership(table.members, me)
     (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=kind, data=data, scope_key=member.scope_key)])
-    claim_until = tx.now + table.policy.claim_ttl_ms if to else None
+    claim_until = tx.now + table.room.policy.claim_ttl_ms if to else None
     queries.put_lease(tx, ask.room_id, Lease(turn_id=table.stick.turn_id, claim_expires_at=claim_until))
     return event.seq
 
@@ -134,7 +134,7 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
     table = queries.table(tx, ask.room_id, me)
-    stick, lease, policy = table.stick, table.lease, table.policy
+    stick, lease, policy = table.stick, table.lease, table.room.policy
     opening = rules.opening(table, now=tx.now)
     order = [member.agent_id for member in table.members]
     return TurnState(

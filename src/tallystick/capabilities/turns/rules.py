@@ -19,7 +19,7 @@ from tallystick.capabilities.turns.errors import (
     TurnMismatch,
 )
 from tallystick.capabilities.turns.model import Opening, Table, Why
-from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
 from tallystick.ledger.errors import RoomClosed
@@ -31,12 +31,12 @@ def _passed(deadline: Instant | None, now: Instant) -> bool:
 
 
 def _active(table: Table, now: Instant) -> list[Member]:
-    return agent_rules.active(table.members, now=now, presence_ttl_ms=table.policy.presence_ttl_ms)
+    return agent_rules.active(table.members, now=now, presence_ttl_ms=table.room.policy.presence_ttl_ms)
 
 
 def _ready(table: Table, now: Instant) -> list[Member]:
     """Those who could hold the stick now. A person who only ran commands is a member, but nothing would hold for it."""
-    return [member for member in _active(table, now) if member.session.may_hold]
+    return [member for member in _active(table, now) if member.session in HOLDERS]
 
 
 def _gone(table: Table, agent_id: str) -> bool:
@@ -205,7 +205,7 @@ def check_takeover(table: Table, me: Caller, *, expected_turn_id: int, now: Inst
     reason = opening(table, now=now)
     if reason is None:
         raise TakeoverNotAvailable(details=_fencing(table, now))
-    if not me.session.may_hold:
+    if me.session not in HOLDERS:
         raise ObserverCannotHold
     candidates = takers(table, now=now)
     if me.agent_id not in {member.agent_id for member in candidates}:

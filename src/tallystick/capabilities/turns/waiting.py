@@ -9,7 +9,7 @@ from tallystick.capabilities.turns import history, listening, queries, rules
 from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
 from tallystick.capabilities.turns.errors import ObserverCannotHold
 from tallystick.capabilities.turns.model import Handed, Kind, Lease, Table, Why
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger.tx import Tx
@@ -51,7 +51,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     return Pending(
         not_yet,
         wait_ms=listening.wait_ms(table.room, ask),
-        every_ms=table.policy.wait_for_turn_poll_ms,
+        every_ms=table.room.policy.wait_for_turn_poll_ms,
         next_in_line=Wanted.TURN in ask.include and rules.upcoming(table, now=tx.now) == me.agent_id,
     )
 
@@ -73,7 +73,7 @@ def _turn(tx: Tx, table: Table, me: Caller) -> YourTurn | TakeoverAvailable | Wh
         return _granted(table, table.stick.turn_id, table.lease.lease_id, received, Why.ALREADY_OWNER)
     reason = Why.ALREADY_OWNER if holding else rules.claim_reason(table, me)
     if reason:
-        if not me.session.may_hold:
+        if me.session not in HOLDERS:
             raise ObserverCannotHold
         return _claim(tx, table, me, reason) if tx.writable else reason
     opening = rules.may_take_over(table, me, now=tx.now)
@@ -109,7 +109,7 @@ def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
 
 def lease(tx: Tx, table: Table, me: Caller, turn_id: int) -> str:
     """A fresh fencing token for the owner of this turn."""
-    lease_id, until = tx.new_id(), tx.now + table.policy.owner_lease_ttl_ms
+    lease_id, until = tx.new_id(), tx.now + table.room.policy.owner_lease_ttl_ms
     new = Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
     queries.put_lease(tx, table.room.room_id, new)
     return lease_id

@@ -9,7 +9,7 @@ import click
 from tallystick.commandline.command import Command
 from tallystick.harnesses import known
 from tallystick.harnesses.identity import VARIABLE
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.session import Session
 
@@ -26,7 +26,7 @@ def whoami(session: Session, *, explain: bool) -> None:
     data: dict[str, object] = {
         "agent_id": caller.agent_id,
         "session_kind": caller.session.value,
-        "may_hold": caller.session.may_hold,
+        "may_hold": caller.session in HOLDERS,
         "harness": caller.harness or None,
         "pid": caller.process.pid if caller.process else None,
         "process_started_at": caller.process.started_at if caller.process else None,
