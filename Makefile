@@ -3,6 +3,9 @@
 .PHONY: help up test check lint format types imports bench lock docs clean wheel-test test-all test-sqlite test-postgres test-browser test-npm test-fast soak
 .DELETE_ON_ERROR:
 
+# Commands are started by the hundred in tests; without kept bytecode each would compile all of ours again.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 WORKERS ?= 4
 LOCKED := .venv/locked

@@ -65,6 +65,7 @@ def test_it_leaves_a_card_and_a_token_while_it_runs_and_takes_the_card_away(hub:
         "mcp_socket": str(hub.data_dir / "mcp.sock"),
         "pid": hub.process.pid,
         "version": __version__,
+        "database": None,
     }
     assert [path.name for path in (hub.data_dir / "hub.json", hub.data_dir / "hub.sock") if path.exists()] == []
     assert (hub.data_dir / "token").exists()

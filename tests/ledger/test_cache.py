@@ -75,7 +75,7 @@ def test_one_message_after_the_other_reads_neither_the_room_nor_its_members(
     say(ada, "one", to=["bob"])
     members, rooms = noted(monkeypatch, AGENTS), noted(monkeypatch, ROOMS)
     say(ada, "two", to=["bob"])
-    assert (taken(members), taken(rooms)) == ([], [])
+    assert (taken(members), taken(rooms)) == (0, 0)
 
 
 def test_a_member_that_came_through_another_process_is_known_here(scene: Scene, other: Hub) -> None:

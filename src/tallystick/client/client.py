@@ -8,7 +8,7 @@ import time
 
 from tallystick.client import calling
 from tallystick.client.calling import Answered, Lost, Patience, Pause, Reply
-from tallystick.client.connection import Connection, Refused
+from tallystick.client.connection import Connection, Unreachable
 from tallystick.client.place import HubNotRunning, Place
 
 TYPE_CHECKING = False
@@ -221,4 +221,4 @@ def new_key() -> str:
 
 def _lost(error: OSError) -> Lost:
     why = f"The hub does not answer: {error or type(error).__name__}."
-    return Lost(connected=not isinstance(error, Refused), why=why)
+    return Lost(connected=not isinstance(error, Unreachable), why=why)

@@ -23,7 +23,7 @@ class Stopped(Exception):
     """The caller does not want the answer any more."""
 
 
-class Refused(ConnectionError):
+class Unreachable(ConnectionError):
     """Nobody takes connections at that address."""
 
 
@@ -70,7 +70,7 @@ class Connection:
 
                 self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
         except OSError as absent:
-            raise Refused(str(absent)) from absent
+            raise Unreachable(str(absent)) from absent
 
     def _connect(self, path: str) -> None:
         try:
