@@ -79,9 +79,12 @@ class Listener:
         with self._lock:
             self._closed = True
             thread, stop = self._thread, self._stop
+            # Forgotten here, or a forked child would close whatever has got these descriptors' numbers since.
+            self._thread = self._stop = None
         if thread and stop:
             os.write(stop[1], b"x")
             thread.join()
+            self._link = None
             os.close(stop[0])
             os.close(stop[1])
 
