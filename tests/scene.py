@@ -136,7 +136,7 @@ class Actor:
 
     def call(self, operation: str, **given: object) -> dict[str, object]:
         answer = self.scene.hub.call(operation, given, self.caller)
-        return answer.model_dump(mode="json")
+        return answer.to_data()
 
     def events(self, **given: object) -> list[Row]:
         return cast("list[Row]", self.here("events.list", **given)["events"])

@@ -223,7 +223,7 @@ def problems(hub: Hub, attempts: Sequence[Attempt]) -> list[str]:
         ledger = {room_id: reading.since(tx, room_id, 0, limit=2**31) for room_id in reading.every_room(tx)}
     story = Story(attempts, ledger)
     found = [problem for rule in RULES for problem in rule(story)]
-    verdict = hub.call("events.verify", {}, WITNESS).model_dump()
+    verdict = hub.call("events.verify", {}, WITNESS).to_data()
     if not verdict["ok"]:
         return [*found, *(f"{room['room_id']}: {room['problem']}" for room in verdict["rooms"] if not room["ok"])]
     return found + [f"{table} is not what the ledger says" for table in maintenance.check(hub)]

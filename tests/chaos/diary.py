@@ -98,7 +98,7 @@ class Diary:
         asked = Asked(at=time.monotonic_ns(), by=self._me.agent_id, operation=operation, given=given, key=key)
         self._write(asked)
         try:
-            answer = self._hub.call(operation, given, self._me, key=key).model_dump(mode="json")
+            answer = self._hub.call(operation, given, self._me, key=key).to_data()
             outcome = Outcome.OK
         except TallyError as error:
             answer, outcome = error.payload(), Outcome.of(error)

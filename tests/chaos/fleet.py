@@ -75,7 +75,7 @@ class Fleet:
 
     def room(self, title: str = "chaos", **policy: int) -> str:
         """A room with leases short enough to run out, and nobody in it."""
-        room = self.hub.call("rooms.create", {"title": title}, checker.WITNESS).model_dump()
+        room = self.hub.call("rooms.create", {"title": title}, checker.WITNESS).to_data()
         here = {"room_id": room["room_id"]}
         for operation, given in (("rooms.join", {}), ("rooms.set_policy", QUICK | policy), ("rooms.leave", {})):
             self.hub.call(operation, here | given, checker.WITNESS)
@@ -104,11 +104,11 @@ class Fleet:
         return self.start(behaviour, worker.plan.agent_id, worker.plan.room_id)
 
     def head(self, room_id: str) -> int:
-        answer = self.hub.call("rooms.show", {"room_id": room_id}, checker.WITNESS).model_dump()
+        answer = self.hub.call("rooms.show", {"room_id": room_id}, checker.WITNESS).to_data()
         return cast("int", answer["head"])
 
     def owner(self, room_id: str) -> object:
-        return self.hub.call("turns.state", {"room_id": room_id}, checker.WITNESS).model_dump()["owner"]
+        return self.hub.call("turns.state", {"room_id": room_id}, checker.WITNESS).to_data()["owner"]
 
     def reached(self, room_id: str, seq: int) -> None:
         """Wait until the room's ledger reaches this seq; it may take long, but never stand still."""
@@ -120,7 +120,7 @@ class Fleet:
     def look(self, room_id: str, since_seq: int, max_wait_ms: int) -> int:
         """The room's head as soon as there is something after `since_seq`, and in any case after that time."""
         given = {"room_id": room_id, "since_seq": since_seq, "limit": 1, "max_wait_ms": max_wait_ms}
-        return cast("int", self.hub.call("events.follow", given, checker.WITNESS).model_dump()["head"])
+        return cast("int", self.hub.call("events.follow", given, checker.WITNESS).to_data()["head"])
 
     def finish(self) -> list[Attempt]:
         """Tell everybody to stop, see that nobody failed, and return what all of them wrote down."""

@@ -27,7 +27,7 @@ def test_of_sixteen_processes_that_claim_an_idle_room_at_once_one_wins(fleet: Fl
 def test_a_process_that_waits_gets_the_turn_that_another_process_hands_over(fleet: Fleet) -> None:
     room_id = fleet.room(owner_lease_ttl_ms=60_000)
     fleet.hub.call("rooms.join", {"room_id": room_id}, checker.WITNESS)
-    turn = fleet.hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, checker.WITNESS).model_dump()
+    turn = fleet.hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, checker.WITNESS).to_data()
     ours, theirs = CONTEXT.Pipe()
     fleet.start(wait_long, "ada", room_id, orders=theirs)
     ours.recv()

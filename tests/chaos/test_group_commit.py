@@ -30,7 +30,7 @@ class Counted(SqliteStore):
 
 
 def create_room(hub: Hub) -> str:
-    return hub.call("rooms.create", {"title": "crowd"}, checker.WITNESS).model_dump()["room_id"]
+    return hub.call("rooms.create", {"title": "crowd"}, checker.WITNESS).to_data()["room_id"]
 
 
 def append(hub: Hub, room_id: str) -> str:
@@ -95,4 +95,4 @@ def test_whoever_calls_while_the_hub_closes_is_either_served_or_told(store: Stor
 
     assert set(told) <= {"ok", "hub_closed"}
     assert told["hub_closed"] == THREADS
-    assert Hub(store).call("rooms.show", {"room_id": room_id}, checker.WITNESS).model_dump()["head"] == 1 + told["ok"]
+    assert Hub(store).call("rooms.show", {"room_id": room_id}, checker.WITNESS).to_data()["head"] == 1 + told["ok"]

@@ -58,7 +58,7 @@ def test_a_process_that_ends_at_any_microsecond_leaves_a_whole_store(fleet: Flee
         worker = fleet.start(be_cut_off, f"agent-{number % 3}", room_id, seed=number)
         assert worker.ended() == -signal.SIGALRM
         worker.killed = True
-        assert fleet.hub.call("events.verify", {}, checker.WITNESS).model_dump()["ok"]
+        assert fleet.hub.call("events.verify", {}, checker.WITNESS).to_data()["ok"]
 
     attempts = fleet.finish()
     assert outcomes(attempts)["cut_off"] > 0

@@ -21,10 +21,10 @@ def test_a_holder_that_was_paused_past_its_lease_is_refused_whatever_it_writes(f
     holder.signal(signal.SIGSTOP)
     fleet.hub.call("rooms.join", {"room_id": room_id}, BOB)
 
-    offer = fleet.hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 10_000}, BOB).model_dump()
+    offer = fleet.hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 10_000}, BOB).to_data()
     taken = fleet.hub.call(
         "turns.takeover", {"room_id": room_id, "expected_turn_id": offer["turn_id"], "reason": "silence"}, BOB
-    ).model_dump()
+    ).to_data()
     ours.send("go on")
     holder.signal(signal.SIGCONT)
     attempts = fleet.finish()

@@ -88,7 +88,7 @@ class House:
     def furnish(self, events: int = 20) -> None:
         """Create the store, a room with one member, and some events."""
         with self.hub() as hub:
-            room = hub.call("rooms.create", {"title": "house"}, ADA).model_dump()
+            room = hub.call("rooms.create", {"title": "house"}, ADA).to_data()
             self.room_id = cast("str", room["room_id"])
             hub.call("rooms.join", {"room_id": self.room_id}, ADA)
             for _ in range(events):
@@ -105,7 +105,7 @@ class House:
         found: list[str] = []
         given: dict[str, object] = {"room_id": self.room_id, "kinds": ["x.house.word"], "limit": 1000, "since_seq": 0}
         while True:
-            page = hub.call("events.list", given, ADA).model_dump()
+            page = hub.call("events.list", given, ADA).to_data()
             found += [event["data"]["words"] for event in page["events"]]
             if not page["events"]:
                 return found
@@ -113,7 +113,7 @@ class House:
 
     def flaws(self, hub: Hub) -> list[str]:
         """What `verify` finds, and if that is nothing, what a fresh fold of the ledger finds."""
-        verdict = hub.call("events.verify", {}, ADA).model_dump()
+        verdict = hub.call("events.verify", {}, ADA).to_data()
         return [room["problem"] for room in verdict["rooms"] if not room["ok"]] or maintenance.check(hub)
 
     def assert_whole(self) -> None:

@@ -44,12 +44,12 @@ def modules_in(work: Callable[[], object]) -> list[str]:
 
 def test_handing_on_the_stick_goes_through_few_modules_of_the_hub(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     ann, bob = (Caller(agent_id=name, session=SessionKind.NAMED) for name in ("ann", "bob"))
-    room = cast("dict[str, object]", hub.call("rooms.create", {"title": "floor plan"}, ann).model_dump())["room_id"]
+    room = cast("dict[str, object]", hub.call("rooms.create", {"title": "floor plan"}, ann).to_data())["room_id"]
     for agent in (ann, bob):
         hub.call("rooms.join", {"room_id": room}, agent)
 
     def release_by(agent: Caller) -> list[str]:
-        turn = hub.call("turns.wait", {"room_id": room, "max_wait_ms": 0}, agent).model_dump()
+        turn = hub.call("turns.wait", {"room_id": room, "max_wait_ms": 0}, agent).to_data()
         fence = {"room_id": room, "lease_id": turn["lease_id"], "expected_turn_id": turn["turn_id"]}
         return modules_in(lambda: hub.call("turns.release", {**fence, "handoff": HANDOFF}, agent))
 

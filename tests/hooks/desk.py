@@ -64,7 +64,7 @@ class Desk:
 
     def call(self, agent: str, operation: str, **given: object) -> dict[str, object]:
         with self.hub() as hub:
-            return hub.call(operation, given, caller(agent)).model_dump(mode="json")
+            return hub.call(operation, given, caller(agent)).to_data()
 
     def join(self, *agents: str) -> str:
         """Let agents join the workspace's room; the room."""

@@ -56,7 +56,7 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
 
 def asking(hub: Hub, name: str) -> trespass.Asking:
     def ask(operation: str, given: Mapping[str, object]) -> Answered:
-        return Answered(hub.call(operation, given, caller(name)).model_dump(mode="json"))
+        return Answered(hub.call(operation, given, caller(name)).to_data())
 
     return ask
 

@@ -46,13 +46,13 @@ class Group:
 
     def room(self) -> str:
         created = self.hub.call("rooms.create", {"title": "a room"}, ME)
-        return str(created.model_dump()["room_id"])
+        return str(created.to_data()["room_id"])
 
     def append(self, room: str, kind: str = "x.test.event", key: str | None = None) -> Future[object]:
         return self.writer.submit(written("events.append", ME, key, room_id=room, kind=kind, data={}), room)
 
     def seqs(self, room: str) -> list[int]:
-        listed = self.hub.call("events.list", {"room_id": room}, ME).model_dump()
+        listed = self.hub.call("events.list", {"room_id": room}, ME).to_data()
         return [event["seq"] for event in listed["events"]]
 
 
@@ -71,7 +71,7 @@ def outcome(done: Future[object]) -> object:
     assert failed is None, failed
     response = done.result()
     assert isinstance(response, Response)
-    return response.answer.model_dump()["event"]["seq"]
+    return response.answer.to_data()["event"]["seq"]
 
 
 def test_writes_that_wait_are_committed_together(group: Group) -> None:
@@ -118,7 +118,7 @@ def test_a_write_that_was_half_done_when_it_was_refused_leaves_nothing(group: Gr
 
     assert isinstance(failed.exception(30), TallyError)
     assert outcome(good) == 2
-    members = group.hub.call("rooms.show", {"room_id": room}, ME).model_dump()["members"]
+    members = group.hub.call("rooms.show", {"room_id": room}, ME).to_data()["members"]
     assert (members, group.seqs(room)) == ([], [1, 2])
 
 

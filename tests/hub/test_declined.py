@@ -51,7 +51,7 @@ def test_what_a_declined_call_appended_stays_and_the_refusal_is_raised(
 ) -> None:
     store.migrate(registry.schema())
     hub = Hub(store, grouped=grouped)
-    room_id = hub.call("rooms.create", {"title": "a room"}, ADA).model_dump()["room_id"]
+    room_id = hub.call("rooms.create", {"title": "a room"}, ADA).to_data()["room_id"]
     given: dict[str, object] = {"room_id": room_id, "path": "src"}
     for who in (ADA, BOB):
         hub.call("rooms.join", {"room_id": room_id}, who)
@@ -63,9 +63,9 @@ def test_what_a_declined_call_appended_stays_and_the_refusal_is_raised(
         assert caught.value.code == "reservation_conflict"
 
     listed = hub.call("events.list", {"room_id": room_id, "kinds": ["x.tally.protocol.incursion"]}, ADA)
-    events = cast("list[Row]", listed.model_dump()["events"])
+    events = cast("list[Row]", listed.to_data()["events"])
     assert [(each["data"]["from_agent"], each["by"]) for each in events] == [("bob", "system")]
     hub.call("reservations.release", given, ADA)
-    assert way(hub)(given, key).model_dump()["status"] == "granted"
+    assert way(hub)(given, key).to_data()["status"] == "granted"
     if hub.committer:
         hub.committer.close()

@@ -30,7 +30,7 @@ def serve(folder: Path, play: Callable[[Serving, str], Awaitable[T]]) -> T:
         hub = Hub.open(Settings(data_dir=folder), grouped=True)
         serving = Serving(hub, frame)
         try:
-            room = (await serving.call(ADA, "rooms.create", {"title": "a room"})).model_dump()["room_id"]
+            room = (await serving.call(ADA, "rooms.create", {"title": "a room"})).to_data()["room_id"]
             await serving.call(ADA, "rooms.join", {"room_id": room})
             content = base64.b64encode(b"hi").decode()
             await serving.call(
@@ -46,7 +46,7 @@ def serve(folder: Path, play: Callable[[Serving, str], Awaitable[T]]) -> T:
 
 async def asked(serving: Serving, room: str) -> list[object]:
     found = [await serving.call(ADA, "rooms.show", {"room_id": room}), await serving.call(ADA, "hub.health", {})]
-    return [each.model_dump(mode="json") for each in found]
+    return [each.to_data() for each in found]
 
 
 def test_what_takes_no_time_is_read_without_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +87,6 @@ def test_a_file_is_never_read_on_the_loop(tmp_path: Path, monkeypatch: pytest.Mo
         serving.pool.shutdown()
         with pytest.raises(RuntimeError, match=NO_THREAD):
             await serving.call(ADA, "blobs.get", ask)
-        return found.model_dump()["content_base64"]
+        return found.to_data()["content_base64"]
 
     assert serve(tmp_path, play) == base64.b64encode(b"hi").decode()

@@ -10,7 +10,7 @@ from tests.scene import HANDOFF, Actor, Row, Scene, refused
 
 
 def keyed(actor: Actor, key: str, operation: str, **given: object) -> Row:
-    return actor.scene.hub.call(operation, given, actor.caller, key=key).model_dump(mode="json")
+    return actor.scene.hub.call(operation, given, actor.caller, key=key).to_data()
 
 
 def test_the_same_request_with_the_same_key_is_done_once_and_answered_twice(scene: Scene) -> None:

@@ -19,7 +19,7 @@ LONG = 60_000
 
 def wait(actor: Actor, operation: str, patience: Patience, **given: object) -> Row:
     asked = {"room_id": actor.room_id, "max_wait_ms": LONG, **given}
-    return actor.scene.hub.call(operation, asked, actor.caller, patience).model_dump(mode="json")
+    return actor.scene.hub.call(operation, asked, actor.caller, patience).to_data()
 
 
 def append(actor: Actor, number: int = 1) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tallystick.capabilities.jobs import errors as job_errors
 from tallystick.capabilities.tasks import errors as task_errors
-from tallystick.hub import asking
 from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidInput, TallyError, UnknownOperation, every_error
 from tallystick.surfaces.mcp import routing
 from tallystick.surfaces.mcp.portals import PORTALS
@@ -57,11 +57,11 @@ def test_a_wrong_field_is_answered_with_a_whole_correct_call(name: str) -> None:
     portal = PORTALS["jobs"] if name in PORTALS["jobs"].commands else PORTALS["tasks"]
     routed = routing.Routed(operation=OPERATIONS[name], given={}, portal=portal)
     with pytest.raises(InvalidInput) as caught:
-        asking.build(OPERATIONS[name], {"nonsense": 1})
+        inputs.read(OPERATIONS[name].ask, {"nonsense": 1})
     explained = routed.explained(caught.value)
 
     command = portal.read(explained.details["example"])  # pyright: ignore[reportArgumentType]
-    assert asking.build(command.operation, command.given)
+    assert inputs.read(command.operation.ask, command.given)
 
 
 def _imports(folder: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ PAGE = 200
 
 
 def grown(hub: Hub, events: int) -> str:
-    room_id = cast("str", hub.call("rooms.create", {"title": "the large one"}, BOSS).model_dump()["room_id"])
+    room_id = cast("str", hub.call("rooms.create", {"title": "the large one"}, BOSS).to_data()["room_id"])
     for name in MEMBERS:
         hub.call("rooms.join", {"room_id": room_id}, member(name))
     grow_to(hub, room_id, events)
@@ -39,7 +39,7 @@ def told(hub: Hub, room_id: str) -> list[Event]:
 
 
 def ask(hub: Hub, operation: str, room_id: str, **given: object) -> Row:
-    return hub.call(operation, {"room_id": room_id, **given}, BOSS).model_dump(mode="json")
+    return hub.call(operation, {"room_id": room_id, **given}, BOSS).to_data()
 
 
 def check_radar(hub: Hub, room_id: str, jobs: list[Job]) -> None:

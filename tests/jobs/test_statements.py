@@ -14,6 +14,7 @@ from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.operation import as_record
 from tallystick.ledger.tx import Tx
 from tests.jobs.shop import Shop
 from tests.scene import refused
@@ -157,9 +158,9 @@ def test_claims_that_share_a_transaction_look_up_the_queue_once_and_the_runners_
     with shop.scene.hub.writing() as tx:
         tx.lock(room_id)
         for runner in runners:
-            ask = claim.ask.model_validate({"room_id": room_id, "runner_id": runner.runner_id})
+            ask = as_record(claim.ask, {"room_id": room_id, "runner_id": runner.runner_id})
             claim.run(tx.next(), runner.actor.caller, ask)
-        again = claim.ask.model_validate({"room_id": room_id, "runner_id": "r3"})
+        again = as_record(claim.ask, {"room_id": room_id, "runner_id": "r3"})
         with refused("runner_busy"):
             claim.run(tx.next(), runners[3].actor.caller, again)
 
@@ -170,8 +171,8 @@ def test_claims_that_share_a_transaction_look_up_the_queue_once_and_the_runners_
 def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(shop: Shop, asked: list[str]) -> None:
     room_id = shop.boss.room_id
     create, beat = registry.find("jobs.create"), registry.find("runners.heartbeat")
-    job = create.ask.model_validate({"room_id": room_id, "title": "a job", "prompt": "do it", "executor": "codex"})
-    runner = beat.ask.model_validate({"room_id": room_id, "runner_id": "r1", "status": "idle"})
+    job = as_record(create.ask, {"room_id": room_id, "title": "a job", "prompt": "do it", "executor": "codex"})
+    runner = as_record(beat.ask, {"room_id": room_id, "runner_id": "r1", "status": "idle"})
     taken(asked)
 
     with shop.scene.hub.writing() as tx:
@@ -189,7 +190,7 @@ def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(sh
 def test_the_server_soon_knows_how_much_there_is_and_looks_single_rows_up(postgres_url: str, tmp_path: Path) -> None:
     hub = Hub.open(Settings(data_dir=tmp_path, database_url=postgres_url), grouped=True)
     boss = Caller(agent_id="boss", session=SessionKind.HUMAN_CLI)
-    room_id = hub.call("rooms.create", {"title": "growing"}, boss).model_dump()["room_id"]
+    room_id = hub.call("rooms.create", {"title": "growing"}, boss).to_data()["room_id"]
     runner = {"room_id": room_id, "runner_id": "r1"}
     hub.call("runners.heartbeat", {**runner, "status": "idle", "max_parallel": 1000}, boss)
     for _ in range(250):

@@ -37,7 +37,7 @@ def history(store: Store) -> tuple[Hub, Row]:
     hub = Hub(store, clock=lambda: START, new_id=lambda: next(ids), machine_id="a-machine")
 
     def call(operation: str, **given: object) -> Row:
-        return hub.call(operation, given, ADA).model_dump(mode="json")
+        return hub.call(operation, given, ADA).to_data()
 
     room: Row = {"room_id": call("rooms.create", title="golden")["room_id"]}
     call("rooms.join", **room)

@@ -42,7 +42,7 @@ def test_a_store_moves_between_engines_and_back_unchanged(exported: list[bytes],
         maintenance.import_(back, lines(scene.hub))
         assert lines(back) == exported
         for hub in (scene.hub, back):
-            verified = hub.call("events.verify", {}, scene.agent("ada").caller).model_dump()
+            verified = hub.call("events.verify", {}, scene.agent("ada").caller).to_data()
             assert (verified["ok"], verified["events"]) == (True, end.events)
             assert maintenance.check(hub) == []
 
@@ -58,7 +58,7 @@ def test_after_an_import_the_members_go_on_where_they_stood(scene: Scene) -> Non
     bob.claim()
     with maintenance.scratch(scene.hub) as moved:
         maintenance.import_(moved, lines(scene.hub))
-        found = moved.call("turns.wait", {"room_id": bob.room_id, "max_wait_ms": 0}, bob.caller).model_dump()
+        found = moved.call("turns.wait", {"room_id": bob.room_id, "max_wait_ms": 0}, bob.caller).to_data()
         assert (found["status"], found["turn_id"], found["reason"], found["handoff"]) == (
             "your_turn",
             2,
@@ -75,7 +75,7 @@ def test_a_lease_does_not_move_with_the_ledger(scene: Scene) -> None:
         beat = {"room_id": ada.room_id, "lease_id": turn.lease_id, "expected_turn_id": 1}
         with refused("stale_lease"):
             moved.call("turns.heartbeat", beat, ada.caller)
-        seen = moved.call("turns.wait", {"room_id": bob.room_id, "max_wait_ms": 0}, bob.caller).model_dump()
+        seen = moved.call("turns.wait", {"room_id": bob.room_id, "max_wait_ms": 0}, bob.caller).to_data()
         assert (seen["status"], seen["reason"]) == ("takeover_available", "owner_timeout")
 
 

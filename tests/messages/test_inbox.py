@@ -170,7 +170,7 @@ def test_an_empty_inbox_can_be_waited_for(scene: Scene) -> None:
     user = principal(scene, ada.room_id, "user")
     given = {"room_id": ada.room_id, "max_wait_ms": 60_000}
     patience = Patience(1000, then=lambda: say(ada, "at last"))
-    found = scene.hub.call("messages.inbox", given, user.caller, patience).model_dump(mode="json")
+    found = scene.hub.call("messages.inbox", given, user.caller, patience).to_data()
     assert found == inbox(user)
     assert texts(user) == ["at last"]
 

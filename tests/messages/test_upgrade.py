@@ -19,7 +19,7 @@ AS_BEFORE = (
 
 
 def found(hub: Hub, room_id: str) -> list[int]:
-    hits = hub.call("messages.search", {"room_id": room_id, "query": "needle"}, ADA).model_dump()["hits"]
+    hits = hub.call("messages.search", {"room_id": room_id, "query": "needle"}, ADA).to_data()["hits"]
     return [hit["seq"] for hit in hits]
 
 
@@ -27,7 +27,7 @@ def test_an_older_store_is_searched_as_before(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "tally.sqlite")
     store.migrate(registry.schema())
     hub = Hub(store)
-    room_id = hub.call("rooms.create", {"title": "old"}, ADA).model_dump()["room_id"]
+    room_id = hub.call("rooms.create", {"title": "old"}, ADA).to_data()["room_id"]
     hub.call("rooms.join", {"room_id": room_id}, ADA)
     hub.call("messages.send", {"room_id": room_id, "text": "needle one"}, ADA)
     with hub.writing() as tx:

@@ -49,7 +49,7 @@ def waiting(actor: Actor, *include: str, hub: Hub | None = None) -> Generator[tu
 
     def wait() -> Row:
         answer = (hub or actor.scene.hub).call("turns.wait", given, actor.caller, patience)
-        return answer.model_dump(mode="json")
+        return answer.to_data()
 
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(wait)
@@ -206,7 +206,7 @@ def test_the_place_in_the_mail_survives_a_restart(scene: Scene, place: Place) ->
     try:
         again = Hub(store, clock=scene.clock, machine_id="test-machine")
         given = {"room_id": bob.room_id, "include": ["messages"], "max_wait_ms": 0}
-        answer = again.call("turns.wait", given, bob.caller).model_dump(mode="json")
+        answer = again.call("turns.wait", given, bob.caller).to_data()
     finally:
         store.close()
     assert answer["messages"] == [event]
@@ -317,7 +317,7 @@ def test_a_quiet_wait_writes_only_when_it_begins_and_ends(
     hub = Hub(cast("object", counting), clock=bob.scene.clock, machine_id="test-machine")  # pyright: ignore[reportArgumentType]
     looks = Patience()
     given = {"room_id": bob.room_id, "include": include, "max_wait_ms": 800}
-    assert hub.call("turns.wait", given, bob.caller, looks).model_dump()["status"] == "not_yet"
+    assert hub.call("turns.wait", given, bob.caller, looks).to_data()["status"] == "not_yet"
     assert looks.begun.is_set()
     assert counting.writes == writes
 

@@ -15,7 +15,7 @@ READS = sorted(name for name, operation in registry.OPERATIONS.items() if not op
 
 def example(scene: Scene, name: str, room_id: str) -> list[dict[str, object]]:
     """An operation's own examples, made to fit this scene."""
-    fields = registry.OPERATIONS[name].ask.model_fields
+    fields = registry.OPERATIONS[name].ask.__struct_fields__
     fitting: dict[str, object] = {
         "room_id": room_id,
         "context_path": str(scene.folder("somewhere/below")),

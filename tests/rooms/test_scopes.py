@@ -78,13 +78,13 @@ def test_the_same_root_on_another_machine_is_another_scope(scene: Scene) -> None
     (ada,) = scene.joined("ada")
     far = Hub(scene.store, clock=scene.clock, machine_id="far-machine")
     bob = scene.agent("bob", host="far-host").caller
-    created = far.call("rooms.join", {"context_path": str(scene.workspace)}, bob).model_dump()
+    created = far.call("rooms.join", {"context_path": str(scene.workspace)}, bob).to_data()
     assert created["room_id"] != ada.room_id
     far.call("rooms.close", {"room_id": created["room_id"]}, bob)
     far.call("rooms.join", {"room_id": ada.room_id}, bob)
     far.call("rooms.attach_scope", {"room_id": ada.room_id, "context_path": str(scene.workspace)}, bob)
     cyd = scene.agent("cyd", host="far-host").caller
-    joined = far.call("rooms.join", {"context_path": str(scene.workspace)}, cyd).model_dump()
+    joined = far.call("rooms.join", {"context_path": str(scene.workspace)}, cyd).to_data()
     assert joined["room_id"] == ada.room_id
     shown = cast("list[dict[str, object]]", ada.here("rooms.show")["scopes"])
     assert sorted(cast("bool", scope["here"]) for scope in shown) == [False, True]

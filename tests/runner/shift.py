@@ -56,7 +56,7 @@ class Shift:
         )
 
     def call(self, operation: str, **given: object) -> Row:
-        return self.hub.call(operation, given, BOSS).model_dump(mode="json")
+        return self.hub.call(operation, given, BOSS).to_data()
 
     def here(self, operation: str, **given: object) -> Row:
         return self.call(operation, room_id=self.room_id, **given)

@@ -146,18 +146,18 @@ def test_a_call_that_was_done_and_never_answered_is_answered_and_not_done_again(
         own = Hub.open(Settings.of(stage.env))
         caller = Caller(agent_id="ada", session=SessionKind.NAMED)
         joined = own.call("rooms.join", {"context_path": str(stage.workspace)}, caller)
-        given = {"room_id": joined.model_dump()["room_id"], "body": "once"}
+        given = {"room_id": joined.to_data()["room_id"], "body": "once"}
         number = wire.request("tools/call", name="rooms", arguments={"op": "call", "cmd": "notes.add", "args": given})
         key = heard(link, number)["params"]["_meta"][KEY]
         done = own.call("notes.add", given, caller, key=key)
         link.close()
 
         answer = cast("dict[str, Any]", wire.read())
-        notes = own.call("notes.list", {"room_id": given["room_id"]}, caller).model_dump(mode="json")
+        notes = own.call("notes.list", {"room_id": given["room_id"]}, caller).to_data()
         own.close()
 
     assert answer["id"] == number
-    assert answer["result"]["structuredContent"] == done.model_dump(mode="json")
+    assert answer["result"]["structuredContent"] == done.to_data()
     assert [note["body"] for note in rows(notes, "notes")] == ["once"]
 
 

@@ -41,7 +41,7 @@ def directly(stage: Stage) -> Generator[Way]:
     def call(agent: str, operation: str, given: Mapping[str, object]) -> Row:
         try:
             caller = Caller(agent_id=agent, session=SessionKind.NAMED)
-            return own.call(operation, given, caller).model_dump(mode="json")
+            return own.call(operation, given, caller).to_data()
         except TallyError as refusal:
             return flat(refusal.payload())
 

@@ -161,7 +161,7 @@ def _message_ids(settings: Settings, room_id: str) -> set[str]:
         me = Caller(agent_id="bench", session=SessionKind.NAMED)
         while True:
             ask = {"room_id": room_id, "since_seq": cursor, "kinds": ["chat.message"], "limit": PAGE}
-            page = msgspec.convert(hub.call("events.list", ask, me).model_dump(), type=_Page)
+            page = msgspec.convert(hub.call("events.list", ask, me).to_data(), type=_Page)
             if not page.events:
                 return found
             found.update(event.id for event in page.events)

@@ -24,7 +24,7 @@ def through_hub(settings: Settings, name: str) -> Generator[Call]:
     me = agent(name, os.getpid())
     hub = Hub.open(settings)
     try:
-        yield lambda operation, given: hub.call(operation, given, me).model_dump(mode="json")
+        yield lambda operation, given: hub.call(operation, given, me).to_data()
     finally:
         hub.close()
 

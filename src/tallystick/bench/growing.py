@@ -15,6 +15,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
+from tallystick.kernel.operation import as_record
 from tallystick.ledger.tx import Tx
 
 MEMBERS = ("ada", "bo", "cleo", "dov", "eve")
@@ -60,7 +61,7 @@ def member(name: str) -> Caller:
 
 def _delegate(hub: Hub, room_id: str) -> None:
     """A task in everybody's focus with a hundred jobs, the first taken by a runner that will report on it; once."""
-    if hub.call("jobs.list", {"room_id": room_id, "limit": 1}, member("ada")).model_dump()["jobs"]:
+    if hub.call("jobs.list", {"room_id": room_id, "limit": 1}, member("ada")).to_data()["jobs"]:
         return
     task = {"room_id": room_id, "title": "Make the parser linear", "definition_of_done": ["10,000 lines in a second"]}
     hub.call("tasks.create", task, member("ada"))
@@ -95,17 +96,17 @@ def _add(tx: Tx, room_id: str, seq: int) -> None:
     holder = MEMBERS[turn_id % len(MEMBERS)]
     if seq % 100 == 70:
         send = registry.find("messages.send")
-        ask = send.ask.model_validate({"room_id": room_id, "text": "Can you look at the lexer?", "to": ["bo", "cleo"]})
+        ask = as_record(send.ask, {"room_id": room_id, "text": "Can you look at the lexer?", "to": ["bo", "cleo"]})
         send.run(tx, member("ada"), ask)
         return
     if seq % 100 == 75:
         create = registry.find("jobs.create")
-        create.run(tx, member("ada"), create.ask.model_validate(_job(room_id, seq)))
+        create.run(tx, member("ada"), as_record(create.ask, _job(room_id, seq)))
         return
     if seq % 100 == 85:
         report = registry.find("jobs.report")
         held = {"room_id": room_id, "job": "JOB-001", "runner_id": RUNNER, "claim_revision": 1, "message": "on it"}
-        report.run(tx, member("bo"), report.ask.model_validate(held))
+        report.run(tx, member("bo"), as_record(report.ask, held))
         return
     if seq % 20 == 0:
         draft = _claim(turn_id, holder, seq)

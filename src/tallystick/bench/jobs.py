@@ -101,7 +101,7 @@ class Hands:
         runner = f"r{hand}"
         await self._call("runners.heartbeat", runner_id=runner, status="idle", lease_ttl_ms=300_000)
         while True:
-            claimed = (await self._call("jobs.claim", runner_id=runner)).model_dump(mode="json")
+            claimed = (await self._call("jobs.claim", runner_id=runner)).to_data()
             if claimed["job"] is None:
                 return
             held = {"runner_id": runner, "job": claimed["job"]["job_id"], "claim_revision": claimed["claim_revision"]}

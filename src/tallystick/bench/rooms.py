@@ -34,7 +34,7 @@ def opened(settings: Settings) -> Generator[Hub]:
 def make_room(settings: Settings, title: str) -> str:
     with opened(settings) as hub:
         maker = Caller(agent_id="bench", session=SessionKind.NAMED)
-        return str(hub.call("rooms.create", {"title": title}, maker).model_dump()["room_id"])
+        return str(hub.call("rooms.create", {"title": title}, maker).to_data()["room_id"])
 
 
 def make_held_room(settings: Settings, title: str, members: Sequence[str] = ()) -> str:

@@ -127,7 +127,7 @@ def _answered(setting: Setting, sizes: tuple[int, ...], views: list[View], times
         for place, view in enumerate(views):
             given = {"room_id": view.room_id, "text": "Please look.", "to": [READER.agent_id], "priority": "attention"}
             started = time.perf_counter()
-            sent = view.hub.call("messages.send", given, member("ada")).model_dump(mode="json")
+            sent = view.hub.call("messages.send", given, member("ada")).to_data()
             samples["send"][place].append((time.perf_counter() - started) * 1000)
             about = {"room_id": view.room_id, "event_id": sent["event"]["id"]}
             for verb in ("read", "ack"):

@@ -13,8 +13,9 @@ import msgspec
 from tallystick.bus import payloads, records
 from tallystick.bus.envelope import Payload, Request
 from tallystick.bus.errors import SessionRequired, SrcMismatch
-from tallystick.hub import asking, errands, registry
+from tallystick.hub import errands, registry
 from tallystick.hub.engine import Response
+from tallystick.kernel import inputs
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
 from tallystick.kernel.operation import Operation
@@ -51,13 +52,13 @@ def _own(request: Request, named: str) -> str:
 
 
 async def create_session(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.CreateSession, request.payload)
+    ask = inputs.read(payloads.CreateSession, request.payload)
     made = await party.call(request, "rooms.create", {"title": ask.name})
     return Said(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"]))
 
 
 async def list_sessions(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.ListSessions, request.payload)
+    ask = inputs.read(payloads.ListSessions, request.payload)
     rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
     ids = [cast("str", room["room_id"]) for room in rooms]
     changed = await party.look(lambda tx: errands.changed_at(tx, ids))
@@ -75,14 +76,14 @@ async def list_sessions(party: Party, request: Request) -> Said:
 
 
 async def close_session(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.CloseSession, request.payload)
+    ask = inputs.read(payloads.CloseSession, request.payload)
     closed = await party.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
     return Said(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
 
 
 async def add_agent(party: Party, request: Request) -> Said:
     """Join the session and become the connection to which this agent's actions are delivered."""
-    ask = asking.read(payloads.AddAgent, request.payload)
+    ask = inputs.read(payloads.AddAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     joined = await party.call(request, "rooms.join", {"room_id": room_id})
     if ask.name is not None:
@@ -98,21 +99,21 @@ async def add_agent(party: Party, request: Request) -> Said:
 
 
 async def list_agents(party: Party, request: Request) -> Said:
-    asking.read(payloads.ListAgents, request.payload)
+    inputs.read(payloads.ListAgents, request.payload)
     room_id = session_of(request)
     found = cast("list[Row]", (await party.call(request, "agents.list", {"room_id": room_id}))["agents"])
     return Said(payload={"agents": [_shown(party, room_id, each) for each in found]}, session=room_id)
 
 
 async def update_agent(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.UpdateAgent, request.payload)
+    ask = inputs.read(payloads.UpdateAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
     return Said(payload={"agent": await _agent(party, request, room_id, agent)}, session=room_id)
 
 
 async def remove_agent(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.RemoveAgent, request.payload)
+    ask = inputs.read(payloads.RemoveAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     left = await party.call(request, "rooms.leave", {"room_id": room_id})
     party.detach(room_id, agent)
@@ -146,14 +147,14 @@ async def create_message(party: Party, request: Request) -> Said:
 
 
 async def update_task(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.UpdateTask, request.payload)
+    ask = inputs.read(payloads.UpdateTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
     done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
     return Said(payload=done, session=request.session)
 
 
 async def finish_task(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.FinishTask, request.payload)
+    ask = inputs.read(payloads.FinishTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
     done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
     return Said(payload=done, session=request.session)
@@ -161,7 +162,7 @@ async def finish_task(party: Party, request: Request) -> Said:
 
 async def read_history(party: Party, request: Request) -> Said:
     """The newest records, or those after a cursor."""
-    ask = asking.read(payloads.ReadHistory, request.payload)
+    ask = inputs.read(payloads.ReadHistory, request.payload)
     room_id = party.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
     events, cursor = await party.look(
@@ -171,7 +172,7 @@ async def read_history(party: Party, request: Request) -> Said:
 
 
 async def stream_events(party: Party, request: Request) -> Said:
-    ask = asking.read(payloads.FollowEvents, request.payload)
+    ask = inputs.read(payloads.FollowEvents, request.payload)
     room_id = party.visible(session_of(request))
     follower = await party.follow(room_id, ask)
     begin = party.streaming(request.id, follower, follow=ask.follow)

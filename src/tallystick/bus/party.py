@@ -16,10 +16,11 @@ from tallystick.bus.commands import Said
 from tallystick.bus.envelope import Line, Request
 from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.bus.payloads import FollowEvents
-from tallystick.hub import asking, engine
+from tallystick.hub import engine
 from tallystick.hub.engine import Response
 from tallystick.hub.feed import Follower
 from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
 from tallystick.kernel.ids import digest
@@ -135,7 +136,7 @@ class Party:
         """What an operation answers, for a command that says it in its own words."""
         responding = self.respond(request, operation, given, keyed=keyed)
         response = responding if isinstance(responding, Response) else await responding
-        return response.answer.model_dump(mode="json")
+        return response.answer.to_data()
 
     def respond(
         self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
@@ -184,8 +185,8 @@ class Party:
         if self._outbox is None:
             raise NoStream
         self._check_room()
-        place = ask.model_dump(include=set(Since.model_fields))
-        cursor = asking.read(Cursor, {"room_id": room_id, "kinds": list(records.kinds_of(ask.types)), **place})
+        place = {name: getattr(ask, name) for name in Since.__struct_fields__}
+        cursor = inputs.read(Cursor, {"room_id": room_id, "kinds": list(records.kinds_of(ask.types)), **place})
         return await self._bus.feeds.follow(cursor, from_now=ask.follow)
 
     def streaming(self, corr: str, follower: Follower, *, follow: bool) -> Callable[[], None]:

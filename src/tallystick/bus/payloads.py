@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import Field
+import msgspec
+from msgspec import Meta
 
-from tallystick.hub import asking
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Ask
 from tallystick.ledger.contract import Since, SinceSeq
 
-Id = Annotated[str, Field(min_length=1, max_length=200)]
-Types = Annotated[list[Id], Field(max_length=50, description="Only these types.", default_factory=list)]
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Types = Annotated[list[Id], Meta(max_length=50, description="Only these types.")]
 
 
 class CreateSession(Ask):
-    name: Annotated[str, Field(min_length=1, max_length=200)] = "session"
+    name: Annotated[str, Meta(min_length=1, max_length=200)] = "session"
 
 
 class ListSessions(Ask):
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
 
 
 class CloseSession(Ask):
-    reason: Annotated[str | None, Field(max_length=2000)] = None
+    reason: Annotated[str, Meta(max_length=2000)] | None = None
 
 
 class ListAgents(Ask):
@@ -34,14 +35,14 @@ class ListAgents(Ask):
 
 class AddAgent(Ask):
     id: Id
-    name: Annotated[str | None, Field(min_length=1, max_length=128)] = None
+    name: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     since_seq: SinceSeq = None
     """Results of this agent's own actions after this place are sent too."""
 
 
 class UpdateAgent(Ask):
     id: Id
-    name: Annotated[str, Field(min_length=1, max_length=128)]
+    name: Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class RemoveAgent(Ask):
@@ -54,19 +55,23 @@ class Conversing(Ask):
     parent_message_id: Id | None = None
 
     def context(self) -> dict[str, str] | None:
-        found = self.model_dump(include={"context_id", "owner_id", "parent_message_id"}, exclude_none=True)
+        found = {
+            name: given
+            for name in Conversing.__struct_fields__
+            if (given := cast("str | None", getattr(self, name))) is not None
+        }
         return found or None
 
 
 class CreateMessage(Conversing):
-    text: Annotated[str, Field(min_length=1)]
+    text: Annotated[str, Meta(min_length=1)]
     kind: Literal["user", "reply"] = "user"
     task_id: Id | None = None
     reply_to_action_id: Id | None = None
-    sender_name: Annotated[str | None, Field(min_length=1, max_length=128)] = None
+    sender_name: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
 
     def conversation(self) -> dict[str, object] | None:
-        about = self.model_dump(exclude={"text"}, exclude_none=True)
+        about = self.present(without={"text"})
         return about if about.keys() - {"kind"} or self.kind == "reply" else None
 
 
@@ -77,23 +82,23 @@ class UpdateTask(Conversing):
 
 class FinishTask(Conversing):
     task_id: Id
-    summary: Annotated[str | None, Field(max_length=16_384)] = None
+    summary: Annotated[str, Meta(max_length=16_384)] | None = None
 
 
 class ReadHistory(Ask):
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
     since_seq: SinceSeq = None
-    types: Types
+    types: Types = msgspec.field(default_factory=list)
 
 
 class FollowEvents(Since):
     follow: bool = True
-    types: Types
+    types: Types = msgspec.field(default_factory=list)
 
 
 def spoken(given: Mapping[str, object]) -> CreateMessage:
     """A message's payload; text of blanks only says nothing."""
-    message = asking.read(CreateMessage, given)
+    message = inputs.read(CreateMessage, given)
     if not message.text.strip():
         raise InvalidField("text must be non-empty.", field="text")
     return message

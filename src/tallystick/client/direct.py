@@ -50,11 +50,11 @@ class Direct:
 
             # Reading creates nothing: a store that is not there reads like an empty one.
             with diagnosis.empty_hub() as empty:
-                return Answered(empty.call(operation, given, self.caller, interest).model_dump(mode="json"))
+                return Answered(empty.call(operation, given, self.caller, interest).to_data())
         visitor = Visitor(caller=self.caller, trusted=True)
         request = Request(visitor=visitor, operation=operation, given=given, key=key, with_notices=True)
         response = self.hub.respond(request, interest)
-        return Answered(response.answer.model_dump(mode="json"), response.notices)
+        return Answered(response.answer.to_data(), response.notices)
 
     @property
     def hub(self) -> Hub:

@@ -90,4 +90,4 @@ class Director:
             self._ask("notes.add", room_id=self.room_id, body=script.NOTE)
 
     def _ask(self, operation: str, **given: object) -> dict[str, object]:
-        return self._hub.call(operation, given, self._me).model_dump(mode="json")
+        return self._hub.call(operation, given, self._me).to_data()

@@ -48,7 +48,7 @@ class Ending:
 
 def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: Workspace) -> Ending:
     """Check everything the story claims; refuses to end well otherwise."""
-    verified = hub.call("events.verify", {"room_id": room_id}, me).model_dump()
+    verified = hub.call("events.verify", {"room_id": room_id}, me).to_data()
     stick = [event for event in seen if event.kind.startswith(STICK)]
     claims: Mapping[str, Callable[[], bool]] = {
         "the ledger verifies": lambda: bool(verified["ok"]),

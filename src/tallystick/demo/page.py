@@ -90,7 +90,7 @@ def _agent(hub: Hub, name: str, session: SessionKind = SessionKind.NAMED) -> Ask
     caller = Caller(agent_id=name, session=session)
 
     def ask(operation: str, **given: object) -> dict[str, Any]:
-        return hub.call(operation, given, caller).model_dump(mode="json")
+        return hub.call(operation, given, caller).to_data()
 
     return ask
 

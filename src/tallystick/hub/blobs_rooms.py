@@ -11,9 +11,9 @@ from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
 from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound
 from tallystick.capabilities.blobs.model import Blob, Content
 from tallystick.capabilities.blobs.operations import record
-from tallystick.hub import asking
 from tallystick.hub.blobs import is_sha256
 from tallystick.hub.hub import Hub
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
 
@@ -27,7 +27,7 @@ class Found:
 
 
 def describe(given: Mapping[str, object]) -> DescribeBlob:
-    return asking.read(DescribeBlob, given)
+    return inputs.read(DescribeBlob, given)
 
 
 def check_room(hub: Hub, room_id: str) -> None:

@@ -17,15 +17,15 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
-from pydantic import ValidationError
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.hub import asking, notices, registry, replies
+from tallystick.hub import notices, registry, replies
 from tallystick.hub.tokens_reach import Visitor, permit
 from tallystick.hub.writing import CallerLeft
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending
+from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending, as_ask
 from tallystick.ledger.tx import Tx
 
 T = TypeVar("T")
@@ -182,7 +182,7 @@ def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> 
     permit(visitor, operation, given)
     ask = _validated(operation, given)
     more = (_gathered(operation, ask, visitor.caller, lambda run: run(tx)),) if operation.prepare else ()
-    found = Call(operation, ask, visitor.caller, vars(ask).get("room_id"), more).read(tx)
+    found = Call(operation, ask, visitor.caller, getattr(ask, "room_id", None), more).read(tx)
     return found.otherwise if isinstance(found, Pending) else found
 
 
@@ -196,7 +196,7 @@ def _checked(operation: Operation, request: Request) -> Steps[Response]:
     if operation.prepare:
         more = ((yield Outside(lambda look: _gathered(operation, ask, caller, look))),)
     also = operation.also_locks(ask) if operation.also_locks else ()
-    prepared = Call(operation, ask, caller, vars(ask).get("room_id"), more, key, also)
+    prepared = Call(operation, ask, caller, getattr(ask, "room_id", None), more, key, also)
     if operation.waits:
         answer = yield from _wait(prepared)
         if request.with_notices:
@@ -222,9 +222,9 @@ def _checked(operation: Operation, request: Request) -> Steps[Response]:
 
 def _validated(operation: Operation, given: Mapping[str, object]) -> Ask:
     try:
-        return operation.ask.model_validate(given)
-    except ValidationError as wrong:
-        raise asking.refusal(operation.ask, wrong) from None
+        return as_ask(operation.ask, given)
+    except msgspec.ValidationError as wrong:
+        raise inputs.refusal(operation.ask, wrong) from None
 
 
 def _gathered(operation: Operation, ask: Ask, caller: Caller, look: Look) -> object:

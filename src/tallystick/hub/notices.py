@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from tallystick.capabilities.agents import queries as agents
 from tallystick.hub import registry
 from tallystick.kernel.caller import Caller
@@ -16,10 +18,8 @@ MAIL = frozenset({"messages", "notifications"})
 
 def beside(tx: Tx, operation: Operation, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
     """The notices for a caller who is just being answered, read in the answer's own transaction."""
-    # Not by attribute: a model takes its time to say that it has no such field.
-    fields = vars(answer)
-    room_id = fields.get("room_id") or given.get("room_id")
-    if not isinstance(room_id, str) or operation.noun in MAIL or fields.get("messages"):
+    room_id = getattr(answer, "room_id", None) or given.get("room_id")
+    if not isinstance(room_id, str) or operation.noun in MAIL or getattr(answer, "messages", UNSET):
         return ()
     return signs(tx, room_id, caller)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick import __version__
 from tallystick.kernel.caller import Caller
@@ -33,7 +33,7 @@ class Capabilities(Answer):
     cursors: list[str]
     filters: list[str]
     limits: dict[str, int]
-    operations: list[str] = Field(description="Every operation; call each by this name on any surface.")
+    operations: Annotated[list[str], Meta(description="Every operation; call each by this name on any surface.")]
 
 
 class Health(Answer):
@@ -69,7 +69,7 @@ def health(tx: Tx, me: Caller, ask: AskHub) -> Health:
 
 class OpenRef(Ask):
     room_id: RoomId
-    id: Annotated[Text, Field(min_length=1, max_length=400, description="Any id or ref: JOB-001, JOB-001@17, CARD-…")]
+    id: Annotated[Text, Meta(min_length=1, max_length=400, description="Any id or ref: JOB-001, JOB-001@17, CARD-…")]
 
 
 @operation("open.ref", short="open", examples=({"room_id": "ROOM", "id": "JOB-001@17"},))

@@ -45,8 +45,8 @@ class Key:
         if not key.isprintable():
             raise InvalidField("An idempotency key is printable text.")
         try:
-            asked = ask.model_dump_json()
-        except ValueError as wrong:
+            asked = ask.to_json().decode()
+        except (TypeError, ValueError, OverflowError, RecursionError) as wrong:
             raise InvalidField(f"The request cannot be written as JSON: {wrong}.") from wrong
         return cls(principal=principal, key=key, digest=digest(operation.name, asked, length=64))
 
@@ -68,6 +68,6 @@ def keep(tx: Tx, key: Key, answer: Answer) -> None:
         principal=key.principal,
         key=key.key,
         digest=key.digest,
-        answer=answer.model_dump_json(),
+        answer=answer.to_json().decode(),
         created_at=tx.now,
     )

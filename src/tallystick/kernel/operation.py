@@ -8,42 +8,159 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import (
+    Any,
+    Generic,
+    Self,
+    TypeAlias,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, WithJsonSchema
+import msgspec
 
-from tallystick.kernel.clock import from_wire, to_wire
+from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.errors import Refused
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
 
-class Ask(BaseModel):
-    """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class _KeywordOnly(msgspec.StructMeta):
+    """Fields are given by name in every subclass; msgspec itself does not inherit this setting."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any) -> type:
+        settings.setdefault("kw_only", True)
+        return super().__new__(cls, name, bases, namespace, **settings)
 
 
-class Answer(BaseModel):
-    """The result of an operation."""
+class Custom:
+    """A value with a JSON form of its own, beside what msgspec knows."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    __slots__ = ()
+
+    @classmethod
+    def from_plain(cls, given: object) -> Self:
+        """Read it; `TypeError` or `ValueError` says why not, and msgspec adds where."""
+        raise NotImplementedError
+
+    def to_plain(self) -> object:
+        raise NotImplementedError
+
+    @classmethod
+    def json_schema(cls) -> dict[str, object]:
+        raise NotImplementedError
+
+
+class Moment(int, Custom):
+    """An instant inside (milliseconds), an ISO-8601 time in the answer."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_plain(cls, given: object) -> Self:
+        if not isinstance(given, str | int):
+            raise TypeError("Expected a time")
+        return cls(from_wire(given) if isinstance(given, str) else given)
+
+    def to_plain(self) -> str:
+        return to_wire(self)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, object]:
+        return {"type": "string", "format": "date-time"}
+
+
+@overload
+def moment(at: Instant) -> Moment: ...
+@overload
+def moment(at: Instant | None) -> Moment | None: ...
+def moment(at: Instant | None) -> Moment | None:
+    return None if at is None else Moment(at)
+
+
+class Record(msgspec.Struct, metaclass=_KeywordOnly, frozen=True):
+    """A typed value that crosses a surface as JSON."""
 
     def to_json(self) -> bytes:
-        """The answer as every surface that speaks JSON gives it."""
-        return self.__pydantic_serializer__.to_json(self)
+        """The value as every surface that speaks JSON gives it."""
+        return _ENCODER.encode(self)
+
+    def to_data(self, *, without: Container[str] = ()) -> dict[str, Any]:
+        """The value as plain dicts, lists, texts and numbers."""
+        whole = cast("dict[str, Any]", msgspec.to_builtins(self, enc_hook=_to_plain, str_keys=True))
+        return {name: each for name, each in whole.items() if name not in without} if without else whole
+
+    def present(self, *, without: Container[str] = ()) -> dict[str, Any]:
+        """The fields that have a value, in the records within likewise."""
+        given = ((name, getattr(self, name)) for name in self.__struct_fields__ if name not in without)
+        tag = {self.__struct_config__.tag_field: self.__struct_config__.tag} if self.__struct_config__.tag_field else {}
+        return {**tag, **{name: _present(each) for name, each in given if each is not None}}
 
 
-Moment: TypeAlias = Annotated[
-    int,
-    BeforeValidator(lambda given: from_wire(given) if isinstance(given, str) else given),
-    PlainSerializer(to_wire, return_type=str),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""An instant inside, an ISO-8601 time in the answer."""
+class Ask(Record, frozen=True, forbid_unknown_fields=True):
+    """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
+
+
+class Answer(Record, frozen=True):
+    """The result of an operation."""
+
+
+def _present(value: object) -> object:
+    if isinstance(value, Record):
+        return value.present()
+    if isinstance(value, list):
+        return [_present(each) for each in cast("list[object]", value)]
+    return msgspec.to_builtins(value, enc_hook=_to_plain, str_keys=True)
+
+
+def _to_plain(value: object) -> object:
+    if isinstance(value, Custom):
+        return value.to_plain()
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _from_plain(kind: type[Custom], given: object) -> object:
+    return kind.from_plain(given)
+
+
+JsonObject: TypeAlias = dict[str, Any]
+"""Any JSON object; msgspec takes `Any` for whatever JSON can say and `object` for a type of its own."""
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_to_plain)
+R = TypeVar("R")
+
+
+def as_record(kind: type[R], given: object) -> R:
+    """Plain data as the value that it describes; `msgspec.ValidationError` if it describes none."""
+    return msgspec.convert(given, kind, dec_hook=_from_plain)
+
+
+def from_attributes(kind: type[R], thing: object) -> R:
+    """The record whose fields are attributes of a thing."""
+    return msgspec.convert(thing, kind, from_attributes=True, dec_hook=_from_plain)
+
+
+def as_ask(kind: type[R], given: Mapping[str, object]) -> R:
+    """Untrusted input likewise: it must also be text that can be encoded, which one half of a surrogate pair cannot."""
+    try:
+        msgspec.json.encode(given)
+    except UnicodeEncodeError as wrong:
+        raise msgspec.ValidationError(f"Not Unicode text: {wrong.reason}") from wrong
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass  # What else JSON cannot say is refused where it would be stored, with the field's name.
+    return as_record(kind, given)
+
+
+NO_NUL = r"\A[^\0]*\Z"
+"""The rule of text that is stored by itself; it is told in words and left out of schemas."""
 
 A = TypeVar("A")
 
@@ -107,7 +224,7 @@ class Operation:
 
     @cached_property
     def takes_room(self) -> bool:
-        return "room_id" in self.ask.model_fields
+        return "room_id" in self.ask.__struct_fields__
 
     @property
     def verb(self) -> str:
@@ -142,7 +259,7 @@ class Operation:
 
     def read_answer(self, text: str) -> Answer:
         """An answer as it was written to JSON."""
-        return cast("Answer", TypeAdapter(cast("Any", self.answer)).validate_json(text))
+        return msgspec.json.decode(text, type=cast("type[Answer]", self.answer), dec_hook=_from_plain)
 
 
 Run = TypeVar("Run", bound=Callable[..., object])

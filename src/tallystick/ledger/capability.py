@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer, Operation
+from tallystick.kernel.operation import Answer, JsonObject, Operation, as_record
 from tallystick.ledger.tx import Projection, Tx
 
 
@@ -27,12 +27,12 @@ class Opened(Answer):
     ref: str
     kind: str
     """What it is: job, job_event, runner, task, card, anchor, note, artifact, action, event."""
-    value: dict[str, object]
+    value: JsonObject
 
     @classmethod
     def of(cls, kind: str, ref: str, value: object) -> Opened:
-        dump = value.model_dump(mode="json") if isinstance(value, Answer) else value
-        return cls.model_validate({"ref": ref, "kind": kind, "value": dump})
+        plain = value.to_data() if isinstance(value, Answer) else value
+        return cls(ref=ref, kind=kind, value=as_record(JsonObject, plain))
 
 
 @dataclass(frozen=True, kw_only=True)

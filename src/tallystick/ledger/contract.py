@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, SkipValidation
+from msgspec import Meta
 
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import NO_NUL, Answer, Ask, JsonObject, Moment
 from tallystick.kernel.subjects import TASK_LIMIT
 
 LIST_LIMIT = 1000
@@ -16,21 +16,10 @@ SEQ_LIMIT = 2**63 - 1
 """The largest number that both engines store."""
 
 
-def _storable(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("a NUL character cannot be stored here")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_storable)]
+Text = Annotated[str, Meta(pattern=NO_NUL)]
 """Text that is stored or looked up by itself, not inside a JSON body: PostgreSQL keeps no NUL there."""
-RoomId = Annotated[
-    str,
-    # The bound before the check: pydantic applies it itself only where no function of ours stands before it.
-    Field(description="The room's id, as `rooms.join` or `rooms.list` gave it.", max_length=200),
-    AfterValidator(_storable),
-]
-WaitMs = Annotated[int, Field(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
+RoomId = Annotated[Text, Meta(max_length=200, description="The room's id, as `rooms.join` or `rooms.list` gave it.")]
+WaitMs = Annotated[int, Meta(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
 
 
 class Envelope(Answer):
@@ -44,15 +33,17 @@ class Envelope(Answer):
     group_id: str
     scope_key: str
     by: str
-    data: Annotated[dict[str, object], SkipValidation]
-    """As it was stored: what was checked when it was written is not walked through at each reading."""
+    data: JsonObject
 
     @classmethod
     def of(cls, event: Event) -> Envelope:
-        return cls.model_validate(event.wire())
+        wire: dict[str, Any] = event.wire()
+        return cls(**wire)
 
 
-SinceSeq = Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Events after this seq (0: from the start).")]
+SinceSeq = Annotated[
+    Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="Events after this seq (0: from the start).")
+]
 
 
 class InRoom(Ask):
@@ -63,30 +54,39 @@ class Since(Ask):
     """A place in a room's ledger, named in one of three ways; `reading.start` finds it."""
 
     since_seq: SinceSeq = None
-    since_event_id: Annotated[Text | None, Field(description="Events after this event.", max_length=200)] = None
-    since_ts: Annotated[str | None, Field(description="Events younger than this time.", max_length=60)] = None
+    since_event_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Events after this event.")
+    ] = None
+    since_ts: Annotated[
+        Annotated[str, Meta(max_length=60)] | None, Meta(description="Events younger than this time.")
+    ] = None
 
 
-class Cursor(Since, InRoom):
+class Cursor(Since):
     """Which events of a room, and from where: what is listed, waited for and streamed."""
 
+    room_id: RoomId
     kinds: Annotated[
-        list[Annotated[Text, Field(max_length=200)]], Field(description="Only these kinds.", max_length=50)
+        list[Annotated[Text, Meta(max_length=200)]], Meta(max_length=50, description="Only these kinds.")
     ] = []
 
 
 class Page(Cursor):
-    limit: Annotated[int, Field(ge=1, le=LIST_LIMIT, description="At most this many.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=LIST_LIMIT, description="At most this many.")] = 100
 
 
 class ListEvents(Page):
-    newest: Annotated[bool, Field(description="The last `limit` events instead of the first.")] = False
+    newest: Annotated[bool, Meta(description="The last `limit` events instead of the first.")] = False
     before_seq: Annotated[
-        int | None, Field(ge=0, le=SEQ_LIMIT, description="Only events before this seq; with `newest` to page back.")
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
+        Meta(description="Only events before this seq; with `newest` to page back."),
     ] = None
-    by: Annotated[Text | None, Field(description="Only what this principal did.", max_length=200)] = None
+    by: Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(description="Only what this principal did.")] = (
+        None
+    )
     task_id: Annotated[
-        Text | None, Field(description="Only what is about this task, its jobs included.", max_length=TASK_LIMIT)
+        Annotated[Text, Meta(max_length=TASK_LIMIT)] | None,
+        Meta(description="Only what is about this task, its jobs included."),
     ] = None
 
 
@@ -98,7 +98,7 @@ class Replay(Ask):
     """A past moment of a room."""
 
     room_id: RoomId
-    seq: Annotated[int, Field(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
+    seq: Annotated[int, Meta(ge=1, le=SEQ_LIMIT, description="The event after which to look.")]
 
 
 class Events(Answer):
@@ -112,10 +112,10 @@ class Events(Answer):
 class AppendEvent(Ask):
     room_id: RoomId
     kind: Annotated[
-        str, Field(max_length=200, pattern=r"^[a-z][a-z0-9_.-]*$", description="x.<vendor>.* or vendor.<name>.*")
+        str, Meta(max_length=200, pattern=r"^[a-z][a-z0-9_.-]*\Z", description="x.<vendor>.* or vendor.<name>.*")
     ]
-    data: Annotated[dict[str, object], Field(description="The event's body.")]
-    scope_key: Annotated[Text, Field(max_length=200, description="The scope it belongs to, if any.")] = ""
+    data: Annotated[JsonObject, Meta(description="The event's body.")]
+    scope_key: Annotated[Text, Meta(max_length=200, description="The scope it belongs to, if any.")] = ""
 
 
 class Appended(Answer):
@@ -123,7 +123,7 @@ class Appended(Answer):
 
 
 class ListHeads(Ask):
-    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many.")] = LIST_LIMIT
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="At most this many.")] = LIST_LIMIT
 
 
 class HeadView(Answer):
@@ -140,7 +140,9 @@ class Heads(Answer):
 
 
 class VerifyEvents(Ask):
-    room_id: Annotated[Text | None, Field(description="One room; all rooms when left out.", max_length=200)] = None
+    room_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="One room; all rooms when left out.")
+    ] = None
 
 
 class RoomVerdict(Answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, moment, operation
 from tallystick.ledger import bodies, chain, reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import (
@@ -84,11 +84,11 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     tx.check_open(ask.room_id)
     draft = Draft(kind=ask.kind, data=ask.data, scope_key=ask.scope_key, body=body)
     (event,) = tx.append(ask.room_id, me.agent_id, [draft])
-    return Appended.model_validate({"event": event.wire()})
+    return Appended(event=Envelope.of(event))
 
 
 def _head(*, room_id: str, seq: int, ts: Instant, closed: int) -> HeadView:
-    return HeadView(room_id=room_id, seq=seq, ts=ts, closed=bool(closed))
+    return HeadView(room_id=room_id, seq=seq, ts=moment(ts), closed=bool(closed))
 
 
 @operation("events.heads", examples=({},))

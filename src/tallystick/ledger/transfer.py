@@ -19,7 +19,7 @@ from tallystick.ledger.tx import SQL, Tx
 
 VERSION = 1
 
-_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True):

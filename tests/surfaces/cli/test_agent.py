@@ -33,7 +33,7 @@ from tallystick.harnesses import processes
 from tallystick.kernel.caller import Caller, SessionKind
 me = Caller(agent_id={name!r}, session=SessionKind.MCP_HARNESS, process=processes.facts(os.getpid()))
 hub = Hub.open(Settings.of(os.environ))
-room = hub.call("rooms.join", {{"context_path": {str(place.workspace)!r}}}, me).model_dump()["room_id"]
+room = hub.call("rooms.join", {{"context_path": {str(place.workspace)!r}}}, me).to_data()["room_id"]
 hub.call("reservations.reserve", {{"room_id": room, "path": {path!r}}}, me)
 hub.close()
 """

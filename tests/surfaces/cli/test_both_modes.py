@@ -202,7 +202,7 @@ def test_every_command_gives_the_same_with_a_hub_and_without_one(places: tuple[P
 
 
 def test_the_operations_that_may_be_left_in_the_middle_are_those_that_wait() -> None:
-    waiting = {name: each.ask.model_fields for name, each in registry.OPERATIONS.items() if each.waits}
+    waiting = {name: each.ask.__struct_fields__ for name, each in registry.OPERATIONS.items() if each.waits}
 
     assert waiting.keys() == WAITING
     assert all("max_wait_ms" in fields for fields in waiting.values())

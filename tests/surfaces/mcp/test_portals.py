@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from tallystick.hub import asking
 from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, Refused, UnknownField, UnknownOperation
 from tallystick.surfaces.mcp.portals import PORTALS, Command
 
@@ -99,4 +99,4 @@ def test_the_example_of_every_command_is_a_correct_call(name: str) -> None:
     command = portal.read(cast("Mapping[str, object]", shown))
 
     assert command.operation.name == name
-    assert asking.build(command.operation, command.given)
+    assert inputs.read(command.operation.ask, command.given)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.surfaces.mcp import schemas
 from tallystick.surfaces.mcp.tools import ToolSet
 
@@ -20,31 +20,31 @@ class Wood(StrEnum):
 class Notch(Ask):
     """One cut."""
 
-    lines: Annotated[list[int] | None, Field(min_length=2, max_length=2, description="First and last.")] = None
+    lines: Annotated[
+        Annotated[list[int], Meta(min_length=2, max_length=2)] | None, Meta(description="First and last.")
+    ] = None
     wood: Wood
 
 
 class Cut(Ask):
-    room_id: Annotated[str, Field(max_length=200, description="Where.")]
+    room_id: Annotated[str, Meta(max_length=200, description="Where.")]
     notch: Notch
-    others: Annotated[list[Notch] | None, Field(max_length=50)] = None
-    limit: Annotated[int, Field(ge=1, le=500)] = 100
-    seq: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    others: Annotated[list[Notch], Meta(max_length=50)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+    seq: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
-class Whole(Answer):
-    status: Literal["whole"] = "whole"
+class Whole(Answer, tag_field="status", tag="whole"):
     wood: Wood | None
     at: Moment
     notches: list[Notch]
 
 
-class Split(Answer):
-    status: Literal["split"] = "split"
+class Split(Answer, tag_field="status", tag="split"):
     wood: Wood
     at: Moment
     halves: tuple[str, int] | str
-    data: dict[str, object] | None
+    data: JsonObject | None
 
 
 def test_an_input_is_written_out_without_titles_lengths_and_nulls() -> None:

@@ -2,69 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.actions.model import Action, ActionType, Command, MessageKind, Status, TaskStatus, Written
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment, moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
 
 TEXT_LIMIT = 64 * 1024
 GROUP_LIMIT = 100
 
-Id = Annotated[Text, Field(min_length=1, max_length=200)]
-Target = Annotated[str, Field(min_length=1, max_length=200, description="The agent it is for, by id or by name.")]
-Index = Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Its place in the group; rises from action to action.")]
+Id = Annotated[Text, Meta(min_length=1, max_length=200)]
+Target = Annotated[str, Meta(min_length=1, max_length=200, description="The agent it is for, by id or by name.")]
+Index = Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="Its place in the group; rises from action to action.")]
 
 
 class Plan(Ask):
     steps: Annotated[
-        list[Annotated[str, Field(max_length=4096)]], Field(max_length=100, description="What to do, step by step.")
+        list[Annotated[str, Meta(max_length=4096)]], Meta(max_length=100, description="What to do, step by step.")
     ]
-    note: Annotated[str | None, Field(max_length=4096, description="What to keep in mind.")] = None
+    note: Annotated[Annotated[str, Meta(max_length=4096)] | None, Meta(description="What to keep in mind.")] = None
 
 
-class MessageAction(Ask):
-    type: Literal["message"]
+class MessageAction(Ask, tag_field="type", tag="message"):
     dst: Target
-    action_id: Annotated[Id, Field(description="Your own id of it, new in this room.")]
+    action_id: Annotated[Id, Meta(description="Your own id of it, new in this room.")]
     action_index: Index
-    kind: Annotated[MessageKind, Field(strict=False, description="`user` asks for something, `reply` answers it.")]
-    text: Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT, description="What you say.")]
-    reply_to_action_id: Annotated[Id | None, Field(description="The action you answer or follow up.")] = None
-    plan: Annotated[Plan | None, Field(description="How you want it done.")] = None
+    kind: Annotated[MessageKind, Meta(description="`user` asks for something, `reply` answers it.")]
+    text: Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, description="What you say.")]
+    reply_to_action_id: Annotated[Id | None, Meta(description="The action you answer or follow up.")] = None
+    plan: Annotated[Plan | None, Meta(description="How you want it done.")] = None
 
 
-class ControlAction(Ask):
-    type: Literal["control"]
+class ControlAction(Ask, tag_field="type", tag="control"):
     dst: Target
-    action_id: Annotated[Id, Field(description="Your own id of it, new in this room.")]
+    action_id: Annotated[Id, Meta(description="Your own id of it, new in this room.")]
     action_index: Index
-    command: Annotated[Command, Field(strict=False, description="new, compact, interrupt or review.")]
-    args: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="Instructions for a review.")] = None
+    command: Annotated[Command, Meta(description="new, compact, interrupt or review.")]
+    args: Annotated[
+        Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="Instructions for a review.")
+    ] = None
 
 
-AnyAction: TypeAlias = Annotated[MessageAction | ControlAction, Field(discriminator="type")]
+AnyAction: TypeAlias = MessageAction | ControlAction
 
 
 class ContextFields(Ask):
     """Which conversation something belongs to."""
 
-    context_id: Annotated[Id | None, Field(description="The conversation; one of its own when left out.")] = None
-    owner_id: Annotated[Id | None, Field(description="Who owns it: whoever opened it.")] = None
-    parent_message_id: Annotated[Id | None, Field(description="The message it follows.")] = None
+    context_id: Annotated[Id | None, Meta(description="The conversation; one of its own when left out.")] = None
+    owner_id: Annotated[Id | None, Meta(description="Who owns it: whoever opened it.")] = None
+    parent_message_id: Annotated[Id | None, Meta(description="The message it follows.")] = None
 
 
 class SubmitActions(Ask):
     room_id: RoomId
-    group_id: Annotated[Id, Field(description="Your own id of this group, new in this room.")]
+    group_id: Annotated[Id, Meta(description="Your own id of this group, new in this room.")]
     actions: Annotated[
-        list[AnyAction],
-        Field(min_length=1, max_length=GROUP_LIMIT, description="In order; each for one target."),
+        list[AnyAction], Meta(min_length=1, max_length=GROUP_LIMIT, description="In order; each for one target.")
     ]
-    context: Annotated[ContextFields | None, Field(description="The conversation they belong to.")] = None
-    task_id: Annotated[Id | None, Field(description="The task they are about.")] = None
+    context: Annotated[ContextFields | None, Meta(description="The conversation they belong to.")] = None
+    task_id: Annotated[Id | None, Meta(description="The task they are about.")] = None
 
 
 class Placed(Answer):
@@ -86,19 +85,15 @@ class Submitted(Answer):
 
 class ReportResult(Ask):
     room_id: RoomId
-    action_id: Annotated[Id, Field(description="The action that was delivered to you.")]
-    status: Annotated[
-        Status,
-        Field(
-            strict=False,
-            description="accepted, queued or blocked; completed, rejected and error are final.",
-        ),
-    ]
-    group_id: Annotated[Id | None, Field(description="Its group, to be compared.")] = None
-    action_index: Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Its place there, likewise.")] = None
-    detail: Annotated[str | None, Field(max_length=16_384, description="Why, in a sentence.")] = None
+    action_id: Annotated[Id, Meta(description="The action that was delivered to you.")]
+    status: Annotated[Status, Meta(description="accepted, queued or blocked; completed, rejected and error are final.")]
+    group_id: Annotated[Id | None, Meta(description="Its group, to be compared.")] = None
+    action_index: Annotated[
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="Its place there, likewise.")
+    ] = None
+    detail: Annotated[Annotated[str, Meta(max_length=16_384)] | None, Meta(description="Why, in a sentence.")] = None
     data: Annotated[
-        dict[str, object] | None, Field(description="Facts, such as new_context_id and new_task_id after `new`.")
+        JsonObject | None, Meta(description="Facts, such as new_context_id and new_task_id after `new`.")
     ] = None
 
 
@@ -114,8 +109,10 @@ class Resulted(Answer):
 
 class PendingActions(Ask):
     room_id: RoomId
-    agent_id: Annotated[Text | None, Field(max_length=200, description="Whose; yours when left out.")] = None
-    max_wait_ms: Annotated[WaitMs, Field(description="How long to wait for an action, in ms; 0 looks once.")] = 0
+    agent_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Whose; yours when left out.")
+    ] = None
+    max_wait_ms: Annotated[WaitMs, Meta(description="How long to wait for an action, in ms; 0 looks once.")] = 0
 
 
 class ActionView(Answer):
@@ -129,7 +126,7 @@ class ActionView(Answer):
     dst: str
     kind: MessageKind | None
     text: str | None
-    plan: dict[str, object] | None
+    plan: JsonObject | None
     reply_to_action_id: str | None
     command: Command | None
     args: str | None
@@ -143,8 +140,9 @@ class ActionView(Answer):
 
     @classmethod
     def of(cls, written: Written) -> ActionView:
-        action, data = written.action, written.event.data
-        return cls.model_construct(
+        action = written.action
+        data: dict[str, Any] = written.event.data
+        return cls(
             action_id=action.action_id,
             group_id=action.group_id,
             action_index=action.action_index,
@@ -157,12 +155,12 @@ class ActionView(Answer):
             reply_to_action_id=data.get("reply_to_action_id"),
             command=action.command,
             args=data.get("args"),
-            context=cast("dict[str, str]", data["context"]),
+            context=data["context"],
             task_id=data.get("task_id"),
             message_id=data.get("message_id"),
             status=action.status,
             seq=action.seq,
-            submitted_at=written.event.ts,
+            submitted_at=moment(written.event.ts),
         )
 
 
@@ -204,11 +202,15 @@ class Queue(Answer):
 
 class TaskProgress(Ask):
     room_id: RoomId
-    task_id: Annotated[Id, Field(description="The task.")]
-    status: Annotated[TaskStatus, Field(strict=False, description="running, blocked, ready or done.")]
-    detail: Annotated[str | None, Field(max_length=2000, description="What is going on, in a line.")] = None
-    summary: Annotated[str | None, Field(max_length=16_384, description="What came of it; with done.")] = None
-    context: Annotated[ContextFields | None, Field(description="The conversation it belongs to.")] = None
+    task_id: Annotated[Id, Meta(description="The task.")]
+    status: Annotated[TaskStatus, Meta(description="running, blocked, ready or done.")]
+    detail: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, Meta(description="What is going on, in a line.")
+    ] = None
+    summary: Annotated[
+        Annotated[str, Meta(max_length=16_384)] | None, Meta(description="What came of it; with done.")
+    ] = None
+    context: Annotated[ContextFields | None, Meta(description="The conversation it belongs to.")] = None
 
 
 class Progressed(Answer):

@@ -52,7 +52,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
         queries.conversation(tx, room.room_id, action.context_id),
     )
     data = {
-        **ask.model_dump(mode="json", exclude={"room_id"}, exclude_none=True),
+        **ask.present(without={"room_id"}),
         "group_id": action.group_id,
         "action_index": action.action_index,
         "dst": action.src,
@@ -105,7 +105,7 @@ def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
     if ask.summary is not None and ask.status is not TaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
     tx.use(TaskBoard).progress(tx, room.room_id, src, task_id=ask.task_id, status=ask.status.value, summary=ask.summary)
-    data = ask.model_dump(mode="json", exclude={"room_id"}, exclude_none=True)
+    data = ask.present(without={"room_id"})
     kind = Kind.TASK_DONE if ask.status is TaskStatus.DONE else Kind.TASK_UPDATED
     (event,) = tx.append(room.room_id, src, [Draft(kind=kind, data=data, scope_key=scope_key)])
     return Progressed(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)

@@ -91,7 +91,6 @@ def _finish(tx: Tx, me: Caller, ask: Relay, done: Done) -> Relayed:
 def _numbered(each: RelayMessage | RelayControl, index: int, action_id: str) -> MessageAction | ControlAction:
     if isinstance(each, RelayControl):
         return ControlAction(
-            type="control",
             dst=each.dst,
             action_id=action_id,
             action_index=index,
@@ -99,7 +98,6 @@ def _numbered(each: RelayMessage | RelayControl, index: int, action_id: str) -> 
             args=each.args,
         )
     return MessageAction(
-        type="message",
         dst=each.dst,
         action_id=action_id,
         action_index=index,

@@ -132,7 +132,7 @@ def _body(ask: SubmitActions, each: MessageAction | ControlAction, dst: str, tal
     shared: dict[str, object] = {"group_id": ask.group_id, "context": context, "dst": dst}
     if ask.task_id:
         shared["task_id"] = ask.task_id
-    return {**each.model_dump(mode="json", exclude_none=True), **shared}
+    return {**each.present(), **shared}
 
 
 def _about(data: dict[str, object]) -> dict[str, object]:

@@ -38,7 +38,7 @@ class OpenConversations:
 class NextErrands:
     def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
         head = rules.deliverable(queries.heads(tx, room_id, agent_rules.principal(me.agent_id)))
-        return ActionView.of(queries.written(tx, room_id, head)).model_dump(mode="json") if head else None
+        return ActionView.of(queries.written(tx, room_id, head)).to_data() if head else None
 
 
 OFFERS: dict[type, object] = {Conversations: OpenConversations(), Errands: NextErrands()}

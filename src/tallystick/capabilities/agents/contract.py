@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents import rules
 from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.kernel.caller import ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, Moment, moment
 from tallystick.ledger.contract import RoomId, Text
 
 
@@ -36,8 +36,8 @@ class MemberView(Answer):
             role=member.role,
             ordinal=member.ordinal,
             status=rules.status(member, now=now, presence_ttl_ms=presence_ttl_ms),
-            joined_at=member.joined_at,
-            last_seen_at=member.last_seen_at,
+            joined_at=moment(member.joined_at),
+            last_seen_at=moment(member.last_seen_at),
             session_kind=member.session,
             pid=member.process.pid if member.process else None,
         )
@@ -46,7 +46,8 @@ class MemberView(Answer):
 class ShowAgent(Ask):
     room_id: RoomId
     agent_id: Annotated[
-        Text | None, Field(max_length=200, description="Whom to show, by id or name; yourself when left out.")
+        Annotated[Text, Meta(max_length=200)] | None,
+        Meta(description="Whom to show, by id or name; yourself when left out."),
     ] = None
 
 
@@ -80,13 +81,13 @@ class AgentView(Answer):
             role=member.role,
             harness=member.harness,
             ordinal=member.ordinal,
-            joined_at=member.joined_at,
-            last_seen_at=member.last_seen_at,
+            joined_at=moment(member.joined_at),
+            last_seen_at=moment(member.last_seen_at),
             session_kind=member.session,
             pid=member.process.pid if member.process else None,
             process=member.process_state,
             liveness=alive,
-            progressed_at=member.progressed_at,
+            progressed_at=moment(member.progressed_at),
             holds=list(holds),
             stalled=rules.stalled(alive, member.progressed_at, holds=bool(holds), now=now),
         )
@@ -95,10 +96,11 @@ class AgentView(Answer):
 class RegisterAgent(Ask):
     room_id: RoomId
     name: Annotated[
-        Text | None, Field(max_length=200, description="adjective-noun, such as amber-otter; given to you if left out.")
+        Annotated[Text, Meta(max_length=200)] | None,
+        Meta(description="adjective-noun, such as amber-otter; given to you if left out."),
     ] = None
-    role: Annotated[Role | None, Field(strict=False, description="foreman or peer.")] = None
-    force_update: Annotated[bool, Field(description="Change the name or role you registered before.")] = False
+    role: Annotated[Role | None, Meta(description="foreman or peer.")] = None
+    force_update: Annotated[bool, Meta(description="Change the name or role you registered before.")] = False
 
 
 class Registered(Answer):
@@ -121,10 +123,8 @@ class AgentBeat(Answer):
 
 class ListAgents(Ask):
     room_id: RoomId
-    role: Annotated[Role | None, Field(strict=False, description="Only foremen, or only peers.")] = None
-    status: Annotated[
-        Liveness | None, Field(strict=False, description="Only those who are active, stale or evicted.")
-    ] = None
+    role: Annotated[Role | None, Meta(description="Only foremen, or only peers.")] = None
+    status: Annotated[Liveness | None, Meta(description="Only those who are active, stale or evicted.")] = None
 
 
 class Agents(Answer):
@@ -133,11 +133,13 @@ class Agents(Answer):
 
 class UpdateAgent(Ask):
     room_id: RoomId
-    agent_id: Annotated[Text | None, Field(max_length=200, description="Whom to change; yourself when left out.")] = (
-        None
-    )
-    name: Annotated[Text | None, Field(min_length=1, max_length=128, description="How others should see it.")] = None
-    role: Annotated[Role | None, Field(strict=False, description="foreman or peer.")] = None
+    agent_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Whom to change; yourself when left out.")
+    ] = None
+    name: Annotated[
+        Annotated[Text, Meta(min_length=1, max_length=128)] | None, Meta(description="How others should see it.")
+    ] = None
+    role: Annotated[Role | None, Meta(description="foreman or peer.")] = None
 
 
 class AgentUpdated(Answer):

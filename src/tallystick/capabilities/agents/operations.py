@@ -19,7 +19,7 @@ from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
 from tallystick.capabilities.agents.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -89,7 +89,7 @@ def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentBeat:
     now = _member(tx, ask.room_id, me.agent_id)
     alive = rules.liveness(now, now=tx.now, stale_ms=tx.world.stale_ms)
     return AgentBeat(
-        room_id=ask.room_id, agent_id=now.agent_id, name=now.name, last_seen_at=now.last_seen_at, liveness=alive
+        room_id=ask.room_id, agent_id=now.agent_id, name=now.name, last_seen_at=moment(now.last_seen_at), liveness=alive
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.blobs.model import Blob
 from tallystick.kernel.operation import Answer, Ask
@@ -15,16 +15,16 @@ ENCODED_LIMIT = (INLINE_LIMIT + 2) // 3 * 4
 
 MimeType = Annotated[
     str,
-    Field(
+    Meta(
         max_length=100,
-        pattern=r"^[a-z0-9][a-z0-9.+_-]*/[a-z0-9][a-z0-9.+_-]*$",
+        pattern=r"^[a-z0-9][a-z0-9.+_-]*/[a-z0-9][a-z0-9.+_-]*\Z",
         description="What it is, such as text/plain or image/png.",
     ),
 ]
 BlobName = Annotated[
-    str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f/\\]*$", description="A file name to show; no path.")
+    str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f/\\]*\Z", description="A file name to show; no path.")
 ]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="The SHA-256 of the content, in hex.")]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z", description="The SHA-256 of the content, in hex.")]
 
 
 class DescribeBlob(Ask):
@@ -37,7 +37,7 @@ class DescribeBlob(Ask):
 
 class PutBlob(DescribeBlob):
     content_base64: Annotated[
-        str, Field(max_length=ENCODED_LIMIT, description="At most 256 KiB of content, in base64; more goes over HTTP.")
+        str, Meta(max_length=ENCODED_LIMIT, description="At most 256 KiB of content, in base64; more goes over HTTP.")
     ]
 
 

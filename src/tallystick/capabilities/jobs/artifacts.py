@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, cast
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, rules
@@ -24,23 +24,23 @@ from tallystick.proof import limits
 
 ArtifactKey = Annotated[
     str,
-    Field(
-        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Its name within the job."
+    Meta(
+        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", description="Its name within the job."
     ),
 ]
 
 
 class PutArtifact(HolderAsk):
     artifact_key: ArtifactKey
-    content: Annotated[str, Field(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
+    content: Annotated[str, Meta(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
 
 
 class GetArtifact(Ask):
     room_id: RoomId
     job: JobId
     artifact_key: ArtifactKey
-    offset: Annotated[int, Field(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
-    max_chars: Annotated[int, Field(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
+    offset: Annotated[int, Meta(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
+    max_chars: Annotated[int, Meta(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
 
 
 class ArtifactContent(Answer):

@@ -14,7 +14,7 @@ from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Routing, Runner,
 from tallystick.capabilities.jobs.views import JobClaimed, JobEvent, JobView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 
@@ -95,7 +95,7 @@ def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: 
         job=JobView.of(now, until),
         event=JobEvent.of(event),
         claim_revision=now.revision,
-        claim_expires_at=until,
+        claim_expires_at=moment(until),
         executor=_executor(now, runner),
         prompt=queue.prompt(tx, job),
         meta=now.meta_data,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, rules
 from tallystick.capabilities.jobs.contract import CancelJob, RequeueJob, WaitJob
@@ -63,4 +65,4 @@ def wait(tx: Tx, me: Caller, ask: WaitJob) -> JobWaited | Pending[JobWaited]:
     )
     if done or (ask.until == "event" and job.last_seq > start):
         return found
-    return Pending(found.model_copy(update={"timed_out": True}), wait_ms=ask.max_wait_ms)
+    return Pending(structs.replace(found, timed_out=True), wait_ms=ask.max_wait_ms)

@@ -35,7 +35,7 @@ def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
 
 
 def _needs(ask: CreateJob) -> Needs:
-    policy = Policy.read(ask.policy.model_dump()) if ask.policy else Policy()
+    policy = Policy.read(ask.policy.to_data()) if ask.policy else Policy()
     return Needs(
         executor=ask.executor,
         profile=ask.executor_profile,

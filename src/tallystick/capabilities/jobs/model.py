@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Protocol, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
@@ -208,10 +208,14 @@ class Claim:
         return self.expires_at <= now
 
 
+RunnerStatus: TypeAlias = Literal["idle", "live"]
+RunnerState: TypeAlias = Literal["idle", "live", "offline"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     runner_id: str
-    status: str
+    status: RunnerStatus
     active_job_id: str | None
     executors: tuple[str, ...]
     profiles: tuple[str, ...]
@@ -238,7 +242,7 @@ class Runner:
     def online(self, now: Instant) -> bool:
         return self.lease_expires_at > now
 
-    def state(self, now: Instant) -> str:
+    def state(self, now: Instant) -> RunnerState:
         return self.status if self.online(now) else "offline"
 
 

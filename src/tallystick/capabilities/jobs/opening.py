@@ -33,9 +33,7 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
         case RefKind.ARTIFACT:
             job_id, _, key = ref.value.partition("/")
             # Looked up as it stands: a key that could never have been stored is simply not there.
-            asked = GetArtifact.model_construct(
-                room_id=room_id, job=job_id, artifact_key=key, offset=0, max_chars=16_000
-            )
+            asked = GetArtifact(room_id=room_id, job=job_id, artifact_key=key, offset=0, max_chars=16_000)
             return Opened.of("artifact", text, artifacts.get.run(tx, me, asked))
         case _:
             return None

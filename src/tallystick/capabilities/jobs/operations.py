@@ -26,7 +26,7 @@ from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import JobCreated, JobEvent, JobView, Reported
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
@@ -71,7 +71,9 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
     until = tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
     if ask.kind == "heartbeat":
         _beat(tx, job, ask, until)
-        return Reported(job=JobView.of(job, until), event=None, claim_expires_at=until, manager_seq=job.manager_seq)
+        return Reported(
+            job=JobView.of(job, until), event=None, claim_expires_at=moment(until), manager_seq=job.manager_seq
+        )
     rules.merged(job.meta_data, ask.meta)
     data: dict[str, object] = {
         "job_id": job.job_id,
@@ -91,7 +93,10 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
     tx.run(SQL["renew"], room_id=job.room_id, number=job.number, expires_at=until)
     job = queries.job(tx, ask.room_id, ask.job)
     return Reported(
-        job=JobView.of(job, until), event=JobEvent.of(event), claim_expires_at=until, manager_seq=job.manager_seq
+        job=JobView.of(job, until),
+        event=JobEvent.of(event),
+        claim_expires_at=moment(until),
+        manager_seq=job.manager_seq,
     )
 
 

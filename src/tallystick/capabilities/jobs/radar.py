@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tallystick.capabilities.jobs import diagnostics, queries, rules, runners, trimming
 from tallystick.capabilities.jobs.contract import MessageJob
@@ -10,7 +10,7 @@ from tallystick.capabilities.jobs.diagnostics import Picture
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
 from tallystick.capabilities.jobs.fold import attention, shown_seq, stale, stalled
 from tallystick.capabilities.jobs.messaging import send
-from tallystick.capabilities.jobs.model import Job, Runner, Status, number_of
+from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, Status, number_of
 from tallystick.capabilities.jobs.radar_contract import (
     AttentionView,
     LastSaid,
@@ -24,7 +24,7 @@ from tallystick.capabilities.jobs.sightings import Sighting, sightings
 from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, moment, operation
 from tallystick.ledger.tx import Tx
 
 RECENT_MS = 24 * 60 * 60 * 1000
@@ -69,7 +69,7 @@ def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
     online = queries.runners_online(tx, ask.room_id)
     seen = sightings(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
     shown = seen[: ask.limit]
-    states = {runner.runner_id: runner.state(tx.now) for runner in online}
+    states: dict[str, RunnerState] = {runner.runner_id: runner.state(tx.now) for runner in online}
     there = [runner for runner in online if ask.runners_status in {None, runner.status}]
     lost = queries.runners_offline(tx, ask.room_id, ask.offline_limit)
     waiting = not online and queries.any_queued(tx, ask.room_id)
@@ -102,11 +102,11 @@ def _status(tx: Tx, room_id: str, online: Sequence[Runner]) -> RunnerStatus:
         offline_count=counts.get("offline", 0),
         runner_id=first.runner_id if first else None,
         active_job_id=first.active_job_id if first else None,
-        lease_expires_at=first.lease_expires_at if first else None,
+        lease_expires_at=moment(first.lease_expires_at if first else None),
     )
 
 
-def _row(tx: Tx, seen: Sighting, states: dict[str, str], *, stall_ms: int) -> RadarJob:
+def _row(tx: Tx, seen: Sighting, states: Mapping[str, RunnerState], *, stall_ms: int) -> RadarJob:
     job, now = seen.job, attention(seen.job)
     view = AttentionView(
         needs_manager=now.needs_manager,
@@ -116,14 +116,12 @@ def _row(tx: Tx, seen: Sighting, states: dict[str, str], *, stall_ms: int) -> Ra
         stalled=stalled(job, seen.expires_at, now=tx.now, after_ms=stall_ms),
     )
     running = job.runner_id if job.status is Status.RUNNING else None
-    return RadarJob.model_validate(
-        {
-            "job": JobView.of(job, seen.expires_at),
-            "marker": rules.marker(now, stale=view.stale),
-            "attention": view,
-            "last": LastSaid(ref=f"{job.job_id}@{shown_seq(job)}", kind=seen.kind, message=seen.message),
-            "runner_state": states.get(running, "offline") if running else None,
-        }
+    return RadarJob(
+        job=JobView.of(job, seen.expires_at),
+        marker=rules.marker(now, stale=view.stale),
+        attention=view,
+        last=LastSaid(ref=f"{job.job_id}@{shown_seq(job)}", kind=seen.kind, message=seen.message),
+        runner_state=states.get(running, "offline") if running else None,
     )
 
 

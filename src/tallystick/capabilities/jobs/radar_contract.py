@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.jobs.fields import AnchorId, JobId, MaxChars, Message, Refs, StatusName, TaskId
-from tallystick.capabilities.jobs.runner_contract import RunnerView, State
+from tallystick.capabilities.jobs.model import RunnerState
+from tallystick.capabilities.jobs.runner_contract import RunnerView
 from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView
 from tallystick.kernel.operation import Answer, Ask, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, WaitMs
@@ -15,25 +16,26 @@ from tallystick.ledger.contract import SEQ_LIMIT, RoomId, WaitMs
 
 class ShowRadar(Ask):
     room_id: RoomId
-    status: Annotated[StatusName | None, Field(description="Only these; all that have not ended when left out.")] = None
+    status: Annotated[StatusName | None, Meta(description="Only these; all that have not ended when left out.")] = None
     task: TaskId = None
     anchor: AnchorId = None
-    limit: Annotated[int, Field(ge=1, le=200, description="At most this many jobs.")] = 25
-    runners_limit: Annotated[int, Field(ge=1, le=50, description="At most this many runners.")] = 10
-    runners_status: Annotated[Literal["idle", "live"] | None, Field(description="Only these runners.")] = None
-    offline_limit: Annotated[int, Field(ge=0, le=50, description="At most this many lost runners.")] = 3
+    limit: Annotated[int, Meta(ge=1, le=200, description="At most this many jobs.")] = 25
+    runners_limit: Annotated[int, Meta(ge=1, le=50, description="At most this many runners.")] = 10
+    runners_status: Annotated[Literal["idle", "live"] | None, Meta(description="Only these runners.")] = None
+    offline_limit: Annotated[int, Meta(ge=0, le=50, description="At most this many lost runners.")] = 3
     stall_after_s: Annotated[
-        int, Field(ge=60, le=86_400, description="A running job without progress for so long counts as stalled.")
+        int, Meta(ge=60, le=86_400, description="A running job without progress for so long counts as stalled.")
     ] = 600
-    reply_job: Annotated[JobId | None, Field(description="Answer this job's question; with reply_message.")] = None
-    reply_message: Annotated[Message | None, Field(description="The answer.")] = None
+    reply_job: Annotated[JobId | None, Meta(description="Answer this job's question; with reply_message.")] = None
+    reply_message: Annotated[Message | None, Meta(description="The answer.")] = None
     reply_refs: Refs = []
     max_chars: MaxChars = None
-    fmt: Annotated[Literal["json", "lines"], Field(description="`lines`: also as text to read.")] = "json"
+    fmt: Annotated[Literal["json", "lines"], Meta(description="`lines`: also as text to read.")] = "json"
     since_seq: Annotated[
-        int | None, Field(ge=0, le=SEQ_LIMIT, description="With max_wait_ms: wait for something after this cursor.")
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
+        Meta(description="With max_wait_ms: wait for something after this cursor."),
     ] = None
-    max_wait_ms: Annotated[WaitMs, Field(description="How long to wait for something new, in ms.")] = 0
+    max_wait_ms: Annotated[WaitMs, Meta(description="How long to wait for something new, in ms.")] = 0
 
 
 class AttentionView(Answer):
@@ -59,11 +61,11 @@ class RadarJob(Answer):
     attention: AttentionView
     last: LastSaid
     """What waits for an answer, else what was said last."""
-    runner_state: State | None
+    runner_state: RunnerState | None
 
 
 class RunnerStatus(Answer):
-    status: State
+    status: RunnerState
     live_count: int
     idle_count: int
     offline_count: int

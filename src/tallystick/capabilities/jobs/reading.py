@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+from msgspec import structs
+
 from tallystick.capabilities.jobs import artifacts, ending, lines, queries
 from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, TailJob
 from tallystick.capabilities.jobs.model import Job, Status
 from tallystick.capabilities.jobs.views import EvidenceView, Heartbeat, JobEvent, JobOpened, Jobs, JobTail, JobView
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer, operation
+from tallystick.kernel.operation import Answer, as_record, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof import files
@@ -29,7 +31,7 @@ def fitting(found: Sequence[T], max_chars: int | None) -> list[T]:
         return list(found)
     kept, left = list[T](), max_chars
     for each in found:
-        left -= len(each.model_dump_json())
+        left -= len(each.to_json().decode())
         if left < 0 and kept:
             break
         kept.append(each)
@@ -120,10 +122,10 @@ def _evidence(tx: Tx, job: Job, seen: Mapping[str, FileFact]) -> list[EvidenceVi
     if job.completed_seq is None:
         return []
     ended = reading.event_at(tx, job.room_id, job.completed_seq)
-    found = [EvidenceView.model_validate(each) for each in cast("list[object]", ended.data.get("evidence") or [])]
+    found = [as_record(EvidenceView, each) for each in cast("list[object]", ended.data.get("evidence") or [])]
     moved = any(each.kind == RefKind.FILE and _moved(each, seen) for each in found)
     return [
-        each.model_copy(update={"state": State.STALE.value})
+        structs.replace(each, state=State.STALE.value)
         if each.state == State.PROOF and (_moved(each, seen) or (moved and each.kind == RefKind.CMD))
         else each
         for each in found
@@ -154,4 +156,4 @@ def tail(tx: Tx, me: Caller, ask: TailJob) -> JobTail:
         truncated=len(events) < min(len(found), ask.limit),
         text=None,
     )
-    return answer if ask.fmt == "json" else answer.model_copy(update={"text": lines.tail(ask.room_id, answer)})
+    return answer if ask.fmt == "json" else structs.replace(answer, text=lines.tail(ask.room_id, answer))

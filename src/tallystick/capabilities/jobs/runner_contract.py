@@ -4,50 +4,52 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.jobs.fields import (
     ArtifactName,
     ExecutorName,
+    JobMeta,
     LeaseTtl,
     Limit,
-    Meta,
     ProfileName,
     RunnerId,
 )
-from tallystick.capabilities.jobs.model import Runner
+from tallystick.capabilities.jobs.model import Runner, RunnerState
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, Moment, as_record
 from tallystick.ledger.contract import RoomId, Text
-
-State = Literal["idle", "live", "offline"]
 
 
 class RunnerBeat(Ask):
     room_id: RoomId
     runner_id: RunnerId
-    status: Annotated[Literal["idle", "live"], Field(description="Whether it runs something right now.")]
+    status: Annotated[Literal["idle", "live"], Meta(description="Whether it runs something right now.")]
     active_job_id: Annotated[
-        str | None, Field(pattern=r"^JOB-\d{3,18}$", description="The job it runs, when live.")
+        Annotated[str, Meta(pattern=r"^JOB-[0-9]{3,18}\Z")] | None, Meta(description="The job it runs, when live.")
     ] = None
     lease_ttl_ms: LeaseTtl = None
-    executors: Annotated[list[ExecutorName], Field(max_length=8, description="What it can run jobs with.")] = ["codex"]
-    profiles: Annotated[list[ProfileName], Field(max_length=8, description="How thoroughly it can.")] = [
+    executors: Annotated[tuple[ExecutorName, ...], Meta(max_length=8, description="What it can run jobs with.")] = (
+        "codex",
+    )
+    profiles: Annotated[tuple[ProfileName, ...], Meta(max_length=8, description="How thoroughly it can.")] = (
         "fast",
         "deep",
         "audit",
-    ]
+    )
     supports_artifacts: Annotated[
-        list[ArtifactName], Field(max_length=8, description="What it can make; anything when empty.")
+        list[ArtifactName], Meta(max_length=8, description="What it can make; anything when empty.")
     ] = []
-    max_parallel: Annotated[int, Field(ge=1, le=1000, description="How many jobs it runs at once.")] = 1
-    sandbox_policy: Annotated[Text | None, Field(max_length=200, description="How it confines what it runs.")] = None
-    meta: Meta = {}
+    max_parallel: Annotated[int, Meta(ge=1, le=1000, description="How many jobs it runs at once.")] = 1
+    sandbox_policy: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="How it confines what it runs.")
+    ] = None
+    meta: JobMeta = {}
 
 
 class RunnerView(Answer):
     runner_id: str
-    state: State
+    state: RunnerState
     """From its lease alone: offline when that has run out."""
     status: Literal["idle", "live"]
     """What it last said."""
@@ -66,14 +68,15 @@ class RunnerView(Answer):
 
     @classmethod
     def of(cls, runner: Runner, now: Instant) -> RunnerView:
-        return cls.model_validate(
+        return as_record(
+            cls,
             {
-                **{name: getattr(runner, name) for name in cls.model_fields if name != "state"},
+                **{name: getattr(runner, name) for name in cls.__struct_fields__ if name != "state"},
                 "executors": list(runner.executors),
                 "profiles": list(runner.profiles),
                 "supports_artifacts": list(runner.supports_artifacts),
                 "state": runner.state(now),
-            }
+            },
         )
 
 
@@ -83,7 +86,7 @@ class RunnerLease(Answer):
 
 class ListRunners(Ask):
     room_id: RoomId
-    status: Annotated[State | None, Field(description="Only these.")] = None
+    status: Annotated[RunnerState | None, Meta(description="Only these.")] = None
     limit: Limit = 50
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from tallystick.capabilities.jobs import lines
 from tallystick.capabilities.jobs.radar_contract import Radar, ShowRadar
 from tallystick.kernel.operation import Answer
@@ -18,7 +20,7 @@ def fitted(ask: ShowRadar, found: Radar) -> Radar:
     if ask.max_chars is not None and size(ask, found) > ask.max_chars:
         found = _trimmed(ask, found, ask.max_chars)
     if ask.fmt == "lines":
-        found = found.model_copy(update={"text": lines.radar(ask, found)})
+        found = structs.replace(found, text=lines.radar(ask, found))
     return found
 
 
@@ -27,12 +29,12 @@ def _text_size(ask: ShowRadar, found: Radar) -> int:
 
 
 def _json_size(ask: ShowRadar, found: Radar) -> int:
-    return len(found.model_dump_json())
+    return len(found.to_json().decode())
 
 
 def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
     size = _text_size if ask.fmt == "lines" else _json_size
-    found = found.model_copy(update={"truncated": True})
+    found = structs.replace(found, truncated=True)
     for name, least in _ORDER:
         every: Sequence[Answer] = getattr(found, name)
         low, high = min(least, len(every)), len(every)
@@ -44,7 +46,7 @@ def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
         if low < len(every):
             found = _cut(found, name, every[:low])
     if found.runner_bootstrap and size(ask, found) > max_chars:
-        found = found.model_copy(update={"runner_bootstrap": None})
+        found = structs.replace(found, runner_bootstrap=None)
     return found
 
 
@@ -52,4 +54,4 @@ def _cut(found: Radar, name: str, kept: Sequence[Answer]) -> Radar:
     changes: dict[str, object] = {name: kept}
     if name == "jobs":
         changes |= {"count": len(kept), "has_more": True}
-    return found.model_copy(update=changes)
+    return structs.replace(found, **changes)

@@ -9,7 +9,7 @@ from tallystick.capabilities.jobs.fields import StatusName
 from tallystick.capabilities.jobs.model import Claim, Job
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, Moment
+from tallystick.kernel.operation import Answer, JsonObject, Moment, moment
 
 
 class JobView(Answer):
@@ -52,13 +52,13 @@ class JobView(Answer):
             executor_profile=job.profile,
             runner=job.runner_id,
             blocked=job.blocked,
-            claim_expires_at=expires_at,
+            claim_expires_at=moment(expires_at),
             summary=job.summary,
             refs=job.ref_list,
             created_by=job.created_by,
-            created_at=job.created_at,
-            updated_at=job.updated_at,
-            completed_at=job.completed_at,
+            created_at=moment(job.created_at),
+            updated_at=moment(job.updated_at),
+            completed_at=moment(job.completed_at),
             last_ref=f"{job.job_id}@{fold.shown_seq(job)}",
         )
 
@@ -73,7 +73,7 @@ class JobEvent(Answer):
     message: str
     percent: int | None
     refs: list[str]
-    meta: dict[str, object]
+    meta: JsonObject
 
     @classmethod
     def of(cls, event: Event) -> JobEvent:
@@ -83,7 +83,7 @@ class JobEvent(Answer):
             seq=event.seq,
             job_id=job_id,
             ref=f"{job_id}@{event.seq}",
-            ts=event.ts,
+            ts=moment(event.ts),
             kind=cast("str", data["event"]),
             by=event.by,
             message=cast("str", data.get("message") or ""),
@@ -104,7 +104,7 @@ class Heartbeat(Answer):
     def of(cls, claim: Claim | None) -> Heartbeat | None:
         if claim is None or claim.beat_at is None:
             return None
-        return cls(at=claim.beat_at, message=claim.beat_message or "", percent=claim.beat_percent)
+        return cls(at=moment(claim.beat_at), message=claim.beat_message or "", percent=claim.beat_percent)
 
 
 class Bootstrap(Answer):
@@ -157,7 +157,7 @@ class JobOpened(Answer):
     evidence: list[EvidenceView]
     """What the refs of a finished job proved when it ended, and whether they still do."""
     artifacts: list[ArtifactView] | None
-    meta: dict[str, object] | None
+    meta: JsonObject | None
     count: int
     has_more_events: bool
     truncated: bool
@@ -188,7 +188,7 @@ class JobClaimed(Answer):
     executor: str | None
     """The executor to use."""
     prompt: str | None
-    meta: dict[str, object]
+    meta: JsonObject
     artifacts: list[str]
     """What an earlier claim left, by key."""
 
@@ -218,7 +218,7 @@ class JobWaited(Answer):
 
 class ReplayedJob(Answer):
     job: JobView
-    marker: Literal["!", "?", ""]
+    marker: Literal["!", "?", "~", ""]
     """What it asked of the manager then; whether its claim had run out is not on record."""
 
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from pydantic import ValidationError
-
 from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.contract import CreateJob
 from tallystick.capabilities.jobs.creating import create_job
 from tallystick.capabilities.jobs.model import Job, Status
 from tallystick.capabilities.jobs.queries import SQL
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.errors import InvalidField
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof.verdict import State
@@ -94,11 +92,7 @@ class Work:
             "anchor": order.anchor,
             "meta": {"skill_profile": "strict", "skill_max_chars": SKILL_CHARS},
         }
-        try:
-            ask = CreateJob.model_validate(given)
-        except ValidationError as wrong:
-            first = wrong.errors(include_url=False)[0]
-            raise InvalidField(f"{first['loc'][0]}: {first['msg']}.", field=str(first["loc"][0])) from wrong
+        ask = inputs.read(CreateJob, given)
         return queries.job(tx, room_id, create_job(tx, me, ask).job.job_id)
 
     def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> list[Outcome]:

@@ -12,6 +12,7 @@ from tallystick.capabilities.messages.model import Delivery, Kind
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import moment
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -25,6 +26,6 @@ def acked(tx: Tx, me: Caller, kind: Kind, check: Check, *, room_id: str, event_i
     event = reading.event_by_id(tx, room.room_id, event_id)
     delivery = check(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
     if delivery.acked_at is not None:
-        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=delivery.acked_at)
+        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=moment(delivery.acked_at))
     (done,) = tx.append(room.room_id, mine, [rules.settlement(kind, mine, event.id)])
-    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=done.ts)
+    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))

@@ -33,7 +33,7 @@ def sync(tx: Tx, me: Caller, ask: SyncContext) -> ContextView:
     What changes nothing leaves no event.
     """
     room = rooms.room(tx, ask.room_id)
-    bodies.check(ask.model_dump())
+    bodies.check(ask.to_data())
     entries, effective = _applied(_entries(tx, room.room_id), ask.ops or [])
     if effective:
         rooms.open_room(tx, room.room_id)

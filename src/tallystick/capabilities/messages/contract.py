@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.messages.fields import (
     RECIPIENTS_LIMIT,
@@ -18,31 +18,42 @@ from tallystick.capabilities.messages.fields import (
     Recipients,
     Token,
 )
+from tallystick.capabilities.messages.model import Searched
 from tallystick.capabilities.messages.references import Attachment, Reference
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text, WaitMs
-
-Searched = Literal["message", "note", "handoff"]
 
 
 class SendMessage(Ask):
     room_id: RoomId
-    text: Annotated[str, Field(max_length=TEXT_LIMIT, description="What you say; empty only when attachments say it.")]
-    format: Annotated[Literal["plain", "markdown"], Field(description="How to show the text.")] = "plain"
+    text: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What you say; empty only when attachments say it.")]
+    format: Annotated[Literal["plain", "markdown"], Meta(description="How to show the text.")] = "plain"
     priority: Priority = "normal"
     to: Recipients = None
-    reply_to: Annotated[EventId | None, Field(description="The event you answer.")] = None
-    quote_text: Annotated[str | None, Field(max_length=16_384, description="What you quote of it.")] = None
-    src_group_id: Annotated[GroupId | None, Field(description="Where it comes from; with src_event_id.")] = None
-    src_event_id: Annotated[EventId | None, Field(description="What it comes from; with src_group_id.")] = None
-    dst_group_id: Annotated[GroupId | None, Field(description="Where it was sent on to, for the record.")] = None
-    dst_to: Annotated[list[Token] | None, Field(max_length=RECIPIENTS_LIMIT, description="To whom there.")] = None
-    attachments: Annotated[list[Attachment] | None, Field(max_length=50, description="Files that go with it.")] = None
-    refs: Annotated[list[Reference] | None, Field(max_length=100, description="What it points at.")] = None
-    thread: Annotated[str | None, Field(max_length=200, description="Reserved; kept and ignored.")] = None
-    conversation: Annotated[ConversationRef | None, Field(description="The agents' conversation it is part of.")] = None
+    reply_to: Annotated[EventId | None, Meta(description="The event you answer.")] = None
+    quote_text: Annotated[Annotated[str, Meta(max_length=16_384)] | None, Meta(description="What you quote of it.")] = (
+        None
+    )
+    src_group_id: Annotated[GroupId | None, Meta(description="Where it comes from; with src_event_id.")] = None
+    src_event_id: Annotated[EventId | None, Meta(description="What it comes from; with src_group_id.")] = None
+    dst_group_id: Annotated[GroupId | None, Meta(description="Where it was sent on to, for the record.")] = None
+    dst_to: Annotated[
+        Annotated[list[Token], Meta(max_length=RECIPIENTS_LIMIT)] | None, Meta(description="To whom there.")
+    ] = None
+    attachments: Annotated[
+        Annotated[list[Attachment], Meta(max_length=50)] | None, Meta(description="Files that go with it.")
+    ] = None
+    refs: Annotated[Annotated[list[Reference], Meta(max_length=100)] | None, Meta(description="What it points at.")] = (
+        None
+    )
+    thread: Annotated[Annotated[str, Meta(max_length=200)] | None, Meta(description="Reserved; kept and ignored.")] = (
+        None
+    )
+    conversation: Annotated[ConversationRef | None, Meta(description="The agents' conversation it is part of.")] = None
     client_id: ClientId = None
-    client_ts: Annotated[str | None, Field(max_length=60, description="Your own time, for display only.")] = None
+    client_ts: Annotated[
+        Annotated[str, Meta(max_length=60)] | None, Meta(description="Your own time, for display only.")
+    ] = None
 
 
 class Sent(Answer):
@@ -54,15 +65,16 @@ class Sent(Answer):
 
 
 class RelayMessage(Ask):
-    room_id: Annotated[RoomId, Field(description="The room to relay into.")]
-    src_group_id: Annotated[GroupId, Field(description="The room it comes from.")]
-    src_event_id: Annotated[EventId, Field(description="The message to relay.")]
+    room_id: Annotated[RoomId, Meta(description="The room to relay into.")]
+    src_group_id: Annotated[GroupId, Meta(description="The room it comes from.")]
+    src_event_id: Annotated[EventId, Meta(description="The message to relay.")]
     to: Recipients = None
     summary: Annotated[
-        str | None, Field(min_length=1, max_length=TEXT_LIMIT, description="Send this instead, marked as a summary.")
+        Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT)] | None,
+        Meta(description="Send this instead, marked as a summary."),
     ] = None
     priority: Priority = "normal"
-    record: Annotated[bool, Field(description="Note in the source room where it was sent.")] = False
+    record: Annotated[bool, Meta(description="Note in the source room where it was sent.")] = False
     client_id: ClientId = None
 
 
@@ -75,14 +87,15 @@ class ReadInbox(Ask):
     room_id: RoomId
     actor_id: ActorId = None
     since_seq: Annotated[
-        int | None, Field(ge=0, le=SEQ_LIMIT, description="After this seq; after your read mark when left out.")
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
+        Meta(description="After this seq; after your read mark when left out."),
     ] = None
     kind: Annotated[
-        Literal["chat.message", "system.notify"] | None, Field(description="Only messages, or only notifications.")
+        Literal["chat.message", "system.notify"] | None, Meta(description="Only messages, or only notifications.")
     ] = None
-    owed: Annotated[bool, Field(description="Only what still needs an ack, read or not.")] = False
-    limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
-    max_wait_ms: Annotated[WaitMs, Field(description="How long to wait for something new, in ms; 0 looks once.")] = 0
+    owed: Annotated[bool, Meta(description="Only what still needs an ack, read or not.")] = False
+    limit: Annotated[int, Meta(ge=1, le=200, description="At most this many.")] = 50
+    max_wait_ms: Annotated[WaitMs, Meta(description="How long to wait for something new, in ms; 0 looks once.")] = 0
 
 
 class ReactionView(Answer):
@@ -105,8 +118,8 @@ class Received(Answer):
 
 class AskReceipts(Ask):
     room_id: RoomId
-    first_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The first event of the stretch.")]
-    last_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="The last one, at most 1000 events on.")]
+    first_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="The first event of the stretch.")]
+    last_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="The last one, at most 1000 events on.")]
 
 
 class Receipt(Answer):
@@ -149,7 +162,7 @@ class InboxView(Answer):
 
 class MarkRead(Ask):
     room_id: RoomId
-    event_id: Annotated[EventId, Field(description="The last one you read; everything before it counts as read too.")]
+    event_id: Annotated[EventId, Meta(description="The last one you read; everything before it counts as read too.")]
     actor_id: ActorId = None
 
 
@@ -164,7 +177,7 @@ class MarkedRead(Answer):
 
 class AckMessage(Ask):
     room_id: RoomId
-    event_id: Annotated[EventId, Field(description="The attention message you accept.")]
+    event_id: Annotated[EventId, Meta(description="The attention message you accept.")]
     actor_id: ActorId = None
 
 
@@ -178,8 +191,8 @@ class Acked(Answer):
 
 class React(Ask):
     room_id: RoomId
-    event_id: Annotated[EventId, Field(description="The event you react to.")]
-    emoji: Annotated[Text, Field(min_length=1, max_length=64, description="One emoji, or a short word.")]
+    event_id: Annotated[EventId, Meta(description="The event you react to.")]
+    emoji: Annotated[Text, Meta(min_length=1, max_length=64, description="One emoji, or a short word.")]
 
 
 class Reacted(Answer):
@@ -191,12 +204,16 @@ class Reacted(Answer):
 
 class SearchMessages(Ask):
     room_id: RoomId
-    query: Annotated[str, Field(max_length=1000, description="Words, or beginnings of words; all have to occur.")]
-    by: Annotated[Text | None, Field(min_length=1, max_length=200, description="Only what this author wrote.")] = None
-    kinds: Annotated[list[Searched] | None, Field(max_length=3, description="Only these; all when left out.")] = None
-    since_ts: Annotated[str | None, Field(max_length=60, description="Not before this time.")] = None
-    until_ts: Annotated[str | None, Field(max_length=60, description="Before this time.")] = None
-    limit: Annotated[int, Field(ge=1, le=100, description="At most this many.")] = 20
+    query: Annotated[str, Meta(max_length=1000, description="Words, or beginnings of words; all have to occur.")]
+    by: Annotated[
+        Annotated[Text, Meta(min_length=1, max_length=200)] | None, Meta(description="Only what this author wrote.")
+    ] = None
+    kinds: Annotated[
+        Annotated[list[Searched], Meta(max_length=3)] | None, Meta(description="Only these; all when left out.")
+    ] = None
+    since_ts: Annotated[Annotated[str, Meta(max_length=60)] | None, Meta(description="Not before this time.")] = None
+    until_ts: Annotated[Annotated[str, Meta(max_length=60)] | None, Meta(description="Before this time.")] = None
+    limit: Annotated[int, Meta(ge=1, le=100, description="At most this many.")] = 20
 
 
 class Hit(Answer):
@@ -217,22 +234,23 @@ class Notify(Ask):
     room_id: RoomId
     kind: Annotated[
         str,
-        Field(
+        Meta(
             min_length=1,
             max_length=100,
             description="nudge, keepalive, help_nudge, actor_idle, silence_check, automation, status_change, error, "
             "info, or a word of your own.",
         ),
     ]
-    priority: Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How pressing it is.")] = "normal"
-    title: Annotated[str | None, Field(max_length=500, description="One line.")] = None
-    message: Annotated[str | None, Field(max_length=16_384, description="The whole of it.")] = None
+    priority: Annotated[Literal["low", "normal", "high", "urgent"], Meta(description="How pressing it is.")] = "normal"
+    title: Annotated[Annotated[str, Meta(max_length=500)] | None, Meta(description="One line.")] = None
+    message: Annotated[Annotated[str, Meta(max_length=16_384)] | None, Meta(description="The whole of it.")] = None
     target_actor_id: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="Whom it is for; everyone when left out.")
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        Meta(description="Whom it is for; everyone when left out."),
     ] = None
-    context: Annotated[dict[str, object] | None, Field(description="Facts for programs.")] = None
-    requires_ack: Annotated[bool, Field(description="Whether each recipient has to acknowledge it.")] = False
-    related_event_id: Annotated[EventId | None, Field(description="The event it is about.")] = None
+    context: Annotated[JsonObject | None, Meta(description="Facts for programs.")] = None
+    requires_ack: Annotated[bool, Meta(description="Whether each recipient has to acknowledge it.")] = False
+    related_event_id: Annotated[EventId | None, Meta(description="The event it is about.")] = None
 
 
 class Notified(Answer):
@@ -242,25 +260,25 @@ class Notified(Answer):
 
 class AckNotification(Ask):
     room_id: RoomId
-    notify_event_id: Annotated[EventId, Field(description="The notification you have taken note of.")]
+    notify_event_id: Annotated[EventId, Meta(description="The notification you have taken note of.")]
     actor_id: ActorId = None
 
 
 class Change(Ask):
-    op: Annotated[Literal["set", "delete"], Field(description="What to do.")]
-    name: Annotated[Text, Field(min_length=1, max_length=200, description="Which value.")]
-    value: Annotated[object, Field(description="Its new content, any JSON; for `set`.")] = None
+    op: Annotated[Literal["set", "delete"], Meta(description="What to do.")]
+    name: Annotated[Text, Meta(min_length=1, max_length=200, description="Which value.")]
+    value: Annotated[Any, Meta(description="Its new content, any JSON; for `set`.")] = None
 
 
 class SyncContext(Ask):
     room_id: RoomId
-    ops: Annotated[list[Change] | None, Field(max_length=100, description="Changes; without any, this only reads.")] = (
-        None
-    )
+    ops: Annotated[
+        Annotated[list[Change], Meta(max_length=100)] | None, Meta(description="Changes; without any, this only reads.")
+    ] = None
 
 
 class ContextView(Answer):
     revision: int
     """The seq of the newest change; 0 when there never was one."""
     changed: bool
-    entries: dict[str, object]
+    entries: JsonObject

@@ -12,7 +12,7 @@ from tallystick.capabilities.messages.model import Letter
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound
@@ -63,7 +63,7 @@ def _received(tx: Tx, letters: Sequence[Letter], read_seq: int) -> list[Received
             event=Envelope.of(letter.event),
             read=letter.event.seq <= read_seq,
             needs_ack=letter.needs_ack and letter.acked_at is None,
-            acked_at=letter.acked_at,
+            acked_at=moment(letter.acked_at),
             source_available=_source_available(tx, letter.event),
             reactions=[
                 ReactionView(actor_id=reaction.actor_id, emoji=reaction.emoji)
@@ -91,7 +91,7 @@ def _awaiting(tx: Tx, room_id: str, sender: str) -> list[Awaiting]:
         Awaiting(
             event_id=attention.event_id,
             seq=attention.seq,
-            sent_at=attention.sent_at,
+            sent_at=moment(attention.sent_at),
             missing=queries.missing(tx, room_id, attention.seq),
         )
         for attention in queries.awaiting(tx, room_id, sender)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant
@@ -125,3 +126,7 @@ class Listener:
     ) -> Listener:
         process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
         return cls(heard_seq=heard_seq, listener_id=listener_id, since=since or 0, until=until or 0, process=process)
+
+
+Searched: TypeAlias = Literal["message", "note", "handoff"]
+"""What of an event a search finds."""

@@ -30,7 +30,7 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
         reading.event_by_id(tx, room.room_id, ask.related_event_id)
     to = [ask.target_actor_id or Selector.ALL]
     recipients = rules.recipients(members, to, author.principal)
-    given = ask.model_dump(exclude={"room_id"}, exclude_none=True)
+    given = ask.present(without={"room_id"})
     data = {**given, "target_actor_id": ask.target_actor_id, "recipients": recipients}
     bodies.check(data)
     overdue.nudge(tx, room)

@@ -8,7 +8,7 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.tx import Tx
 
 STRETCH = 1000
@@ -23,7 +23,7 @@ def _receipt(
         recipient=recipient,
         read=seq <= read_seq,
         needs_ack=bool(needs_ack) and acked_at is None,
-        acked_at=acked_at,
+        acked_at=moment(acked_at),
     )
 
 

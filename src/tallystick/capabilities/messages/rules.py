@@ -127,12 +127,10 @@ def message(ask: SendMessage) -> dict[str, object]:
     if not ask.text and not ask.attachments:
         raise InvalidField("text may be empty only when attachments carry the message.", field="text")
     check_text(ask.text)
-    data: dict[str, object] = {
-        name: value for name, value in vars(ask).items() if value is not None and name not in _NOT_AS_GIVEN
-    }
+    data = ask.present(without=_NOT_AS_GIVEN)
     data["to"] = ask.to or []
     if ask.conversation:
-        data["conversation"] = ask.conversation.model_dump(exclude_none=True)
+        data["conversation"] = ask.conversation.present()
     if ask.attachments:
         data["attachments"] = [attachment.data() for attachment in ask.attachments]
     if ask.refs:

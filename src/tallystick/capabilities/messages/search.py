@@ -16,7 +16,7 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
@@ -75,11 +75,11 @@ def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str
 
 
 def _hit(event: Event, terms: list[str]) -> Hit:
-    return Hit.model_construct(
+    return Hit(
         kind=texts.SEARCHED[event.kind],
         event_id=event.id,
         seq=event.seq,
         by=event.by,
-        ts=event.ts,
+        ts=moment(event.ts),
         snippet=texts.snippet(texts.content(event), terms),
     )

@@ -10,10 +10,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import cast
 
-from tallystick.capabilities.messages.model import Kind
+from tallystick.capabilities.messages.model import Kind, Searched
 from tallystick.kernel.envelope import Event
 
-SEARCHED: dict[str, str] = {
+SEARCHED: dict[str, Searched] = {
     Kind.MESSAGE: "message",
     "x.tally.note.add": "note",
     "x.tally.stick.release": "handoff",

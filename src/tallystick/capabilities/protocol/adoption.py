@@ -22,7 +22,7 @@ from tallystick.capabilities.rooms.workspace import resolve
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.kernel.scopes import Spot
 from tallystick.ledger.tx import Tx
 
@@ -135,7 +135,7 @@ def _candidate(tx: Tx, room_id: str, member: Member, seen: Seen) -> Candidate | 
         agent_id=member.agent_id,
         name=member.name,
         liveness=alive,
-        last_seen_at=member.last_seen_at,
+        last_seen_at=moment(member.last_seen_at),
         reason=ground.reason,
         evidence=ground.evidence,
         task_ids=list(ground.task_ids),

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.protocol.model import EventType, Reason
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.kernel.scopes import LONGEST
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
 TEXT_LIMIT = 16_384
 
-Words = Annotated[str | None, Field(max_length=TEXT_LIMIT)]
+Words = Annotated[str, Meta(max_length=TEXT_LIMIT)] | None
 Workspace = Annotated[
-    str | None, Field(max_length=LONGEST, description="A path in the checkout to look at; the room's own if left out.")
+    Annotated[str, Meta(max_length=LONGEST)] | None,
+    Meta(description="A path in the checkout to look at; the room's own if left out."),
 ]
 
 
 class SendProtocol(Ask):
     room_id: RoomId
-    event_type: Annotated[Literal["HANDOFF", "BLOCKED"], Field(description="What you have to say.")]
-    to: Annotated[Text, Field(min_length=1, max_length=200, description="An agent, by id or name, or user.")]
-    task_id: Annotated[Text, Field(min_length=1, max_length=200, description="The task it is about.")]
-    scope: Annotated[Text | None, Field(max_length=LONGEST, description="The path it is about, if any.")] = None
-    subject: Annotated[str, Field(min_length=1, max_length=500, description="One line.")]
-    summary: Annotated[Words, Field(description="HANDOFF: what was done.")] = None
-    next_action: Annotated[Words, Field(description="HANDOFF: what to do next.")] = None
-    blocker: Annotated[Words, Field(description="BLOCKED: what stands in the way.")] = None
-    requested_action: Annotated[Words, Field(description="BLOCKED: what you need.")] = None
-    urgency: Annotated[Literal["low", "medium", "high"] | None, Field(description="BLOCKED: how pressing it is.")] = (
-        None
-    )
-    requires_ack: Annotated[bool, Field(description="Whether it has to be accepted; BLOCKED always has.")] = True
+    event_type: Annotated[Literal["HANDOFF", "BLOCKED"], Meta(description="What you have to say.")]
+    to: Annotated[Text, Meta(min_length=1, max_length=200, description="An agent, by id or name, or user.")]
+    task_id: Annotated[Text, Meta(min_length=1, max_length=200, description="The task it is about.")]
+    scope: Annotated[
+        Annotated[Text, Meta(max_length=LONGEST)] | None, Meta(description="The path it is about, if any.")
+    ] = None
+    subject: Annotated[str, Meta(min_length=1, max_length=500, description="One line.")]
+    summary: Annotated[Words, Meta(description="HANDOFF: what was done.")] = None
+    next_action: Annotated[Words, Meta(description="HANDOFF: what to do next.")] = None
+    blocker: Annotated[Words, Meta(description="BLOCKED: what stands in the way.")] = None
+    requested_action: Annotated[Words, Meta(description="BLOCKED: what you need.")] = None
+    urgency: Annotated[Literal["low", "medium", "high"] | None, Meta(description="BLOCKED: how pressing it is.")] = None
+    requires_ack: Annotated[bool, Meta(description="Whether it has to be accepted; BLOCKED always has.")] = True
 
 
 class ProtocolEvent(Answer):
@@ -50,7 +51,7 @@ class ProtocolEvent(Answer):
     to_agent: str | None
     scope: str | None
     created_at: Moment
-    payload: dict[str, object]
+    payload: JsonObject
 
 
 class AckView(Answer):
@@ -68,11 +69,13 @@ class ListedEvent(Answer):
 
 class ListProtocol(Ask):
     room_id: RoomId
-    task_id: Annotated[Text | None, Field(max_length=200, description="Only about this task.")] = None
-    agent_id: Annotated[Text | None, Field(max_length=200, description="Only from or to this agent.")] = None
-    event_type: Annotated[EventType | None, Field(strict=False, description="Only of this type.")] = None
-    after_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Those after this seq.")] = 0
-    limit: Annotated[int, Field(ge=1, le=500, description="At most this many.")] = 100
+    task_id: Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(description="Only about this task.")] = None
+    agent_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Only from or to this agent.")
+    ] = None
+    event_type: Annotated[EventType | None, Meta(description="Only of this type.")] = None
+    after_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="Those after this seq.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=500, description="At most this many.")] = 100
 
 
 class ProtocolEvents(Answer):
@@ -84,12 +87,13 @@ class ProtocolEvents(Answer):
 
 class AdoptAgent(Ask):
     room_id: RoomId
-    agent_id: Annotated[Text, Field(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
+    agent_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
     context_path: Workspace = None
     scope: Annotated[
-        Text | None, Field(max_length=LONGEST, description="Where its work is; what it reserved if left out, else all.")
+        Annotated[Text, Meta(max_length=LONGEST)] | None,
+        Meta(description="Where its work is; what it reserved if left out, else all."),
     ] = None
-    confirm: Annotated[bool, Field(description="A person has confirmed it although nothing speaks for it.")] = False
+    confirm: Annotated[bool, Meta(description="A person has confirmed it although nothing speaks for it.")] = False
 
 
 class Adopted(Answer):

@@ -21,7 +21,7 @@ from tallystick.capabilities.rooms.model import Letters, Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -85,7 +85,7 @@ def _ack(tx: Tx, event: Event, to_agent: str | None, payload: dict[str, object])
     if message_id is None or to_agent is None or not required:
         return AckView(required=required, message_id=message_id, acked_at=None)
     acked_at = tx.use(Letters).acked_at(tx, event.room_id, message_id, to_agent)
-    return AckView(required=True, message_id=message_id, acked_at=acked_at)
+    return AckView(required=True, message_id=message_id, acked_at=moment(acked_at))
 
 
 @operation("protocol.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"}))

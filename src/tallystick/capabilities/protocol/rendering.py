@@ -8,6 +8,7 @@ from tallystick.capabilities.protocol.contract import ProtocolEvent
 from tallystick.capabilities.protocol.model import STICK, TYPES, VERSION
 from tallystick.capabilities.protocol.projections import parties
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import moment
 
 
 def envelope(event: Event, project_root: str) -> ProtocolEvent:
@@ -22,7 +23,7 @@ def envelope(event: Event, project_root: str) -> ProtocolEvent:
         from_agent=from_agent,
         to_agent=to_agent,
         scope=cast("str | None", data.get("scope")),
-        created_at=event.ts,
+        created_at=moment(event.ts),
         payload=_stick(event) if event.kind in STICK else cast("dict[str, object]", data["payload"]),
     )
 

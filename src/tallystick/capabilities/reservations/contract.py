@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.reservations.model import Ending, Held, Mode, State, Verdict
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, Moment, moment
 from tallystick.kernel.scopes import LONGEST, Overlap
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
 PATHS_LIMIT = 1000
 
 ReservedPath = Annotated[
-    Text, Field(max_length=LONGEST, description="A file or folder, absolute or from the room's root; src/* is src.")
+    Text, Meta(max_length=LONGEST, description="A file or folder, absolute or from the room's root; src/* is src.")
 ]
-Minutes = Annotated[int, Field(ge=5, le=1440, description="How long to keep it, in minutes.")]
-TaskId = Annotated[Text | None, Field(min_length=1, max_length=200, description="The task it is for.")]
-ReservationId = Annotated[Text | None, Field(max_length=200, description="Which one; or give its path.")]
-OwnPath = Annotated[Text | None, Field(max_length=LONGEST, description="The path you reserved; or reservation_id.")]
-Fence = Annotated[int | None, Field(ge=0, le=SEQ_LIMIT, description="Refuse unless it is still this very grant.")]
-
-
-def _absent(value: object) -> bool:
-    return value is None
+Minutes = Annotated[int, Meta(ge=5, le=1440, description="How long to keep it, in minutes.")]
+TaskId = Annotated[Annotated[Text, Meta(min_length=1, max_length=200)] | None, Meta(description="The task it is for.")]
+ReservationId = Annotated[
+    Annotated[Text, Meta(max_length=200)] | None, Meta(description="Which one; or give its path.")
+]
+OwnPath = Annotated[
+    Annotated[Text, Meta(max_length=LONGEST)] | None, Meta(description="The path you reserved; or reservation_id.")
+]
+Fence = Annotated[
+    Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="Refuse unless it is still this very grant.")
+]
 
 
 class Reserve(Ask):
     room_id: RoomId
     path: ReservedPath
-    mode: Annotated[Mode, Field(strict=False, description="exclusive, or shared with others who know of it.")] = (
-        Mode.EXCLUSIVE
-    )
+    mode: Annotated[Mode, Meta(description="exclusive, or shared with others who know of it.")] = Mode.EXCLUSIVE
     ttl_minutes: Minutes = 120
-    takeover_stale: Annotated[bool, Field(description="Take the place of holders that are stale or evicted.")] = False
+    takeover_stale: Annotated[bool, Meta(description="Take the place of holders that are stale or evicted.")] = False
     task_id: TaskId = None
 
 
@@ -60,7 +60,7 @@ class HolderView(Answer):
             held_by=held.agent_id,
             name=held.name,
             mode=held.reservation.mode,
-            until=held.reservation.until,
+            until=moment(held.reservation.until),
             overlap=held.overlap,
             liveness=held.liveness,
         )
@@ -97,10 +97,10 @@ class ReservationView(Answer):
             mode=found.mode,
             task_id=found.task_id,
             fence=found.fence,
-            granted_at=found.granted_at,
-            until=found.until,
+            granted_at=moment(found.granted_at),
+            until=moment(found.until),
             state=found.state_at(now),
-            ended_at=found.ended_at,
+            ended_at=moment(found.ended_at),
             ended_by=found.ended_by,
             ending=found.ending,
         )
@@ -144,13 +144,16 @@ class Released(Answer):
 
 
 class CheckPaths(Ask):
-    room_id: Annotated[Text | None, Field(max_length=200, description="The room; or give a path in it.")] = None
+    room_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="The room; or give a path in it.")
+    ] = None
     path: Annotated[
-        str | None, Field(max_length=LONGEST, description="An absolute path in the workspace, instead of room_id.")
+        Annotated[str, Meta(max_length=LONGEST)] | None,
+        Meta(description="An absolute path in the workspace, instead of room_id."),
     ] = None
     paths: Annotated[
-        list[Annotated[Text, Field(max_length=LONGEST)]],
-        Field(max_length=PATHS_LIMIT, description="What you are about to change, absolute or from the room's root."),
+        list[Annotated[Text, Meta(max_length=LONGEST)]],
+        Meta(max_length=PATHS_LIMIT, description="What you are about to change, absolute or from the room's root."),
     ]
 
 
@@ -159,12 +162,12 @@ class PathVerdict(Answer):
 
     path: str
     verdict: Verdict
-    reservation_id: Annotated[str | None, Field(exclude_if=_absent)] = None
-    held_by: Annotated[str | None, Field(exclude_if=_absent)] = None
-    name: Annotated[str | None, Field(exclude_if=_absent)] = None
-    until: Annotated[Moment | None, Field(exclude_if=_absent)] = None
-    overlap: Annotated[Overlap | None, Field(exclude_if=_absent)] = None
-    liveness: Annotated[Liveness | None, Field(exclude_if=_absent)] = None
+    reservation_id: str | UnsetType = UNSET
+    held_by: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    until: Moment | UnsetType = UNSET
+    overlap: Overlap | UnsetType = UNSET
+    liveness: Liveness | UnsetType = UNSET
 
     @classmethod
     def of(cls, path: str, verdict: Verdict, held: Held | None) -> PathVerdict:
@@ -176,7 +179,7 @@ class PathVerdict(Answer):
             reservation_id=held.reservation.reservation_id,
             held_by=held.agent_id,
             name=held.name,
-            until=held.reservation.until,
+            until=moment(held.reservation.until),
             overlap=held.overlap,
             liveness=held.liveness,
         )
@@ -191,10 +194,12 @@ class Checked(Answer):
 
 class ShowStatus(Ask):
     room_id: RoomId
-    agent_id: Annotated[Text | None, Field(max_length=200, description="Only what this agent holds.")] = None
+    agent_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Only what this agent holds.")
+    ] = None
     task_id: TaskId = None
-    ended: Annotated[bool, Field(description="Those that are over, newest first, instead of the present ones.")] = False
-    limit: Annotated[int, Field(ge=1, le=1000, description="At most this many.")] = 100
+    ended: Annotated[bool, Meta(description="Those that are over, newest first, instead of the present ones.")] = False
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most this many.")] = 100
 
 
 class Status(Answer):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
+from msgspec import structs
+
 from tallystick.capabilities.reservations.contract import Replayed, ReplayedReservation
 from tallystick.capabilities.reservations.model import Kind, Mode
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Moment, as_record, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Replay
 from tallystick.ledger.tx import Tx
@@ -32,7 +34,7 @@ def held(events: Iterable[Event], at: Instant) -> list[ReplayedReservation]:
             case Kind.RENEW:
                 reservation_id = cast("str", data["reservation_id"])
                 if before := found.get(reservation_id):
-                    found[reservation_id] = before.model_copy(update=_term(event))
+                    found[reservation_id] = structs.replace(before, **_term(event))
             case Kind.RELEASE | Kind.EXPIRE:
                 found.pop(cast("str", data["reservation_id"]), None)
             case _ if event.kind == LEFT:
@@ -44,13 +46,13 @@ def held(events: Iterable[Event], at: Instant) -> list[ReplayedReservation]:
 
 def _granted(event: Event) -> ReplayedReservation:
     named = {name: event.data[name] for name in ("reservation_id", "agent_id")}
-    return ReplayedReservation.model_validate({**named, "fence": event.seq, "granted_at": event.ts, **_term(event)})
+    return as_record(ReplayedReservation, {**named, "fence": event.seq, "granted_at": event.ts, **_term(event)})
 
 
 def _term(event: Event) -> dict[str, object]:
     """What a grant sets and a renewal may change."""
     named = {name: event.data[name] for name in ("path", "task_id")}
-    until = from_wire(cast("str", event.data["until"]))
+    until = Moment(from_wire(cast("str", event.data["until"])))
     return {**named, "mode": Mode(cast("str", event.data["mode"])), "until": until}
 
 
@@ -60,4 +62,4 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
     room = rooms.room(tx, ask.room_id)
     event = reading.event_at(tx, room.room_id, ask.seq)
     events = reading.until(tx, room.room_id, event.seq, kinds=KINDS)
-    return Replayed(room_id=room.room_id, seq=event.seq, ts=event.ts, reservations=held(events, event.ts))
+    return Replayed(room_id=room.room_id, seq=event.seq, ts=moment(event.ts), reservations=held(events, event.ts))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.model import MINUTE, Policy, RoomState
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
 NOTE_LIMIT = 16_384
 DAY = 24 * 60 * MINUTE
 
 ContextPath = Annotated[
-    str, Field(max_length=4096, description="An absolute path in the workspace; a file stands for its folder.")
+    str, Meta(max_length=4096, description="An absolute path in the workspace; a file stands for its folder.")
 ]
 
 
@@ -37,9 +37,10 @@ class PolicyView(Answer):
 
 class ListRooms(Ask):
     context_path: Annotated[
-        str | None, Field(max_length=4096, description="Rooms from this path up to its workspace root; else all.")
+        Annotated[str, Meta(max_length=4096)] | None,
+        Meta(description="Rooms from this path up to its workspace root; else all."),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=1000, description="At most this many.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most this many.")] = 100
 
 
 class RoomSummary(Answer):
@@ -61,12 +62,15 @@ class Rooms(Answer):
 
 class JoinRoom(Ask):
     context_path: Annotated[
-        str | None, Field(max_length=4096, description="An absolute path in the workspace to work in.")
+        Annotated[str, Meta(max_length=4096)] | None, Meta(description="An absolute path in the workspace to work in.")
     ] = None
-    room_id: Annotated[Text | None, Field(max_length=200, description="Join this room instead of a path's.")] = None
-    force_new: Annotated[bool, Field(description="Open a nested room right here even if an ancestor has one.")] = False
+    room_id: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="Join this room instead of a path's.")
+    ] = None
+    force_new: Annotated[bool, Meta(description="Open a nested room right here even if an ancestor has one.")] = False
     agent_id_override: Annotated[
-        str | None, Field(max_length=128, description="Tests and debugging only: act under this id from now on.")
+        Annotated[str, Meta(max_length=128)] | None,
+        Meta(description="Tests and debugging only: act under this id from now on."),
     ] = None
 
 
@@ -84,13 +88,14 @@ class Joined(Answer):
     members: list[MemberView]
     cursor: str
     """Where the room's events end now; wait from here."""
-    handoff_template: dict[str, object]
+    handoff_template: JsonObject
 
 
 class CreateRoom(Ask):
-    title: Annotated[Text, Field(min_length=1, max_length=200, description="What the room is for.")]
+    title: Annotated[Text, Meta(min_length=1, max_length=200, description="What the room is for.")]
     context_path: Annotated[
-        str | None, Field(max_length=4096, description="Bind the room to exactly this path; none when left out.")
+        Annotated[str, Meta(max_length=4096)] | None,
+        Meta(description="Bind the room to exactly this path; none when left out."),
     ] = None
 
 
@@ -141,25 +146,28 @@ class Left(Answer):
 class SetPolicy(Ask):
     room_id: RoomId
     owner_lease_ttl_ms: Annotated[
-        int | None, Field(ge=100, le=30 * DAY, description="How long a holder may stay silent.")
+        Annotated[int, Meta(ge=100, le=30 * DAY)] | None, Meta(description="How long a holder may stay silent.")
     ] = None
     heartbeat_interval_ms: Annotated[
-        int | None, Field(ge=50, le=DAY, description="How often a holder should renew its lease.")
+        Annotated[int, Meta(ge=50, le=DAY)] | None, Meta(description="How often a holder should renew its lease.")
     ] = None
     claim_ttl_ms: Annotated[
-        int | None, Field(ge=100, le=30 * DAY, description="How long a turn is kept for its recipient.")
+        Annotated[int, Meta(ge=100, le=30 * DAY)] | None, Meta(description="How long a turn is kept for its recipient.")
     ] = None
     wait_for_turn_max_wait_ms: Annotated[
-        int | None, Field(ge=0, le=WAIT_LIMIT_MS, description="How long a wait lasts that names no time.")
+        Annotated[int, Meta(ge=0, le=WAIT_LIMIT_MS)] | None,
+        Meta(description="How long a wait lasts that names no time."),
     ] = None
     wait_for_turn_poll_ms: Annotated[
-        int | None, Field(ge=10, le=1_000, description="How long a wait goes without looking again.")
+        Annotated[int, Meta(ge=10, le=1_000)] | None, Meta(description="How long a wait goes without looking again.")
     ] = None
     presence_ttl_ms: Annotated[
-        int | None, Field(ge=10_000, le=30 * DAY, description="How long a member counts as active after a call.")
+        Annotated[int, Meta(ge=10_000, le=30 * DAY)] | None,
+        Meta(description="How long a member counts as active after a call."),
     ] = None
     ack_overdue_ms: Annotated[
-        int | None, Field(ge=1_000, le=30 * DAY, description="How long an ack may stay out before its sender is told.")
+        Annotated[int, Meta(ge=1_000, le=30 * DAY)] | None,
+        Meta(description="How long an ack may stay out before its sender is told."),
     ] = None
 
 
@@ -171,7 +179,7 @@ class PolicySet(Answer):
 
 class ReorderMembers(Ask):
     room_id: RoomId
-    sequence: Annotated[list[str], Field(min_length=1, max_length=1000, description="Every member, in turn order.")]
+    sequence: Annotated[list[str], Meta(min_length=1, max_length=1000, description="Every member, in turn order.")]
 
 
 class Reordered(Answer):
@@ -194,9 +202,10 @@ class Attached(Answer):
 
 class AddNote(Ask):
     room_id: RoomId
-    body: Annotated[str, Field(min_length=1, max_length=NOTE_LIMIT, description="What the others should know.")]
+    body: Annotated[str, Meta(min_length=1, max_length=NOTE_LIMIT, description="What the others should know.")]
     turn_id: Annotated[
-        int | None, Field(ge=0, le=SEQ_LIMIT, description="The turn it is about; the present one if left out.")
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
+        Meta(description="The turn it is about; the present one if left out."),
     ] = None
 
 
@@ -211,8 +220,8 @@ class Note(Answer):
 
 class ListNotes(Ask):
     room_id: RoomId
-    after_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Notes after this seq.")] = 0
-    limit: Annotated[int, Field(ge=1, le=200, description="At most this many.")] = 50
+    after_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="Notes after this seq.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=200, description="At most this many.")] = 50
 
 
 class Notes(Answer):

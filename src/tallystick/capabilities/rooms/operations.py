@@ -40,7 +40,7 @@ from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -79,8 +79,8 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
         reserved_for=stick.reserved_for,
         turn_id=stick.turn_id,
         members=[member.agent_id for member in members],
-        created_at=room.created_at,
-        closed_at=room.closed_at,
+        created_at=moment(room.created_at),
+        closed_at=moment(room.closed_at),
     )
 
 
@@ -173,9 +173,9 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
         title=room.title,
         canonical_path=room.canonical_path,
         room_state=tx.use(Sticks).glimpse(tx, room, members).state,
-        created_at=room.created_at,
+        created_at=moment(room.created_at),
         created_by=room.created_by,
-        closed_at=room.closed_at,
+        closed_at=moment(room.closed_at),
         policy=PolicyView.of(room.policy),
         scopes=[
             ScopeView(scope_key=scope.scope_key, root=scope.root, here=scope.machine_id == here)
@@ -204,7 +204,7 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
     """Change a room's timeouts; what you leave out stays. Leases already given keep their end until renewed."""
     room = queries.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
-    changes = ask.model_dump(exclude={"room_id"}, exclude_none=True)
+    changes = ask.present(without={"room_id"})
     draft = rules.policy_change(room.policy, changes)
     if draft:
         tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])

@@ -27,7 +27,7 @@ def create(tx: Tx, me: Caller, ask: CreateCard) -> CardView:
 def create_card(tx: Tx, me: Caller, ask: CreateCard) -> CardView:
     number = queries.next_card(tx, ask.room_id)
     card_id = numbered("CARD", number)
-    given = {**ask.model_dump(exclude={"room_id"}), "tags": rules.tags(ask.tags)}
+    given = {**ask.to_data(without={"room_id"}), "tags": rules.tags(ask.tags)}
     draft = Draft(kind=Kind.CARD_CREATE, data={"card_id": card_id, "number": number, **given})
     tx.append(ask.room_id, agent_rules.principal(me.agent_id), [draft])
     return CardView.of(queries.card(tx, ask.room_id, card_id))

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.capabilities.tasks.model import Anchor, Card, Step, Task
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, Moment, from_attributes, moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
 TEXT_LIMIT = 16_384
 BODY_LIMIT = 64 * 1024
 
-TaskId = Annotated[Text, Field(max_length=40, description="Such as TASK-001.")]
-CardId = Annotated[Text, Field(max_length=40, description="Such as CARD-001.")]
+TaskId = Annotated[Text, Meta(max_length=40, description="Such as TASK-001.")]
+CardId = Annotated[Text, Meta(max_length=40, description="Such as CARD-001.")]
 AnchorId = Annotated[
-    str, Field(pattern=r"^a:[a-z0-9][a-z0-9-]{0,63}$", description="Such as a:parser: an area of the work, not a path.")
+    str, Meta(pattern=r"^a:[a-z0-9][a-z0-9-]{0,63}\Z", description="Such as a:parser: an area of the work, not a path.")
 ]
-Title = Annotated[Text, Field(min_length=1, max_length=200, description="What it is, in one line.")]
-Line = Annotated[Text, Field(min_length=1, max_length=1000)]
-Lines = Annotated[list[Line], Field(max_length=50)]
-Refs = Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=32, description="What it points at.")]
-Tag = Annotated[Text, Field(min_length=1, max_length=80)]
-Tags = Annotated[list[Tag], Field(max_length=20, description="Words to find it by; an anchor is one too.")]
+Title = Annotated[Text, Meta(min_length=1, max_length=200, description="What it is, in one line.")]
+Line = Annotated[Text, Meta(min_length=1, max_length=1000)]
+Lines = Annotated[list[Line], Meta(max_length=50)]
+Refs = Annotated[list[Annotated[str, Meta(max_length=128)]], Meta(max_length=32, description="What it points at.")]
+Tag = Annotated[Text, Meta(min_length=1, max_length=80)]
+Tags = Annotated[list[Tag], Meta(max_length=20, description="Words to find it by; an anchor is one too.")]
 Paths = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=1024)]],
-    Field(max_length=100, description="Files and folders it is about, relative to the room's root."),
+    list[Annotated[str, Meta(min_length=1, max_length=1024)]],
+    Meta(max_length=100, description="Files and folders it is about, relative to the room's root."),
 ]
-Status = Annotated[Literal["ready", "running", "blocked", "done", "canceled"], Field(description="Where it stands.")]
-Assignee = Annotated[Text | None, Field(max_length=200, description="The agent that works on it.")]
-Revision = Annotated[int | None, Field(ge=1, le=SEQ_LIMIT, description="Refuse if it has moved on since.")]
-Limit = Annotated[int, Field(ge=1, le=200, description="At most this many.")]
+Status = Annotated[Literal["ready", "running", "blocked", "done", "canceled"], Meta(description="Where it stands.")]
+Assignee = Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(description="The agent that works on it.")]
+Revision = Annotated[
+    Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None, Meta(description="Refuse if it has moved on since.")
+]
+Limit = Annotated[int, Meta(ge=1, le=200, description="At most this many.")]
 CardType = Annotated[
-    Text, Field(min_length=1, max_length=32, description="decision, evidence, test, frame, update, report, note, …")
+    Text, Meta(min_length=1, max_length=32, description="decision, evidence, test, frame, update, report, note, …")
 ]
 
 
@@ -45,15 +47,15 @@ class StepAsk(Ask):
 class CreateTask(Ask):
     room_id: RoomId
     title: Title
-    description: Annotated[str, Field(max_length=TEXT_LIMIT, description="What it is about.")] = ""
-    definition_of_done: Annotated[Lines, Field(description="What has to be true in the end.")] = []
-    steps: Annotated[list[StepAsk], Field(max_length=50, description="What to verify, one by one.")] = []
+    description: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What it is about.")] = ""
+    definition_of_done: Annotated[Lines, Meta(description="What has to be true in the end.")] = []
+    steps: Annotated[list[StepAsk], Meta(max_length=50, description="What to verify, one by one.")] = []
     status: Status = "ready"
     assignee: Assignee = None
-    anchor: Annotated[AnchorId | None, Field(description="The area it is about.")] = None
+    anchor: Annotated[AnchorId | None, Meta(description="The area it is about.")] = None
     paths: Paths = []
     refs: Refs = []
-    focus: Annotated[bool, Field(description="Also make it the task that you are at.")] = False
+    focus: Annotated[bool, Meta(description="Also make it the task that you are at.")] = False
 
 
 class UpdateTask(Ask):
@@ -61,16 +63,22 @@ class UpdateTask(Ask):
 
     room_id: RoomId
     task: TaskId
-    title: Annotated[Title | None, Field(description="Its new title.")] = None
-    description: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="What it is about.")] = None
-    definition_of_done: Annotated[Lines | None, Field(description="When it is done, all lines of it.")] = None
-    steps: Annotated[list[StepAsk] | None, Field(max_length=50, description="All of them, as they are now.")] = None
-    status: Annotated[Status | None, Field(description="Where it stands now.")] = None
-    assignee: Assignee = None
-    anchor: Annotated[AnchorId | None, Field(description="The area it is about.")] = None
-    paths: Annotated[Paths | None, Field(description="The files it touches, all of them.")] = None
-    refs: Annotated[Refs | None, Field(description="What it points at, all of it.")] = None
-    summary: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="What came of it.")] = None
+    title: Annotated[Title | None, Meta(description="Its new title.")] = None
+    description: Annotated[
+        Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="What it is about.")
+    ] = None
+    definition_of_done: Annotated[Lines | None, Meta(description="When it is done, all lines of it.")] = None
+    steps: Annotated[
+        Annotated[list[StepAsk], Meta(max_length=50)] | None, Meta(description="All of them, as they are now.")
+    ] = None
+    status: Annotated[Status | None, Meta(description="Where it stands now.")] = None
+    assignee: Assignee | UnsetType = UNSET
+    anchor: Annotated[AnchorId | None | UnsetType, Meta(description="The area it is about.")] = UNSET
+    paths: Annotated[Paths | None, Meta(description="The files it touches, all of them.")] = None
+    refs: Annotated[Refs | None, Meta(description="What it points at, all of it.")] = None
+    summary: Annotated[
+        Annotated[str, Meta(max_length=TEXT_LIMIT)] | None | UnsetType, Meta(description="What came of it.")
+    ] = UNSET
     expected_revision: Revision = None
 
 
@@ -107,17 +115,19 @@ class TaskView(Answer):
             refs=task.details.refs,
             summary=task.details.summary,
             created_by=task.created_by,
-            created_at=task.created_at,
-            updated_at=task.updated_at,
+            created_at=moment(task.created_at),
+            updated_at=moment(task.updated_at),
         )
 
 
 class ListTasks(Ask):
     room_id: RoomId
-    status: Annotated[Status | None, Field(description="Only those.")] = None
+    status: Annotated[Status | None, Meta(description="Only those.")] = None
     assignee: Assignee = None
-    anchor: Annotated[AnchorId | None, Field(description="Only those about this area.")] = None
-    before_seq: Annotated[int | None, Field(ge=1, le=SEQ_LIMIT, description="As the last page's cursor says.")] = None
+    anchor: Annotated[AnchorId | None, Meta(description="Only those about this area.")] = None
+    before_seq: Annotated[
+        Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None, Meta(description="As the last page's cursor says.")
+    ] = None
     limit: Limit = 25
 
 
@@ -136,7 +146,7 @@ class ShowTask(Ask):
 
 class FocusTask(Ask):
     room_id: RoomId
-    task: Annotated[TaskId | None, Field(description="The task that you are at; none when left out.")] = None
+    task: Annotated[TaskId | None, Meta(description="The task that you are at; none when left out.")] = None
 
 
 class Focused(Answer):
@@ -146,11 +156,11 @@ class Focused(Answer):
 class CreateCard(Ask):
     room_id: RoomId
     title: Title
-    body: Annotated[Text, Field(max_length=BODY_LIMIT, description="The finding itself, as Markdown.")] = ""
+    body: Annotated[Text, Meta(max_length=BODY_LIMIT, description="The finding itself, as Markdown.")] = ""
     type: CardType = "note"
     tags: Tags = []
     refs: Refs = []
-    pinned: Annotated[bool, Field(description="Shown before all others.")] = False
+    pinned: Annotated[bool, Meta(description="Shown before all others.")] = False
 
 
 class UpdateCard(Ask):
@@ -158,12 +168,12 @@ class UpdateCard(Ask):
 
     room_id: RoomId
     card: CardId
-    title: Annotated[Title | None, Field(description="Its new title.")] = None
-    body: Annotated[Text | None, Field(max_length=BODY_LIMIT, description="Its new text.")] = None
-    type: Annotated[CardType | None, Field(description="What sort of card it is.")] = None
-    tags: Annotated[Tags | None, Field(description="All its tags.")] = None
-    refs: Annotated[Refs | None, Field(description="What it points at, all of it.")] = None
-    pinned: Annotated[bool | None, Field(description="Whether it stands first.")] = None
+    title: Annotated[Title | None, Meta(description="Its new title.")] = None
+    body: Annotated[Annotated[Text, Meta(max_length=BODY_LIMIT)] | None, Meta(description="Its new text.")] = None
+    type: Annotated[CardType | None, Meta(description="What sort of card it is.")] = None
+    tags: Annotated[Tags | None, Meta(description="All its tags.")] = None
+    refs: Annotated[Refs | None, Meta(description="What it points at, all of it.")] = None
+    pinned: Annotated[bool | None, Meta(description="Whether it stands first.")] = None
     expected_revision: Revision = None
 
 
@@ -182,14 +192,14 @@ class CardView(Answer):
 
     @classmethod
     def of(cls, card: Card) -> CardView:
-        return cls.model_validate({name: getattr(card, name) for name in cls.model_fields})
+        return from_attributes(cls, card)
 
 
 class ListCards(Ask):
     room_id: RoomId
-    tag: Annotated[Tag | None, Field(description="Only those with this tag or anchor.")] = None
-    type: Annotated[CardType | None, Field(description="Only those.")] = None
-    pinned: Annotated[bool, Field(description="Only pinned ones.")] = False
+    tag: Annotated[Tag | None, Meta(description="Only those with this tag or anchor.")] = None
+    type: Annotated[CardType | None, Meta(description="Only those.")] = None
+    pinned: Annotated[bool, Meta(description="Only pinned ones.")] = False
     limit: Limit = 25
 
 
@@ -207,7 +217,7 @@ class ShowCard(Ask):
 class CreateAnchor(Ask):
     room_id: RoomId
     anchor: AnchorId
-    title: Annotated[Text, Field(max_length=200, description="What the area is.")] = ""
+    title: Annotated[Text, Meta(max_length=200, description="What the area is.")] = ""
     paths: Paths = []
 
 
@@ -216,8 +226,8 @@ class UpdateAnchor(Ask):
 
     room_id: RoomId
     anchor: AnchorId
-    title: Annotated[Text | None, Field(max_length=200, description="Its new title.")] = None
-    paths: Annotated[Paths | None, Field(description="The places it covers, all of them.")] = None
+    title: Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(description="Its new title.")] = None
+    paths: Annotated[Paths | None, Meta(description="The places it covers, all of them.")] = None
 
 
 class AnchorView(Answer):
@@ -230,12 +240,12 @@ class AnchorView(Answer):
 
     @classmethod
     def of(cls, anchor: Anchor) -> AnchorView:
-        return cls.model_validate({name: getattr(anchor, name) for name in cls.model_fields})
+        return from_attributes(cls, anchor)
 
 
 class ListAnchors(Ask):
     room_id: RoomId
-    after: Annotated[Text, Field(max_length=80, description="Those after this one.")] = ""
+    after: Annotated[Text, Meta(max_length=80, description="Those after this one.")] = ""
     limit: Limit = 50
 
 
@@ -247,7 +257,7 @@ class Anchors(Answer):
 class ShowAnchor(Ask):
     room_id: RoomId
     anchor: AnchorId
-    limit: Annotated[int, Field(ge=1, le=50, description="At most this many tasks and cards.")] = 10
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most this many tasks and cards.")] = 10
 
 
 class AnchorSnapshot(Answer):

@@ -17,7 +17,7 @@ def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
     if ask.anchor:
         THINGS.ensure_anchor(tx, ask.room_id, by, ask.anchor)
     task_id = numbered("TASK", number)
-    given = ask.model_dump(exclude={"room_id", "focus"})
+    given = ask.to_data(without={"room_id", "focus"})
     drafts = [Draft(kind=Kind.TASK_CREATE, data={"task_id": task_id, "number": number, **given})]
     if ask.focus:
         drafts.append(Draft(kind=Kind.TASK_FOCUS, data={"task_id": task_id}))

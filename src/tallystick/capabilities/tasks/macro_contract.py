@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.tasks.contract import (
     BODY_LIMIT,
@@ -29,24 +29,25 @@ class JobKnobs(Ask):
     """How the jobs of a macro are to be run."""
 
     room_id: RoomId
-    job_kind: Annotated[Text, Field(min_length=1, max_length=64, description="As jobs.create's kind.")] = "codex_cli"
-    job_priority: Annotated[str, Field(max_length=10, description="LOW, MEDIUM or HIGH.")] = "MEDIUM"
-    executor: Annotated[str, Field(max_length=20, description="As jobs.create's executor.")] = "auto"
-    executor_profile: Annotated[str, Field(max_length=20, description="As jobs.create's executor_profile.")] = "fast"
+    job_kind: Annotated[Text, Meta(min_length=1, max_length=64, description="As jobs.create's kind.")] = "codex_cli"
+    job_priority: Annotated[str, Meta(max_length=10, description="LOW, MEDIUM or HIGH.")] = "MEDIUM"
+    executor: Annotated[str, Meta(max_length=20, description="As jobs.create's executor.")] = "auto"
+    executor_profile: Annotated[str, Meta(max_length=20, description="As jobs.create's executor_profile.")] = "fast"
 
 
 class Delegate(JobKnobs):
     task_title: Title
-    description: Annotated[Text, Field(max_length=16_384, description="What to do and why.")] = ""
-    definition_of_done: Annotated[Lines, Field(description="What has to be true in the end.")] = []
-    steps: Annotated[list[StepAsk], Field(max_length=50, description="What to verify, one by one.")] = []
-    anchor: Annotated[AnchorId | None, Field(description="The area; made from the title when left out.")] = None
+    description: Annotated[Text, Meta(max_length=16_384, description="What to do and why.")] = ""
+    definition_of_done: Annotated[Lines, Meta(description="What has to be true in the end.")] = []
+    steps: Annotated[list[StepAsk], Meta(max_length=50, description="What to verify, one by one.")] = []
+    anchor: Annotated[AnchorId | None, Meta(description="The area; made from the title when left out.")] = None
     paths: Paths = []
     refs: Refs = []
     cockpit: Annotated[
-        Text | None, Field(max_length=BODY_LIMIT, description="The text of the pinned card; a short frame if left out.")
+        Annotated[Text, Meta(max_length=BODY_LIMIT)] | None,
+        Meta(description="The text of the pinned card; a short frame if left out."),
     ] = None
-    job: Annotated[bool, Field(description="Also queue a job for it.")] = True
+    job: Annotated[bool, Meta(description="Also queue a job for it.")] = True
 
 
 class JobRef(Answer):
@@ -65,13 +66,13 @@ class Delegated(Answer):
 
 class FanOut(JobKnobs):
     anchors: Annotated[
-        list[AnchorId], Field(min_length=1, max_length=FANOUT_LIMIT, description="One job for each of these areas.")
+        list[AnchorId], Meta(min_length=1, max_length=FANOUT_LIMIT, description="One job for each of these areas.")
     ]
-    prompt: Annotated[str, Field(min_length=1, max_length=PROMPT_LIMIT, description="What to do, the same for all.")]
-    task: Annotated[TaskId | None, Field(description="The task it is work for; your focus when left out.")] = None
-    title_prefix: Annotated[Text | None, Field(min_length=1, max_length=120, description="How the titles begin.")] = (
-        None
-    )
+    prompt: Annotated[str, Meta(min_length=1, max_length=PROMPT_LIMIT, description="What to do, the same for all.")]
+    task: Annotated[TaskId | None, Meta(description="The task it is work for; your focus when left out.")] = None
+    title_prefix: Annotated[
+        Annotated[Text, Meta(min_length=1, max_length=120)] | None, Meta(description="How the titles begin.")
+    ] = None
 
 
 class FannedOut(Answer):

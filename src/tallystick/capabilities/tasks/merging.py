@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.tasks import cards, queries, report
@@ -22,11 +22,11 @@ from tallystick.ledger.tx import Tx
 class MergeReport(Ask):
     room_id: RoomId
     jobs: Annotated[
-        list[Annotated[Text, Field(max_length=40)]], Field(min_length=1, max_length=50, description="JOB-… ids.")
+        list[Annotated[Text, Meta(max_length=40)]], Meta(min_length=1, max_length=50, description="JOB-… ids.")
     ]
-    task: Annotated[TaskId | None, Field(description="The task they were for; your focus when left out.")] = None
-    title: Annotated[Title | None, Field(description="The card's title.")] = None
-    pin: Annotated[bool, Field(description="Show it before all other cards.")] = True
+    task: Annotated[TaskId | None, Meta(description="The task they were for; your focus when left out.")] = None
+    title: Annotated[Title | None, Meta(description="The card's title.")] = None
+    pin: Annotated[bool, Meta(description="Show it before all other cards.")] = True
 
 
 class Merged(Answer):
@@ -77,7 +77,7 @@ def _kept(tx: Tx, me: Caller, card: CreateCard, known: Sequence[Card]) -> tuple[
     if not known:
         return cards.create_card(tx, me, card), True
     (old,) = known
-    wanted = card.model_dump(include={"title", "body", "tags", "refs", "pinned"})
+    wanted = {name: getattr(card, name) for name in ("title", "body", "tags", "refs", "pinned")}
     changes = {name: value for name, value in wanted.items() if getattr(old, name) != value}
     if changes:
         draft = Draft(kind=Kind.CARD_UPDATE, data={"card_id": old.card_id, **changes})

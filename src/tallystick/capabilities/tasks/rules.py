@@ -28,7 +28,7 @@ def task_changes(task: Task, ask: UpdateTask) -> dict[str, object]:
         raise TaskMovedOn(
             f"{task.task_id} is at revision {task.revision}, not {ask.expected_revision}.", revision=task.revision
         )
-    given = ask.model_dump(exclude_unset=True, exclude=_NOT_A_VALUE)
+    given = ask.to_data(without=_NOT_A_VALUE)
     return _something({name: value for name, value in given.items() if value is not None or name not in _NEVER_NONE})
 
 
@@ -37,14 +37,14 @@ def card_changes(card: Card, ask: UpdateCard) -> dict[str, object]:
         raise CardMovedOn(
             f"{card.card_id} is at revision {card.revision}, not {ask.expected_revision}.", revision=card.revision
         )
-    given = ask.model_dump(exclude_none=True, exclude=_NOT_A_VALUE)
+    given = ask.present(without=_NOT_A_VALUE)
     if "tags" in given:
         given["tags"] = tags(given["tags"])
     return _something(given)
 
 
 def anchor_changes(ask: UpdateAnchor) -> dict[str, object]:
-    return _something(ask.model_dump(exclude_none=True, exclude={"room_id", "anchor"}))
+    return _something(ask.present(without={"room_id", "anchor"}))
 
 
 def _something(changes: dict[str, object]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
@@ -21,7 +21,7 @@ PINNED = 5
 
 class ShowSnapshot(Ask):
     room_id: RoomId
-    task: Annotated[TaskId | None, Field(description="Which task; the one in your focus when left out.")] = None
+    task: Annotated[TaskId | None, Meta(description="Which task; the one in your focus when left out.")] = None
 
 
 class InboxView(Answer):

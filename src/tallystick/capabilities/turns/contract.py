@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
@@ -13,18 +13,14 @@ from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.errors import InvalidHandoff
 from tallystick.capabilities.turns.model import Opening, Why
 from tallystick.kernel.errors import InvalidInput
-from tallystick.kernel.operation import Answer, Ask, Moment
+from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs
 
 TEXT_LIMIT = 16_384
 
-Reason = Annotated[str, Field(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
-LeaseId = Annotated[str, Field(max_length=200, description="The lease_id that your_turn gave you.")]
-TurnId = Annotated[int, Field(ge=0, description="The turn_id you believe is current.")]
-
-
-def _absent(value: object) -> bool:
-    return value is None
+Reason = Annotated[str, Meta(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
+LeaseId = Annotated[str, Meta(max_length=200, description="The lease_id that your_turn gave you.")]
+TurnId = Annotated[int, Meta(ge=0, description="The turn_id you believe is current.")]
 
 
 class ArtifactRole(StrEnum):
@@ -35,28 +31,31 @@ class ArtifactRole(StrEnum):
     OUTPUT = "output"
 
 
-class Artifact(Ask):
-    path: Annotated[str, Field(min_length=1, max_length=4096, description="Absolute or relative to the workspace.")]
+class Artifact(Ask, omit_defaults=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="Absolute or relative to the workspace.")]
     lines: Annotated[
-        list[int] | None, Field(min_length=2, max_length=2, description="First and last line, both included.")
+        Annotated[list[int], Meta(min_length=2, max_length=2)] | None,
+        Meta(description="First and last line, both included."),
     ] = None
-    role: Annotated[ArtifactRole, Field(strict=False, description="What to do with it.")]
-    note: Annotated[str | None, Field(max_length=TEXT_LIMIT, description="Why to look there.")] = None
+    role: Annotated[ArtifactRole, Meta(description="What to do with it.")]
+    note: Annotated[Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="Why to look there.")] = None
 
 
-class Handoff(Ask):
+class Handoff(Ask, omit_defaults=True):
     """What the next agent needs to go on without rediscovering it."""
 
-    status: Annotated[str, Field(max_length=TEXT_LIMIT, description="What I did, what I learned, what is unfinished.")]
-    next_action: Annotated[str, Field(max_length=TEXT_LIMIT, description="What the recipient should do.")]
-    artifacts: Annotated[list[Artifact] | None, Field(max_length=100, description="Where to look.")] = None
+    status: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What I did, what I learned, what is unfinished.")]
+    next_action: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What the recipient should do.")]
+    artifacts: Annotated[Annotated[list[Artifact], Meta(max_length=100)] | None, Meta(description="Where to look.")] = (
+        None
+    )
     open_questions: Annotated[
-        list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None,
-        Field(max_length=50, description="What is still undecided."),
+        Annotated[list[Annotated[str, Meta(max_length=TEXT_LIMIT)]], Meta(max_length=50)] | None,
+        Meta(description="What is still undecided."),
     ] = None
     do_not: Annotated[
-        list[Annotated[str, Field(max_length=TEXT_LIMIT)]] | None,
-        Field(max_length=50, description="Off-limits for the next agent."),
+        Annotated[list[Annotated[str, Meta(max_length=TEXT_LIMIT)]], Meta(max_length=50)] | None,
+        Meta(description="Off-limits for the next agent."),
     ] = None
 
 
@@ -73,49 +72,45 @@ class Wanted(StrEnum):
 class WaitTurn(Ask):
     room_id: RoomId
     cursor: Annotated[
-        str | None, Field(max_length=20, pattern=r"^\d+$", description="Return early on events after this cursor.")
+        Annotated[str, Meta(max_length=20, pattern=r"^[0-9]+\Z")] | None,
+        Meta(description="Return early on events after this cursor."),
     ] = None
-    max_wait_ms: Annotated[WaitMs | None, Field(description="How long to wait, in ms; 0 looks once.")] = None
+    max_wait_ms: Annotated[WaitMs | None, Meta(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
-        list[Annotated[Wanted, Field(strict=False)]],
-        Field(
-            min_length=1, max_length=5, description="What to wait for: turn, messages, notifications, actions, jobs."
-        ),
-    ] = [Wanted.TURN]
+        tuple[Wanted, ...],
+        Meta(min_length=1, max_length=5, description="What to wait for: turn, messages, notifications, actions, jobs."),
+    ] = (Wanted.TURN,)
 
 
 class Mailed(Answer):
     """What the wait brought besides a turn. Only what `include` asked for is there."""
 
-    messages: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Addressed to you, new.")] = None
-    notifications: Annotated[list[Envelope] | None, Field(exclude_if=_absent, description="Likewise.")] = None
+    messages: Annotated[list[Envelope] | UnsetType, Meta(description="Addressed to you, new.")] = UNSET
+    notifications: Annotated[list[Envelope] | UnsetType, Meta(description="Likewise.")] = UNSET
     actions: Annotated[
-        list[dict[str, object]] | None,
-        Field(exclude_if=_absent, description="What you are asked to do now, until you send a result for it."),
-    ] = None
-    jobs: Annotated[
-        list[Envelope] | None, Field(exclude_if=_absent, description="What jobs ask their manager, until answered.")
-    ] = None
+        list[JsonObject] | UnsetType,
+        Meta(description="What you are asked to do now, until you send a result for it."),
+    ] = UNSET
+    jobs: Annotated[list[Envelope] | UnsetType, Meta(description="What jobs ask their manager, until answered.")] = (
+        UNSET
+    )
 
 
-class YourTurn(Mailed):
-    status: Literal["your_turn"] = "your_turn"
+class YourTurn(Mailed, tag_field="status", tag="your_turn"):
     room_id: str
     turn_id: int
     lease_id: str
-    handoff: dict[str, object] | None
+    handoff: JsonObject | None
     from_agent_id: str | None
     reason: Why
 
 
-class NotYet(Mailed):
-    status: Literal["not_yet"] = "not_yet"
+class NotYet(Mailed, tag_field="status", tag="not_yet"):
     cursor: str
     room_state: RoomState
 
 
-class TakeoverAvailable(Mailed):
-    status: Literal["takeover_available"] = "takeover_available"
+class TakeoverAvailable(Mailed, tag_field="status", tag="takeover_available"):
     room_id: str
     turn_id: int
     room_state: RoomState
@@ -124,8 +119,7 @@ class TakeoverAvailable(Mailed):
     reserved_for: str | None = None
 
 
-class Closed(Answer):
-    status: Literal["closed"] = "closed"
+class Closed(Answer, tag_field="status", tag="closed"):
     room_id: str
 
 
@@ -152,7 +146,7 @@ class Beat(Answer):
 class Release(OwnerAsk):
     refusals: ClassVar[dict[str, type[InvalidInput]]] = {"handoff": InvalidHandoff}
 
-    handoff: Annotated[Handoff, Field(description="What the next agent needs to go on.")]
+    handoff: Annotated[Handoff, Meta(description="What the next agent needs to go on.")]
 
 
 class Released(Answer):
@@ -163,7 +157,7 @@ class Released(Answer):
 
 
 class Pass(Release):
-    to_agent_id: Annotated[str, Field(max_length=200, description="An active member of the room.")]
+    to_agent_id: Annotated[str, Meta(max_length=200, description="An active member of the room.")]
 
 
 class Passed(Answer):
@@ -218,9 +212,9 @@ class TurnState(Answer):
 
 class RoomEvents(Ask):
     room_id: RoomId
-    after_event_seq: Annotated[int, Field(ge=0, le=SEQ_LIMIT, description="Events after this one.")] = 0
-    limit: Annotated[int, Field(ge=1, le=500, description="At most this many.")] = 100
-    newest: Annotated[bool, Field(description="The latest `limit` instead of the first.")] = False
+    after_event_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="Events after this one.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=500, description="At most this many.")] = 100
+    newest: Annotated[bool, Meta(description="The latest `limit` instead of the first.")] = False
 
 
 class StickEvent(Answer):
@@ -231,7 +225,7 @@ class StickEvent(Answer):
     event_type: Literal["claim", "release", "pass", "takeover", "close"]
     from_agent_id: str | None
     to_agent_id: str | None
-    handoff: dict[str, object] | None
+    handoff: JsonObject | None
     reason: str | None
     created_at: Moment
 
@@ -267,9 +261,15 @@ class Replayed(Answer):
 
 class CloseRoom(Ask):
     room_id: RoomId
-    lease_id: Annotated[str | None, Field(max_length=200, description="Needed while somebody holds the stick.")] = None
-    expected_turn_id: Annotated[int | None, Field(ge=0, description="Refuse if the room has moved on.")] = None
-    reason: Annotated[str | None, Field(max_length=2000, description="Why; it is kept in the history.")] = None
+    lease_id: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, Meta(description="Needed while somebody holds the stick.")
+    ] = None
+    expected_turn_id: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse if the room has moved on.")
+    ] = None
+    reason: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, Meta(description="Why; it is kept in the history.")
+    ] = None
 
 
 class RoomClosedNow(Answer):

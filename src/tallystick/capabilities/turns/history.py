@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.turns.contract import RoomEvents, StickEvent, StickEvents
 from tallystick.capabilities.turns.model import Handed, Kind
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -23,18 +23,18 @@ def handed(tx: Tx, room_id: str, seq: int | None) -> Handed | None:
 
 
 def _row(event: Event) -> StickEvent:
-    data = event.data
-    return StickEvent.model_construct(
+    data: dict[str, Any] = event.data
+    return StickEvent(
         event_seq=event.seq,
         event_id=event.id,
         room_id=event.room_id,
-        turn_id=cast("int", data["turn_id"]),
-        event_type=Kind(event.kind).short,
+        turn_id=data["turn_id"],
+        event_type=cast("Any", Kind(event.kind).short),
         from_agent_id=data.get("from_agent_id"),
         to_agent_id=data.get("to_agent_id"),
         handoff=data.get("handoff"),
         reason=data.get("reason"),
-        created_at=event.ts,
+        created_at=moment(event.ts),
     )
 
 

@@ -25,7 +25,7 @@ from tallystick.capabilities.turns.model import Kind, Lease, Table
 from tallystick.capabilities.turns.projections import PROJECTIONS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -40,7 +40,7 @@ def heartbeat(tx: Tx, me: Caller, ask: Heartbeat) -> Beat:
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     until = tx.now + table.room.policy.owner_lease_ttl_ms
     queries.renew(tx, ask.room_id, until)
-    return Beat(room_id=ask.room_id, turn_id=table.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=until)
+    return Beat(room_id=ask.room_id, turn_id=table.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=moment(until))
 
 
 _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review src/parser.py"}
@@ -147,10 +147,10 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         pending_handoff_event_seq=stick.pending_seq,
         turn_id=stick.turn_id,
         lease_id=lease.lease_id if rules.holds(table, me) else None,
-        lease_expires_at=lease.lease_expires_at if stick.owner else None,
-        claim_expires_at=lease.claim_expires_at if stick.reserved_for else None,
+        lease_expires_at=moment(lease.lease_expires_at if stick.owner else None),
+        claim_expires_at=moment(lease.claim_expires_at if stick.reserved_for else None),
         state=rules.state(table, now=tx.now),
-        updated_at=max(stick.updated_at, lease.renewed_at),
+        updated_at=moment(max(stick.updated_at, lease.renewed_at)),
         takeover=opening,
         takeover_candidates=[m.agent_id for m in rules.takers(table, now=tx.now)] if opening else [],
         next=rules.upcoming(table, now=tx.now),

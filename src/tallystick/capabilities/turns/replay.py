@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from msgspec import structs
+
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.turns.contract import Replayed, ReplayedMember
 from tallystick.capabilities.turns.model import Kind
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import as_record, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Replay
 from tallystick.ledger.tx import Tx
@@ -28,7 +30,7 @@ def members(events: Iterable[Event]) -> list[ReplayedMember]:
         data = event.data
         if event.kind == "group.reorder":
             for ordinal, agent_id in enumerate(cast("list[str]", data["sequence"])):
-                found[agent_id] = found[agent_id].model_copy(update={"ordinal": ordinal})
+                found[agent_id] = structs.replace(found[agent_id], ordinal=ordinal)
             continue
         agent_id = cast("str", data["actor_id"])
         if event.kind == "actor.remove":
@@ -83,4 +85,4 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
         if last and each.kind == "actor.remove" and each.seq > last.seq
     ]
     known = {"room_id": room.room_id, "seq": event.seq, "ts": event.ts, "kind": event.kind, "by": event.by}
-    return Replayed.model_validate({**known, **stick(last, left), "members": members(history)})
+    return as_record(Replayed, {**known, **stick(last, left), "members": members(history)})

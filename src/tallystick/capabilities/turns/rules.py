@@ -162,7 +162,7 @@ def check_handoff(handoff: Handoff) -> dict[str, object]:
     for artifact in handoff.artifacts or []:
         if artifact.lines and not 1 <= artifact.lines[0] <= artifact.lines[1]:
             raise InvalidHandoff(f"{artifact.path}: lines must be [first, last], counted from 1.", field="artifacts")
-    return handoff.model_dump(mode="json", exclude_unset=True)
+    return handoff.to_data()
 
 
 def check_recipient(table: Table, me: Caller, to_agent_id: str, *, now: Instant) -> Member:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from msgspec import structs
+
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.turns import history, listening, queries, rules
 from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
@@ -41,9 +43,9 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     mail_first = mail.act and not tx.writable
     found = _turn(tx, table, me) if Wanted.TURN in ask.include and not mail_first else None
     if isinstance(found, YourTurn | TakeoverAvailable):
-        return found.model_copy(update=mail.fields) if mail.fields else found
+        return structs.replace(found, **mail.fields) if mail.fields else found
     not_yet = NotYet(cursor=str(mail.cursor or head), room_state=rules.state(table, now=tx.now))
-    not_yet = not_yet.model_copy(update=mail.fields) if mail.fields else not_yet
+    not_yet = structs.replace(not_yet, **mail.fields) if mail.fields else not_yet
     if mail_first or found:
         return Pending(not_yet, act=True)
     if mail.something or (ask.cursor is not None and head > int(ask.cursor)):

@@ -15,13 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 import tallystick
 from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import Operation, Record
 from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
 
@@ -92,7 +91,7 @@ def _operation(name: str, operation: Operation) -> Iterator[str]:
     if operation.short:
         facts.append(f"everyday command [`tally {operation.short}`](cli.md#tally-{operation.short})")
     yield from (f"{'; '.join(facts)}.", "")
-    if operation.ask.model_fields:
+    if operation.ask.__struct_fields__:
         yield from ("Input:", "")
         yield from _fields(operation.ask, answer=False)
     for model in shapes.answers(operation):
@@ -102,8 +101,8 @@ def _operation(name: str, operation: Operation) -> Iterator[str]:
         yield from ("```console", f"tally call {name} --input '{json.dumps(example)}'", "```", "")
 
 
-def _fields(model: type[BaseModel], *, answer: bool) -> Iterator[str]:
-    rows = list(shapes.rows(model, answer=answer))
+def _fields(model: type[Record], *, answer: bool) -> Iterator[str]:
+    rows = list(shapes.rows(model))
     if answer:
         yield from _table(["field", "type", ""], [[f"`{row.name}`", row.type, row.text] for row in rows])
         return
@@ -113,7 +112,7 @@ def _fields(model: type[BaseModel], *, answer: bool) -> Iterator[str]:
     )
 
 
-def _objects() -> dict[str, tuple[type[BaseModel], bool]]:
+def _objects() -> dict[str, tuple[type[Record], bool]]:
     """The models that inputs and answers are made of; what is in both is shown as an answer."""
     inputs = {part.__name__: (part, False) for each in registry.OPERATIONS.values() for part in shapes.parts(each.ask)}
     outputs = {

@@ -11,11 +11,10 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
-from pydantic import BaseModel
-
-from tallystick.kernel.operation import Operation
+from tallystick.kernel import schemas
+from tallystick.kernel.operation import Operation, Record
 
 if TYPE_CHECKING:
     from tallystick.surfaces.cli.catalogue import Field, Kind, Shape
@@ -25,7 +24,7 @@ _KINDS: dict[str, Kind] = {"string": "text", "integer": "integer", "number": "nu
 
 
 def shape(operation: Operation) -> Shape:
-    schema = operation.ask.model_json_schema()
+    schema = schemas.of(operation.ask)
     required = schema.get("required", [])
     return {
         "summary": operation.summary,
@@ -88,8 +87,8 @@ class Row:
     text: str
 
 
-def rows(model: type[BaseModel], *, answer: bool) -> Iterator[Row]:
-    schema = model.model_json_schema(mode="serialization" if answer else "validation")
+def rows(model: type[Record]) -> Iterator[Row]:
+    schema = schemas.of(model)
     said = _said_beside(model)
     for name, field in schema.get("properties", {}).items():
         yield Row(
@@ -116,27 +115,28 @@ def in_words(schema: JsonSchema, defs: JsonSchema) -> str:
     return f"{kind} {low}..{high}" if low != "" or high != "" else kind
 
 
-def answers(operation: Operation) -> list[type[BaseModel]]:
+def answers(operation: Operation) -> list[type[Record]]:
     """The models an operation may answer with."""
     return list(_models(operation.answer))
 
 
-def parts(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def parts(model: type[Record]) -> Iterator[type[Record]]:
     """The models that a model's fields are made of, at any depth."""
-    for field in model.model_fields.values():
-        for inner in _models(field.annotation):
+    for annotation in get_type_hints(model).values():
+        for inner in _models(annotation):
             yield inner
             yield from parts(inner)
 
 
-def _models(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models(annotation: object) -> Iterator[type[Record]]:
+    if isinstance(annotation, type) and issubclass(annotation, Record):
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
+    yield from cast("tuple[type[Record], ...]", getattr(cast("object", annotation), "shapes", ()))
 
 
-def _said_beside(model: type[BaseModel]) -> dict[str, str]:
+def _said_beside(model: type[Record]) -> dict[str, str]:
     """The docstrings below a model's fields."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     said: dict[str, str] = {}

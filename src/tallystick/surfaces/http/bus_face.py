@@ -17,8 +17,8 @@ from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT, Request
 from tallystick.bus.errors import UnknownConnection
 from tallystick.bus.party import Party, Reply
-from tallystick.hub import asking
 from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.http import frames, query, refusals
 from tallystick.surfaces.http.bus_outbox import BusOutbox
@@ -83,7 +83,7 @@ class BusFace:
         visit.operation = "bus.stream"
         if scope["method"] != "GET":
             raise MethodNotAllowed("/v1/bus/stream takes GET.", allow="GET")
-        ask = asking.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
+        ask = inputs.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             outbox, name = BusOutbox(), secrets.token_urlsafe(16)

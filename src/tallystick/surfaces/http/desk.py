@@ -73,7 +73,7 @@ class Desk:
             "version": __version__,
             "url": self.address.url,
             "started_at": to_wire(self.started_at),
-            "rooms": health.model_dump()["rooms"],
+            "rooms": health.to_data()["rooms"],
             "connections": self.connections(),
             "followers": self.serving.feeds.followers,
             "waits": self.serving.waits,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
 
 import msgspec
-from pydantic import TypeAdapter
-from pydantic.json_schema import JsonSchemaMode
 
 from tallystick import __version__
 from tallystick.hub.blobs_rooms import BlobView, DescribeBlob
 from tallystick.hub.feed import Cursor
 from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel import schemas
 from tallystick.kernel.operation import Operation
 from tallystick.surfaces.http.bus_face import StreamBus
 from tallystick.surfaces.http.calls import only_reads
@@ -44,24 +42,22 @@ class Shapes:
     """The schema of every input and answer, with the definitions they share."""
 
     def __init__(self) -> None:
-        wanted: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
-            ("follow", "validation", TypeAdapter(Cursor)),
-            ("bus", "validation", TypeAdapter(StreamBus)),
-            ("describe", "validation", TypeAdapter(DescribeBlob)),
-            ("blob", "serialization", TypeAdapter(BlobView)),
-        ]
+        kinds: dict[tuple[str, str], object] = {
+            ("follow", "ask"): Cursor,
+            ("bus", "ask"): StreamBus,
+            ("describe", "ask"): DescribeBlob,
+            ("blob", "answer"): BlobView,
+        }
         for name, operation in OPERATIONS.items():
-            wanted.append((name, "validation", TypeAdapter(operation.ask)))
-            wanted.append((name, "serialization", TypeAdapter(cast("Any", operation.answer))))
-        found, shared = TypeAdapter.json_schemas(wanted, ref_template="#/components/schemas/{model}")
-        self._found = cast("dict[tuple[str, str], Schema]", found)
-        self.definitions = cast("dict[str, Schema]", shared["$defs"])
+            kinds |= {(name, "ask"): operation.ask, (name, "answer"): operation.answer}
+        found, self.definitions = schemas.several(kinds.values(), ref_template="#/components/schemas/{name}")
+        self._found = dict(zip(kinds, found, strict=True))
 
     def asked(self, name: str) -> Schema:
-        return self._found[name, "validation"]
+        return self._found[name, "ask"]
 
     def answered(self, name: str) -> Schema:
-        return self._found[name, "serialization"]
+        return self._found[name, "answer"]
 
     def query(self, name: str) -> list[Schema]:
         """An input's fields as query parameters."""

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from tallystick.kernel import schemas
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Ask
 
@@ -43,7 +44,7 @@ def pairs(query: bytes) -> list[tuple[str, str]]:
 @cache
 def kinds_of(ask: type[Ask]) -> Mapping[str, str]:
     """Each field's JSON type; a list's as `array:` and the type of its items."""
-    schema = ask.model_json_schema()
+    schema = schemas.of(ask)
     properties = cast("dict[str, dict[str, object]]", schema.get("properties", {}))
     return {name: _kind(each) for name, each in properties.items()}
 

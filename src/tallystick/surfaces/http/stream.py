@@ -7,9 +7,10 @@ from contextlib import aclosing
 
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub import asking, registry
+from tallystick.hub import registry
 from tallystick.hub.feed import Cursor, Follower
 from tallystick.hub.serving import Serving
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.http import frames, query
 from tallystick.surfaces.http.errors import MethodNotAllowed
@@ -37,7 +38,7 @@ class Stream:
             await answer(send, result.to_json())
             return
         visit.operation = "events.stream"
-        ask = asking.read(Cursor, resumed(query.read(Cursor, rest), visit))
+        ask = inputs.read(Cursor, resumed(query.read(Cursor, rest), visit))
         visit.visitor.may_see(ask.room_id)
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:

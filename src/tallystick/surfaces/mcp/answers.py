@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import msgspec
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
-from pydantic_core import to_json, to_jsonable_python
 
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.operation import Answer
@@ -17,22 +17,22 @@ NOTICES = "tallystick/notices"
 
 def answered(answer: Answer, notices: Sequence[str] = ()) -> CallToolResult:
     """The answer first; what else the caller should know stands beside it and never in it."""
-    content = [TextContent(text=answer.model_dump_json()), *(TextContent(text=f"Notice: {each}") for each in notices)]
-    result = CallToolResult(content=list(content), structured_content=answer.model_dump(mode="json"))
+    content = [TextContent(text=answer.to_json().decode()), *(TextContent(text=f"Notice: {each}") for each in notices)]
+    result = CallToolResult(content=list(content), structured_content=answer.to_data())
     return result.model_copy(update={"meta": {NOTICES: list(notices)}}) if notices else result
 
 
 def refused(error: TallyError) -> CallToolResult:
     payload = flat(error)
     return CallToolResult(
-        content=[TextContent(text=to_json(payload).decode())], structured_content=payload, is_error=True
+        content=[TextContent(text=msgspec.json.encode(payload).decode())], structured_content=payload, is_error=True
     )
 
 
 def flat(error: TallyError) -> dict[str, object]:
     """Talking Stick's shape: the details stand beside the code, and never in its place."""
     own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
-    details = cast("dict[str, object]", to_jsonable_python(dict(error.details), fallback=str))
+    details = cast("dict[str, object]", msgspec.to_builtins(dict(error.details), enc_hook=str))
     return {**own, **details, **own}
 
 

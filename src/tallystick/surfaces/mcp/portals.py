@@ -9,14 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field, ValidationError
+import msgspec
 
-from tallystick.hub import asking
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel.errors import InvalidField, Refused, UnknownOperation
-from tallystick.kernel.operation import Ask, Operation
+from tallystick.kernel import inputs
+from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
+from tallystick.kernel.operation import Ask, JsonObject, Operation
 from tallystick.surfaces.mcp.schemas import Schema
 
 CALL = "call"
@@ -27,7 +26,7 @@ _ARGS = "Put the command's own fields into args; `example` is a whole correct ca
 class PortalCall(Ask):
     op: str
     cmd: str | None = None
-    args: Annotated[dict[str, object], Field(default_factory=dict)]
+    args: JsonObject = msgspec.field(default_factory=dict)
     workspace: str | None = None
 
 
@@ -70,11 +69,11 @@ class Portal:
 
     def read(self, arguments: Mapping[str, object]) -> Command:
         try:
-            asked = PortalCall.model_validate(arguments)
-        except ValidationError as wrong:
+            asked = inputs.read(PortalCall, arguments)
+        except InvalidInput as wrong:
             meant = f"{self.name}.{arguments.get('op')}"
             name = meant if meant in self.commands else self.commands[0]
-            raise self.with_example(asking.refusal(PortalCall, wrong), name, hint=_ARGS) from None
+            raise self.with_example(wrong, name, hint=_ARGS) from None
         name = self._named(asked)
         return Command(operation=OPERATIONS[name], given=asked.args, workspace=asked.workspace)
 

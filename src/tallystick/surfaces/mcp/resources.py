@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 from urllib.parse import quote, unquote
 
+import msgspec
 from mcp_types import ReadResourceResult, Resource, ResourceTemplate, TextResourceContents
-from pydantic_core import to_json
 
 from tallystick.kernel.errors import NotFound
 from tallystick.surfaces.mcp.routing import Ask
@@ -59,7 +59,7 @@ def _in_room(room: Mapping[str, object]) -> list[Resource]:
 
 
 async def read(uri: str, ask: Ask, workspace: str | None) -> ReadResourceResult:
-    text = to_json(await _content(uri, ask, workspace)).decode()
+    text = msgspec.json.encode(await _content(uri, ask, workspace)).decode()
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_JSON, text=text)])
 
 
@@ -71,12 +71,12 @@ async def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, ob
         raise ResourceNotFound(f"There is no resource '{uri[:200]}'.", uri=uri[:200])
     room_id = unquote(found[1])
     if found[2] == "state":
-        return (await ask("turns.state", {"room_id": room_id})).model_dump(mode="json")
+        return (await ask("turns.state", {"room_id": room_id})).to_data()
     history = await ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT})
-    events = cast("Sequence[Mapping[str, object]]", history.model_dump(mode="json")["events"])
+    events = cast("Sequence[Mapping[str, object]]", history.to_data()["events"])
     return {"room_id": room_id, "handoffs": [event for event in events if event["handoff"]]}
 
 
 async def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
     answer = await ask("rooms.list", {} if workspace is None else {"context_path": workspace})
-    return cast("Sequence[Mapping[str, object]]", answer.model_dump(mode="json")["rooms"])
+    return cast("Sequence[Mapping[str, object]]", answer.to_data()["rooms"])

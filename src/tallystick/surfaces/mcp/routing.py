@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from msgspec import structs
+
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
@@ -63,10 +65,10 @@ async def filled(routed: Routed, ask: Ask, here: str | None) -> Mapping[str, obj
 
 
 async def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
-    fields = operation.ask.model_fields
+    fields = {field.encode_name: field for field in structs.fields(operation.ask)}
     room = fields.get("room_id")
     is_path = paths.is_absolute(workspace, windows=os.name == "nt")
-    if is_path and "context_path" in fields and not (room and room.is_required()):
+    if is_path and "context_path" in fields and not (room and room.required):
         return {"context_path": workspace}
     if room is None:
         return {}
@@ -74,7 +76,7 @@ async def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str
 
 
 async def _room_at(path: str, ask: Ask) -> str:
-    answer = (await ask("rooms.list", {"context_path": path, "limit": 1})).model_dump(mode="json")
+    answer = (await ask("rooms.list", {"context_path": path, "limit": 1})).to_data()
     rooms = cast("Sequence[Mapping[str, str]]", answer["rooms"])
     if not rooms:
         raise NoRoomHere(f"There is no room at {path} or above it in its workspace.", workspace=path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast, get_args
 
+from tallystick.kernel import schemas
 from tallystick.kernel.operation import Answer, Ask
 
 Schema: TypeAlias = dict[str, object]
@@ -21,7 +22,7 @@ _NO_LIMIT = 2**31
 
 def of_ask(ask: type[Ask]) -> Schema:
     """What an operation takes."""
-    schema = ask.model_json_schema()
+    schema = schemas.of(ask)
     return _asked(schema, _definitions(schema))
 
 
@@ -29,7 +30,7 @@ def of_answer(answer: object) -> Schema:
     """What an operation answers: its fields and their types, one level deep; several answers become one object."""
     fields: dict[str, Schema] = {}
     for variant in cast("Sequence[type[Answer]]", get_args(answer) or (answer,)):
-        schema = variant.model_json_schema(mode="serialization")
+        schema = schemas.of(variant)
         for name, field in _properties(schema).items():
             shape = _shape(field, _definitions(schema))
             fields[name] = _either(fields[name], shape) if name in fields else shape

@@ -31,7 +31,7 @@ class Snapshot:
 
     def ask(self, operation: str, **given: object) -> Facts:
         """The answer of an operation that only looks; a wait looks once."""
-        return self.answer(operation, given).model_dump(mode="json")
+        return self.answer(operation, given).to_data()
 
     def rows(self, operation: str, field: str, **given: object) -> Sequence[Facts]:
         return cast("Sequence[Facts]", self.ask(operation, **given)[field])

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from tallystick.capabilities.turns.contract import Artifact, Handoff
-from tallystick.hub import asking, registry
+from tallystick.hub import registry
+from tallystick.kernel import inputs, schemas
 from tallystick.kernel.errors import InvalidInput
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import Ask, Operation
 from tests.scene import HANDOFF, Row, Scene, refused
 
 OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operation.name)
@@ -19,7 +19,7 @@ OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operatio
 
 def fields(operation: Operation) -> Iterator[tuple[str, Row]]:
     """An operation's own fields, each with its JSON schema; of a union the part that is not null."""
-    for name, schema in operation.ask.model_json_schema().get("properties", {}).items():
+    for name, schema in schemas.of(operation.ask).get("properties", {}).items():
         parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
         yield name, {**schema, **parts[0]}
 
@@ -55,7 +55,7 @@ def too_much(schema: Row) -> Iterator[tuple[int, object]]:
 
 def refusal(operation: Operation, given: dict[str, object]) -> InvalidInput | None:
     try:
-        asking.build(operation, given)
+        inputs.read(operation.ask, given)
     except InvalidInput as refusal:
         return refusal
     return None
@@ -103,12 +103,12 @@ def test_every_field_has_a_description(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("model", [Handoff, Artifact])
-def test_every_field_of_a_handoff_has_a_description(model: type[BaseModel]) -> None:
+def test_every_field_of_a_handoff_has_a_description(model: type[Ask]) -> None:
     assert undescribed(model) == []
 
 
-def undescribed(model: type[BaseModel]) -> list[str]:
-    return [name for name, field in model.model_fields.items() if not field.description]
+def undescribed(model: type[Ask]) -> list[str]:
+    return [name for name, field in schemas.of(model).get("properties", {}).items() if "description" not in field]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_unknown_field_comes_with_the_nearest_valid_name(
     with refused("unknown_field") as caught:
         scene.agent("ada").call(operation, **given)
     assert caught.value.message == f"Unknown field '{path}'. Did you mean '{meant}'?"
-    assert caught.value.details == {"field": path, "valid": sorted(registry.find(operation).ask.model_fields)}
+    assert caught.value.details == {"field": path, "valid": sorted(registry.find(operation).ask.__struct_fields__)}
 
 
 def test_an_unknown_field_that_resembles_nothing_lists_what_is_valid(scene: Scene) -> None:
@@ -173,9 +173,9 @@ def test_an_owners_action_needs_the_room_the_lease_and_the_turn(scene: Scene, op
 
 
 def test_nothing_but_a_join_lets_a_caller_name_itself() -> None:
-    namers = [operation.name for operation in OPERATIONS if "agent_id_override" in operation.ask.model_fields]
+    namers = [operation.name for operation in OPERATIONS if "agent_id_override" in operation.ask.__struct_fields__]
     assert namers == ["rooms.join"]
 
 
 def test_no_operation_takes_a_topic() -> None:
-    assert [operation.name for operation in OPERATIONS if "topic" in operation.ask.model_fields] == []
+    assert [operation.name for operation in OPERATIONS if "topic" in operation.ask.__struct_fields__] == []
