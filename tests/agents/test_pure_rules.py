@@ -6,10 +6,10 @@ import ast
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tallystick import capabilities
 from tallystick.capabilities.agents import rules
@@ -118,7 +118,7 @@ def test_presence_and_liveness_are_decided_from_what_is_handed_in() -> None:
 
 def test_turns_are_decided_from_what_is_handed_in() -> None:
     ada, bob, cyd = (member(name, at, ProcessState.ALIVE) for at, name in enumerate(("ada", "bob", "cyd")))
-    dead = replace(bob, process_state=ProcessState.GONE)
+    dead = structs.replace(bob, process_state=ProcessState.GONE)
     me = Caller(agent_id="ada", session=SessionKind.MCP_HARNESS)
     owned = table(ada, dead, cyd, stick=Stick(turn_id=1, owner="ada"))
     kept = table(ada, dead, cyd, stick=Stick(turn_id=1, reserved_for="bob"))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, Policy, Routing, Runner
 from tallystick.capabilities.jobs.routing import lacking, route, suited
@@ -34,11 +33,11 @@ NEEDS = Needs(executor=AUTO, profile="fast", policy=Policy(), artifacts=())
 
 def needs(**given: object) -> Needs:
     policy = Policy(**{name: given.pop(name) for name in ("prefer", "forbid", "min_profile") if name in given})  # pyright: ignore[reportArgumentType]
-    return replace(NEEDS, policy=policy, **given)
+    return structs.replace(NEEDS, policy=policy, **given)
 
 
 def runner(runner_id: str, **given: object) -> Runner:
-    return replace(RUNNER, runner_id=runner_id, **given)
+    return structs.replace(RUNNER, runner_id=runner_id, **given)
 
 
 def test_the_preferred_executor_wins_over_everything_else() -> None:

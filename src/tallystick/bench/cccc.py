@@ -9,10 +9,11 @@ daemon keeps a connection as ours does; the last rows connect for every message,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from tallystick.bench import cccc_daemon, company, message_sender, rooms, servers
 from tallystick.bench.figures import Budget, Detail, Figure, median
@@ -101,7 +102,7 @@ def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns
 
 
 def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[Turn]:
-    settings = replace(setting.engine.fresh(), full_sync=way.full_sync)
+    settings = structs.replace(setting.engine.fresh(), full_sync=way.full_sync)
     names = [f"sender-{number}" for number in range(clients)]
     room_id = _room(settings, [RECEIVER, *names])
     home = settings.data_dir.with_name(f"{settings.data_dir.name}.cccc")

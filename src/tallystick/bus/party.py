@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import msgspec
+from msgspec import structs
 
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import Said
@@ -279,6 +279,6 @@ def claimed(visitor: Visitor, src: str) -> Visitor:
     if not visitor.trusted:
         raise SrcMismatch(f"Your token is for '{visitor.caller.agent_id}'.", src=src, expected=visitor.caller.agent_id)
     if src == "user":
-        return replace(visitor, caller=Caller(agent_id=src, session=SessionKind.HUMAN_CLI))
+        return structs.replace(visitor, caller=Caller(agent_id=src, session=SessionKind.HUMAN_CLI))
     caller = Caller(agent_id=check_agent_id(src), session=SessionKind.NAMED, process=visitor.caller.process)
-    return replace(visitor, caller=caller)
+    return structs.replace(visitor, caller=caller)

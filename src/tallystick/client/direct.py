@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from tallystick.client.calling import Answered
 from tallystick.harnesses import identity
+from tallystick.hub import diagnosis, registry
+from tallystick.hub.engine import Request
+from tallystick.hub.hub import Hub, Interest
 from tallystick.hub.settings import Settings
+from tallystick.hub.tokens_reach import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.hub.hub import Hub, Interest
     from tallystick.kernel.caller import Caller
 
 
@@ -27,7 +31,7 @@ class Direct:
         self, *, data_dir: str | os.PathLike[str] | None = None, agent: str | None = None, guardian: bool = False
     ) -> None:
         settings = Settings.of(os.environ)
-        self._settings = replace(settings, data_dir=Path(data_dir)) if data_dir else settings
+        self._settings = structs.replace(settings, data_dir=Path(data_dir)) if data_dir else settings
         self._agent, self._guardian = agent, guardian
         self._hub: Hub | None = None
         self._opening = threading.Lock()
@@ -41,13 +45,7 @@ class Direct:
         key: str | None = None,
     ) -> Answered:
         """The operation's result, or its refusal raised; with a key, a call that was done before is only answered."""
-        from tallystick.hub import registry
-        from tallystick.hub.engine import Request
-        from tallystick.hub.tokens_reach import Visitor
-
         if not registry.find(operation).writes and not self._settings.has_store:
-            from tallystick.hub import diagnosis
-
             # Reading creates nothing: a store that is not there reads like an empty one.
             with diagnosis.empty_hub() as empty:
                 return Answered(empty.call(operation, given, self.caller, interest).to_data())
@@ -61,9 +59,6 @@ class Direct:
         """The hub of this process, on a store that is created when there is none."""
         with self._opening:
             if self._hub is None:
-                # Late: whoever only talks to a running hub never needs the store.
-                from tallystick.hub.hub import Hub
-
                 self._hub = Hub.open(self._settings)
             return self._hub
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 
@@ -144,7 +145,10 @@ class Nearest:
     def direct(self) -> Direct:
         """The way without a hub."""
         if self._direct is None:
+            gc.disable()  # What is loaded stays: the collector would look at all of it a dozen times for nothing.
             from tallystick.client.direct import Direct
 
+            gc.enable()
+            gc.freeze()
             self._direct = Direct(data_dir=self._client.place.data_dir, agent=self._agent, guardian=self._guardian)
         return self._direct

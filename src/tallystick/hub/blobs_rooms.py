@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tallystick.capabilities.blobs import queries
 from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
@@ -20,8 +21,7 @@ from tallystick.ledger.tx import Tx
 __all__ = ["BlobView", "Content", "DescribeBlob", "Found", "check_room", "describe", "find", "put"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, kw_only=True):
     blob: Blob
     path: Path
 

@@ -6,11 +6,11 @@ import os
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from tallystick.harnesses import processes
 from tallystick.hub import registry
@@ -41,8 +41,7 @@ class Verdict(StrEnum):
     BAD = "bad"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     found: str
     verdict: Verdict = Verdict.OK
@@ -53,7 +52,7 @@ class Check:
         return cls(name=name, verdict=Verdict.BAD, found=error.message, fix=error.advice)
 
     def data(self) -> dict[str, object]:
-        return asdict(self)
+        return structs.asdict(self)
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.model import Kind, Written
@@ -18,8 +19,7 @@ RESULT = Kind.RESULT.value
 KINDS = frozenset({Kind.SUBMIT.value, RESULT})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(msgspec.Struct, frozen=True, kw_only=True):
     """A room's actions after a place."""
 
     results: Sequence[Event]

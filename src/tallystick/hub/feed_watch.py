@@ -10,8 +10,9 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from tallystick.hub.hub import Hub
 from tallystick.kernel.envelope import Event
@@ -26,15 +27,13 @@ Encode: TypeAlias = Callable[[Event], bytes]
 log = logging.getLogger("tallystick.feed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     kind: str
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive events, encoded once for everybody."""
 
     items: Sequence[Item]

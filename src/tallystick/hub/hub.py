@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import structs
 
 from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
@@ -79,7 +80,7 @@ class Hub:
             deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
         )
-        self._hasty = replace(self.world, offers={**self.world.offers, Files: NoFiles()})
+        self._hasty = structs.replace(self.world, offers={**self.world.offers, Files: NoFiles()})
         self.committer = Grouped(store, self.world) if grouped else None
         """Commits the writes of many callers together; without it each is a transaction of its own."""
         self.observe: Observe = lambda _operation, _outcome, _seconds: None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 from tallystick.capabilities import actions, agents, blobs, jobs, messages, protocol, reservations, rooms, tasks, turns
@@ -41,6 +40,8 @@ OPERATIONS: Mapping[str, Operation] = {
 def find(name: str) -> Operation:
     found = OPERATIONS.get(name)
     if found is None:
+        import difflib  # Here: only a misspelt name needs it.
+
         near = difflib.get_close_matches(name, OPERATIONS, n=1)
         meant = f" Did you mean '{near[0]}'?" if near else ""
         raise UnknownOperation(f"There is no operation '{name[:80]}'.{meant}", operation=name)

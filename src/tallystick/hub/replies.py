@@ -5,7 +5,7 @@ The answer is stored in the transaction of the write itself, so a caller that lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tallystick.kernel.errors import Conflict, InvalidField, TooLarge
 from tallystick.kernel.ids import digest
@@ -24,14 +24,12 @@ class IdempotencyConflict(Conflict):
     hint = "Use a new key for a new request; repeat a key only with exactly the same request."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(msgspec.Struct, frozen=True, kw_only=True):
     """One keyed request of one principal."""
 
     principal: str

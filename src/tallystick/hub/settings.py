@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tallystick.kernel import places
 from tallystick.kernel.errors import InvalidInput
@@ -25,8 +26,7 @@ class InvalidSetting(InvalidInput):
     hint = "Correct the variable named in the message, or unset it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: Path
     database_url: str | None = None
     full_sync: bool = False

@@ -7,7 +7,8 @@ cannot act under another name, and a token for one room reaches nothing outside 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
@@ -29,8 +30,7 @@ class IdentityFixed(NotAllowed):
     hint = "Leave agent_id_override out; `tally token issue --room ROOM --for NAME` makes a token for another name."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
+class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     caller: Caller
     room_id: str | None = None
     """The only room within reach; None for all."""

@@ -11,8 +11,9 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from tallystick.kernel.errors import HubClosed, Refused, Unavailable
 from tallystick.ledger.tx import Tx, World
@@ -36,8 +37,7 @@ class Outcome(Protocol[T_contra]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-@dataclass(slots=True, eq=False)
-class _Job(Generic[T]):
+class _Job(msgspec.Struct, Generic[T], eq=False):
     run: Callable[[Tx], T]
     rooms: Sequence[str]
     done: Outcome[T]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.kernel.errors import InvalidField, ReservedName
 
@@ -47,8 +48,7 @@ class ProcessState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(msgspec.Struct, frozen=True, kw_only=True):
     """One exact process: `host_id` covers machine, boot and pid namespace, `started_at` is the kernel's start mark."""
 
     host_id: str
@@ -56,8 +56,7 @@ class Process:
     started_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     session: SessionKind
     process: Process | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -63,6 +62,8 @@ def _in_words(ask: type[Ask], steps: list[str], text: str) -> str:
 def _unknown(ask: type[Ask], steps: list[str], name: str) -> UnknownField:
     path = ".".join((*steps, name))[: _SHOWN * 4]
     names = sorted({field.name for found in _types_at(ask, steps) for field in _fields(found)})
+    import difflib  # Here: only a misspelt field needs it.
+
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     meant = f" Did you mean '{near[0]}'?" if near else ""
     return UnknownField(f"Unknown field '{path}'.{meant}", field=path, valid=names)

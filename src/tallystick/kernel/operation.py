@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import (
     Any,
@@ -165,8 +164,7 @@ NO_NUL = r"\A[^\0]*\Z"
 A = TypeVar("A")
 
 
-@dataclass(frozen=True, slots=True)
-class Pending(Generic[A]):
+class Pending(msgspec.Struct, Generic[A], frozen=True):
     """Nothing to answer yet: look again at every wake, at least each `every_ms`, and in the end give `otherwise`.
 
     With `act` the operation found something to do and asks to be run again at once in a write transaction. With
@@ -180,15 +178,13 @@ class Pending(Generic[A]):
     next_in_line: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Declined:
+class Declined(msgspec.Struct, frozen=True):
     """A refusal that leaves something on the ledger: what was appended is committed, then the refusal is raised."""
 
     refusal: Refused
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attendance:
+class Attendance(msgspec.Struct, frozen=True, kw_only=True):
     """What a wait writes once before its first look and once when it is over, however it ends."""
 
     wanted: Callable[..., bool]
@@ -199,8 +195,7 @@ class Attendance:
     """`(tx, me, ask, token)`."""
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
     name: str
     run: Callable[..., object]
     writes: bool = False
@@ -216,7 +211,7 @@ class Operation:
     """`(ask)`: the rooms besides its own that a write may touch."""
     short: str = ""
     """The everyday CLI command, where there is one."""
-    examples: tuple[Mapping[str, object], ...] = field(default=())
+    examples: tuple[Mapping[str, object], ...] = ()
 
     @cached_property
     def noun(self) -> str:

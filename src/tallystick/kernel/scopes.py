@@ -9,8 +9,9 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge
 
@@ -37,8 +38,7 @@ class Overlap(StrEnum):
     DISJOINT = "disjoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """A path in a room. `key` is relative to the room's root and empty for the root itself."""
 
     path: str
@@ -81,8 +81,7 @@ def ancestors(folded: str) -> Sequence[str]:
     return ["", *("/".join(parts[: count + 1]) for count in range(len(parts)))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(msgspec.Struct, frozen=True, kw_only=True):
     """A path as somebody wrote it: separators made one, a wildcard at the end taken off."""
 
     text: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Answer, JsonObject, Operation, as_record
 from tallystick.ledger.tx import Projection, Tx
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
     """Something that an agent has and others may wait for: the stick, a reservation, a job."""
 
     agent_id: str
@@ -35,21 +35,20 @@ class Opened(Answer):
         return cls(ref=ref, kind=kind, value=as_record(JsonObject, plain))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Capability:
+class Capability(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     package: str
     """Where its `schema` folder is."""
     operations: Sequence[Operation]
-    projections: Mapping[str, Projection] = field(default_factory=dict[str, Projection])
+    projections: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
     """Event kind -> the fold that turns such an event into rows."""
     tables: Sequence[str] = ()
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
-    deferred: Mapping[str, Projection] = field(default_factory=dict[str, Projection])
+    deferred: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
     """Event kind -> a fold that need not run when the event is written; it does later (see `Tx.catch_up`)."""
     deferred_tables: Sequence[str] = ()
     """Their tables, which have one row for an event, with its `room_id` and `seq`."""
-    offers: Mapping[type, object] = field(default_factory=dict[type, object])
+    offers: Mapping[type, object] = msgspec.field(default_factory=dict[type, object])
     """Protocols of other capabilities that this one answers."""
     holdings: Callable[[Tx, str], Sequence[Holding]] | None = None
     """What is held in a room: an agent that holds something and makes no progress is stalled."""

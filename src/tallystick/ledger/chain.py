@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.kernel.envelope import GENESIS, Event
 from tallystick.ledger.tx import SQL, Head, Tx
 from tallystick.storage.errors import StoreDamaged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     events: int
     hash: str

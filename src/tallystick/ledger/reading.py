@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import msgspec
 
 from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.envelope import Event
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -325,8 +324,7 @@ class Tx:
 Projection: TypeAlias = "Callable[[Tx, Event], None]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class World(msgspec.Struct, frozen=True, kw_only=True):
     """What is the same for every transaction of one hub; tests bind their own clock or process probe here."""
 
     clock: Clock
@@ -339,4 +337,4 @@ class World:
     offers: Mapping[type, object]
     deferred: Mapping[str, Projection]
     """Folds that run some time after their event was written (see `Tx.catch_up`)."""
-    caches: RoomCaches = field(default_factory=RoomCaches)
+    caches: RoomCaches = msgspec.field(default_factory=RoomCaches)

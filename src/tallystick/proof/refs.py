@@ -8,8 +8,9 @@ sha256 1f3a…)`; a file may say which content is meant, as in `FILE: src/a.py (
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class RefKind(StrEnum):
@@ -30,8 +31,7 @@ class RefKind(StrEnum):
         return self in {RefKind.CMD, RefKind.LINK, RefKind.FILE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ref:
+class Ref(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     kind: RefKind
     value: str

@@ -6,8 +6,9 @@ Whether an id exists and what a file holds are facts handed in; nothing is looke
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.proof.refs import Ref, RefKind, parse
 
@@ -41,8 +42,7 @@ class State(StrEnum):
     UNRECOGNISED = "unrecognised"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFact:
+class FileFact(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of a file; without a hash, why there is none."""
 
     sha256: str | None = None
@@ -51,16 +51,14 @@ class FileFact:
     state: State = State.PROOF
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class Own(msgspec.Struct, frozen=True, kw_only=True):
     """The job that is to be proven."""
 
     job_id: str
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     kind: RefKind
     state: State
@@ -68,8 +66,7 @@ class Evidence:
     exit_code: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
     @property

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import structs
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -98,7 +98,7 @@ class _HttpClient:
         agent = visit_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
         client = request.session.client_params
         name = client.client_info.name if client else None
-        return replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))
+        return structs.replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))
 
     def workspace(self, request: McpRequest) -> str | None:
         """Where a process on this machine works; what is elsewhere has to say so."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 WAL_WRITE_BYTE = 120
 """The byte of the `-shm` file that SQLite locks to write."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     name: str
     stopped: bool

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
+
+import msgspec
 
 from tallystick.storage.errors import StoreDamaged, StoreTooNew
 
@@ -19,8 +21,7 @@ _POSTGRES_WORDS = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\bAS\s+TEXT\b|\b(TEXT|BLO
 _POSTGRES_TYPE = {"TEXT": 'TEXT COLLATE "C"', "BLOB": "BYTEA"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
+class Migration(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """`<package>/<file stem>`, such as `turns/0001_sticks`."""
     sql: str
@@ -42,7 +43,7 @@ class Migration:
 
 
 def load(package: str) -> Sequence[Migration]:
-    folder = files(package) / "schema"
+    folder = Path(str(sys.modules[package].__file__)).with_name("schema")
     name = package.rpartition(".")[2]
     text = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
     return [

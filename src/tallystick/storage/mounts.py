@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 NETWORK = frozenset(
     {
@@ -67,8 +68,7 @@ NETWORK_FUSE = frozenset(
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
     point: str
     kind: str
     """The file system's name as the system gives it, such as `ext4` or `fuse.sshfs`."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
+import msgspec
 import psycopg
 
 from tallystick.kernel.errors import TallyError
@@ -30,12 +30,11 @@ STREAM_ROWS = 500
 _ERRORS = (psycopg.Error, *BINDING_ERRORS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class Home(msgspec.Struct, frozen=True, kw_only=True):
     """What all transactions of one store share."""
 
     sessions: Pool[Session]
-    columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
+    columns: dict[Query, tuple[str, ...]] = msgspec.field(default_factory=dict[Query, tuple[str, ...]])
 
 
 class PostgresRead:

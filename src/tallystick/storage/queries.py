@@ -6,21 +6,22 @@ A `<file>.postgres.sql` beside it replaces single blocks for PostgreSQL.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.resources import files
+from pathlib import Path
 
 _HEAD = re.compile(r"^--\s*(\w+)\s*--.*$", re.MULTILINE)
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|::|:([a-z_]\w*)""", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
 class Query:
     """One named statement. Compared by identity, so adapters can cache what they learn about it."""
 
-    name: str
-    sqlite: str
-    portable_postgres: str
+    def __init__(self, name: str, sqlite: str, portable_postgres: str) -> None:
+        self.name = name
+        self.sqlite = sqlite
+        self.portable_postgres = portable_postgres
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -43,14 +44,30 @@ def _blocks(text: str) -> dict[str, str]:
     return {name: body.strip().rstrip(";") for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
-class Queries(dict[str, Query]):
-    """The queries of one package, by name."""
+class Queries(Mapping[str, Query]):
+    """The queries of one package, by name; its files are read when the first one is wanted."""
 
     def __init__(self, package: str, file: str = "queries.sql") -> None:
-        folder = files(package)
-        common = _blocks((folder / file).read_text("utf-8"))
-        special = folder / file.replace(".sql", ".postgres.sql")
-        override = _blocks(special.read_text("utf-8")) if special.is_file() else {}
+        self._package = package
+        self._file = file
+
+    @cached_property
+    def _found(self) -> dict[str, Query]:
+        common = self._blocks(self._file)
+        override = self._blocks(self._file.replace(".sql", ".postgres.sql"))
         if unknown := override.keys() - common.keys():
-            raise LookupError(f"{package}: {sorted(unknown)} override no query")
-        super().__init__({name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()})
+            raise LookupError(f"{self._package}: {sorted(unknown)} override no query")
+        return {name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()}
+
+    def _blocks(self, file: str) -> dict[str, str]:
+        path = Path(str(sys.modules[self._package].__file__)).with_name(file)
+        return _blocks(path.read_text("utf-8")) if path.exists() else {}
+
+    def __getitem__(self, name: str) -> Query:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from os import stat
 from pathlib import Path
 from time import monotonic
 from typing import cast
 
 import apsw
+from msgspec import structs
 
 from tallystick.storage.driver_errors import from_sqlite, os_errors
 from tallystick.storage.errors import BackupExists, NotOurFile, StoreGone
@@ -64,7 +64,7 @@ class SqliteStore:
             writer=WriterConnection(self._file, self._queue),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
-        self._hasty = replace(
+        self._hasty = structs.replace(
             self._home, readers=Pool(self._brief_session, Session.close, self._file.leave, keep=IDLE_BRIEF)
         )
         self._name = str(path)
@@ -80,7 +80,7 @@ class SqliteStore:
         return SqliteBrief(self._hasty, seconds)
 
     def _brief_session(self) -> Session:
-        return BriefSession(replace(self._file, busy_timeout_ms=0).reader().connection)
+        return BriefSession(structs.replace(self._file, busy_timeout_ms=0).reader().connection)
 
     def write(self) -> SqliteWrite:
         self._check()

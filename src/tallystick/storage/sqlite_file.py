@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, cast
 from urllib.parse import quote
 
 import apsw
+import msgspec
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.driver_errors import from_sqlite, os_errors
@@ -68,8 +68,7 @@ class Session:
         self.connection.close(True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqliteFile:
+class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     full_sync: bool
     allow_network_fs: bool

@@ -6,10 +6,10 @@ After a statement failed, a transaction can only be rolled back, as on PostgreSQ
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
 import apsw
+import msgspec
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage import ended
@@ -26,16 +26,15 @@ from tallystick.storage.write_queue import WriterConnection
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class Home(msgspec.Struct, frozen=True, kw_only=True):
     """What all transactions of one store share."""
 
     file: SqliteFile
     readers: Pool[Session]
     writer: WriterConnection
     wakes: WakeFiles
-    schema: Schema = field(default_factory=Schema)
-    columns: dict[Query, tuple[str, ...]] = field(default_factory=dict[Query, tuple[str, ...]])
+    schema: Schema = msgspec.field(default_factory=Schema)
+    columns: dict[Query, tuple[str, ...]] = msgspec.field(default_factory=dict[Query, tuple[str, ...]])
 
 
 class SqliteRead:

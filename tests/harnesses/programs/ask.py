@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
+
+import msgspec
 
 from tallystick.harnesses import identity
 
@@ -20,7 +21,7 @@ def main(surface: str, client_name: str = "", explicit: str = "", tty: str = "")
         client_name=client_name or None,
         explicit=explicit or None,
     )
-    sys.stdout.write(json.dumps(asdict(caller)) + "\n")
+    sys.stdout.write(json.dumps(msgspec.to_builtins(caller)) + "\n")
 
 
 main(*sys.argv[1:])

@@ -121,7 +121,7 @@ def test_wrong_usage_is_one_line_and_a_hint(place: Place, args: list[str], line:
         (
             ["call", "events.list", "--input", '{"room_id": "R", "limit": "5"}'],
             "invalid_input",
-            "limit: Input should be a valid integer.",
+            "limit: Expected `int`, got `str`.",
         ),
         (["events", "list", "--room-id", "R", "--limit", "5000"], "invalid_input", "limit: "),
         (["state", "--room", "R"], "room_not_found", "There is no room 'R'."),

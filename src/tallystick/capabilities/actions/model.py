@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import cast
+
+import msgspec
 
 from tallystick.kernel.envelope import Event
 
@@ -64,16 +65,14 @@ class Lane(IntEnum):
     INTERRUPT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     context_id: str
     owner_id: str
     exchanges: int = 0
     """How many of its questions were answered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(msgspec.Struct, frozen=True, kw_only=True):
     """One thing asked of one target."""
 
     action_id: str
@@ -126,8 +125,7 @@ class Action:
         return self.status is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heads:
+class Heads(msgspec.Struct, frozen=True, kw_only=True):
     """The first unreleased action of each of a target's lanes."""
 
     ordinary: Action | None = None
@@ -137,16 +135,14 @@ class Heads:
         return self.interrupt if lane is Lane.INTERRUPT else self.ordinary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(msgspec.Struct, frozen=True, kw_only=True):
     """An action together with the event that holds its words."""
 
     action: Action
     event: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """An action with the last result and the reply that it got."""
 
     action: Action

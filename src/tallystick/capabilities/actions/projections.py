@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec import structs
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.model import Action, ActionType, Command, Kind, MessageKind, Status
@@ -70,7 +71,7 @@ def resulted(tx: Tx, event: Event) -> None:
         finished=int(status.terminal),
         result_seq=event.seq,
     )
-    settled = replace(action, status=status, released=released, finished=status.terminal)
+    settled = structs.replace(action, status=status, released=released, finished=status.terminal)
     queries.remember(tx, event.room_id, settled)
     opened = rules.new_context(cast("dict[str, object] | None", event.data.get("data")))
     former = queries.conversation(tx, event.room_id, action.context_id) if opened else None
@@ -91,7 +92,7 @@ def said(tx: Tx, event: Event) -> None:
         if asked:
             tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id, reply_seq=event.seq)
             tx.run(SQL["exchange"], room_id=event.room_id, context_id=asked.context_id)
-            queries.remember(tx, event.room_id, replace(asked, replied=True))
+            queries.remember(tx, event.room_id, structs.replace(asked, replied=True))
             queries.forget_conversation(tx, event.room_id, asked.context_id)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
@@ -34,8 +35,7 @@ class Liveness(StrEnum):
     EVICTED = "evicted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Participant:
+class Participant(msgspec.Struct, frozen=True, kw_only=True):
     """An agent in a room as the ledger has it: who it is, not whether it is there."""
 
     agent_id: str
@@ -51,8 +51,7 @@ class Participant:
         return cls(role=Role(role), **row)  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member(Participant):
+class Member(Participant, frozen=True, kw_only=True):
     """A participant with its presence."""
 
     last_seen_at: Instant
@@ -70,8 +69,7 @@ class Holdings(Protocol):
     def held(self, tx: Tx, room_id: str) -> Sequence[Holding]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnedTask:
+class OwnedTask(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     paths: Sequence[str] = ()
     """Where in the room it is worked on; none when that is not said."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec import structs
 
 from tallystick.capabilities.agents import rules
 from tallystick.capabilities.agents.model import Member, Participant, Role
@@ -45,7 +46,7 @@ def member(tx: Tx, room_id: str, agent_id: str) -> Member | None:
 
 def looked_at(tx: Tx, known: Member) -> Member:
     """A member with what can be seen of its process."""
-    return replace(known, process_state=tx.process_state(known.process))
+    return structs.replace(known, process_state=tx.process_state(known.process))
 
 
 def _member(
@@ -114,7 +115,7 @@ def acting(tx: Tx, room_id: str | None, me: Caller) -> Caller:
     if room_id is None or me.session_id or (tx.writable and not tx.is_adopted(room_id)):
         return me
     adopted = tx.one(SQL["adopted"], _agent_id, room_id=room_id, session_id=me.agent_id)
-    return replace(me, agent_id=adopted, session_id=me.agent_id) if adopted else me
+    return structs.replace(me, agent_id=adopted, session_id=me.agent_id) if adopted else me
 
 
 def _agent_id(*, agent_id: str) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 KIND = "x.tally.blob.put"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class Content(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a content once it is stored."""
 
     sha256: str
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blob:
+class Blob(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     sha256: str
     size: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from tallystick.capabilities.jobs.model import Job, Runner, Status
 from tallystick.capabilities.jobs.radar_contract import Issue
@@ -13,8 +14,7 @@ from tallystick.capabilities.jobs.radar_contract import Issue
 MOST = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at a room saw."""
 
     runners: Sequence[Runner]

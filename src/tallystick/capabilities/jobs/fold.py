@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
+import msgspec
 from msgspec.structs import replace
 
 from tallystick.capabilities.jobs.model import Job, Kind, Priority, Status, texts
@@ -19,8 +19,7 @@ UNSHOWN = SILENT | {"artifact"}
 _NEWEST = {"question": "question_seq", "error": "error_seq", "checkpoint": "checkpoint_seq", "proof_gate": "gate_seq"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
+class Attention(msgspec.Struct, frozen=True, kw_only=True):
     has_error: bool
     needs_manager: bool
     needs_proof: bool

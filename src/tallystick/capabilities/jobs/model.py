@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Literal, Protocol, TypeAlias, cast
 
@@ -72,8 +71,7 @@ def number_of(text: str) -> int | None:
     return number if found and job_id(number) == text else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """How an `auto` job chooses its executor."""
 
     prefer: tuple[str, ...] = ()
@@ -92,8 +90,7 @@ class Policy:
         return {"prefer": list(self.prefer), "forbid": list(self.forbid), "min_profile": self.min_profile}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """What a runner must be able to do for a job."""
 
     executor: str
@@ -102,8 +99,7 @@ class Needs:
     artifacts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routing:
+class Routing(msgspec.Struct, frozen=True, kw_only=True):
     executor: str
     runner_id: str
 
@@ -193,8 +189,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.runner_id if self.status is Status.RUNNING else self.routed_runner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a running job and until when; the newest heartbeat is here and nowhere else."""
 
     runner_id: str
@@ -212,8 +207,7 @@ RunnerStatus: TypeAlias = Literal["idle", "live"]
 RunnerState: TypeAlias = Literal["idle", "live", "offline"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
+class Runner(msgspec.Struct, frozen=True, kw_only=True):
     runner_id: str
     status: RunnerStatus
     active_job_id: str | None
@@ -246,8 +240,7 @@ class Runner:
         return self.status if self.online(now) else "offline"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     artifact_key: str
     seq: int
     size: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from tallystick.capabilities.jobs import fold
 from tallystick.capabilities.jobs.errors import UnknownJob
@@ -50,8 +50,7 @@ def remember(tx: Tx, job: Job) -> None:
     tx.remember(job.room_id, ("job", job.number), job)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """What a new job finds: the newest number, and until when some runner is there."""
 
     number: int | None
@@ -65,7 +64,7 @@ def outlook(tx: Tx, room_id: str) -> Outlook:
 
 def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
     """Several jobs made in one transaction look only once."""
-    tx.live(room_id)["outlook",] = replace(seen, number=(seen.number or 0) + 1)
+    tx.live(room_id)["outlook",] = structs.replace(seen, number=(seen.number or 0) + 1)
 
 
 def runner_heard(tx: Tx, room_id: str) -> None:
@@ -165,7 +164,7 @@ def loaded(tx: Tx, room_id: str, runner_id: str, change: int) -> None:
     """A runner has more or less to do than when it was looked up."""
     known = cast("dict[str, Runner] | None", tx.live(room_id).get(("runners",)))
     if known and (found := known.get(runner_id)):
-        known[runner_id] = replace(found, jobs=found.jobs + change)
+        known[runner_id] = structs.replace(found, jobs=found.jobs + change)
 
 
 def _room_id(*, room_id: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import msgspec
@@ -39,9 +38,8 @@ BEFORE_ALL = Place(-1, 0)
 _FRONT = ("front",)
 
 
-@dataclass(slots=True)
-class Front:
-    places: list[Place] = field(default_factory=list[Place])
+class Front(msgspec.Struct):
+    places: list[Place] = msgspec.field(default_factory=list[Place])
     whole: bool = False
     """Whether nothing stands behind these."""
 

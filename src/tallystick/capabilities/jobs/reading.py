@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+import msgspec
 from msgspec import structs
 
 from tallystick.capabilities.jobs import artifacts, ending, lines, queries
@@ -69,8 +69,7 @@ def _until(tx: Tx, job: Job) -> int | None:
     return claim.expires_at if claim else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """What has to be looked up on disk: these refs, below these folders of this machine."""
 
     refs: Sequence[str]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from tallystick.capabilities.jobs.model import Job, Status
@@ -12,8 +10,7 @@ from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """A job as the radar sees it, with the event to show first."""
 
     job: Job

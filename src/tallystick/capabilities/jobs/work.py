@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast
+
+import msgspec
 
 from tallystick.capabilities.jobs import fold, queries
 from tallystick.capabilities.jobs.contract import CreateJob
@@ -22,8 +23,7 @@ MOST = 100
 """What a snapshot counts up to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
     running: int
     queued: int
     runner: str
@@ -50,8 +50,7 @@ class Ordered(Protocol):
     def anchor(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str
     status: Status
     title: str

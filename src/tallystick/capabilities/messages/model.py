@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant
@@ -33,16 +34,14 @@ class Selector(StrEnum):
     USER = "@user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class Author(msgspec.Struct, frozen=True, kw_only=True):
     """Who an event is ascribed to, and the scope it speaks from."""
 
     principal: str
     scope_key: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inbox:
+class Inbox(msgspec.Struct, frozen=True, kw_only=True):
     """One recipient's counts. `read_seq` is its watermark."""
 
     delivered: int = 0
@@ -51,8 +50,7 @@ class Inbox:
     unacked: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """One event in one recipient's inbox; `place` counts that recipient's deliveries."""
 
     seq: int
@@ -62,8 +60,7 @@ class Delivery:
     acked_at: Instant | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True, kw_only=True):
     """A delivered event together with its state."""
 
     event: Event
@@ -75,8 +72,7 @@ class Letter:
         return cls(event=Event(**event), needs_ack=needs_ack == 1, acked_at=acked_at)  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
+class Attention(msgspec.Struct, frozen=True, kw_only=True):
     """A message whose sender still waits for acks."""
 
     seq: int
@@ -85,16 +81,14 @@ class Attention:
     sent_at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaction:
+class Reaction(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     """Of the event it is about."""
     actor_id: str
     emoji: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
+class Sending(msgspec.Struct, frozen=True, kw_only=True):
     """What a client_id was used for."""
 
     digest: str
@@ -102,8 +96,7 @@ class Sending:
     sent_at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class Listener(msgspec.Struct, frozen=True, kw_only=True):
     """How far a member has listened, and the wait that listens for it now, if any."""
 
     heard_seq: int

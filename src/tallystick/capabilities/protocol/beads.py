@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +22,9 @@ _beads = msgspec.json.Decoder(list[Bead]).decode
 
 def in_progress(folder: str) -> Sequence[Bead]:
     """The beads that somebody is working on; none where the workspace does not use them or `bd` does not answer."""
-    command = shutil.which("bd") if folder and _in_use(Path(folder)) else None
+    from shutil import which  # Here: every command that runs without a hub would load it for nothing.
+
+    command = which("bd") if folder and _in_use(Path(folder)) else None
     if command is None:
         return ()
     ask = ["list", "--status", "in_progress", "--json"]
@@ -42,6 +42,8 @@ def _in_use(folder: Path) -> bool:
 
 
 def _run(folder: str, *command: str) -> bytes | None:
+    import subprocess  # Likewise.
+
     try:
         done = subprocess.run(
             command,

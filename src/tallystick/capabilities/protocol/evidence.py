@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.capabilities.protocol.model import Traces
 from tallystick.capabilities.rooms import placing
@@ -16,8 +17,7 @@ from tallystick.kernel.scopes import Spot
 PATIENCE_SECONDS = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """Uncommitted files of a checkout as places in the room; None when there is no repository."""
 
     spots: Sequence[Spot] | None

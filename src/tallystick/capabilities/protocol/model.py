@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.capabilities.agents.model import RESUME
 from tallystick.kernel.scopes import Spot
@@ -41,8 +42,7 @@ class Reason(StrEnum):
     IN_PROGRESS_OWNERSHIP = "in_progress_ownership"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
+class Traces(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent's session left behind in a scope."""
 
     scope: Sequence[Spot]
@@ -52,8 +52,7 @@ class Traces:
     """Whether there was a repository to look at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What allows an adoption."""
 
     reason: Reason

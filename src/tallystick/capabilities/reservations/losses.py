@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
@@ -20,8 +21,7 @@ from tallystick.ledger.tx import Projection, Tx
 AT_MOST = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     fate: str
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.kernel.clock import Instant
@@ -47,8 +48,7 @@ class Verdict(StrEnum):
     TAKEN = "taken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     reservation_id: str
     agent_id: str
     spot: Spot
@@ -105,8 +105,7 @@ class Reservation:
         return State.EXPIRED if self.state is State.ACTIVE and now >= self.until else self.state
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(msgspec.Struct, frozen=True, kw_only=True):
     """A reservation that overlaps a path, with what is known of its holder."""
 
     reservation: Reservation

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
@@ -122,8 +123,7 @@ def _archive(
     losses.archive(tx, room_id, lost, draft, by=by)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Named:
+class _Named(msgspec.Struct, frozen=True, kw_only=True):
     """The reservation that a renewal or release is about, as its caller named it."""
 
     what: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.reservations.errors import (
@@ -25,8 +26,7 @@ RECORDED_LIMIT = 50
 """So many incursions one attempt leaves at most; the answer names all it ran into."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of an attempt to reserve. A refusal still leaves its incursions."""
 
     refusal: Refused | None = None

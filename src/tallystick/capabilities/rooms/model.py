@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 
 import msgspec
+from msgspec import structs
 
 from tallystick.capabilities.agents.model import Member, Participant
 from tallystick.kernel.caller import Caller
@@ -30,8 +30,7 @@ class RoomState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """How long things may take in a room."""
 
     owner_lease_ttl_ms: int = 45 * MINUTE
@@ -49,11 +48,10 @@ class Policy:
         return cls(**msgspec.json.decode(text, type=dict[str, int]))
 
     def data(self) -> dict[str, int]:
-        return asdict(self)
+        return structs.asdict(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     title: str
     canonical_path: str
@@ -85,8 +83,7 @@ class Room:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """A root on one machine that belongs to a room."""
 
     room_id: str
@@ -95,8 +92,7 @@ class Scope:
     root: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpse:
+class Glimpse(msgspec.Struct, frozen=True, kw_only=True):
     """The stick as a room listing shows it."""
 
     state: RoomState
@@ -117,8 +113,7 @@ class Sticks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class Post(msgspec.Struct, frozen=True, kw_only=True):
     """What a wait brings besides a turn."""
 
     events: Sequence[Event]
@@ -154,8 +149,7 @@ class Blobs(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speech:
+class Speech(msgspec.Struct, frozen=True, kw_only=True):
     """A message that goes with something else, such as an action."""
 
     by: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+import msgspec
 
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Scope
@@ -22,8 +23,7 @@ from tallystick.ledger.tx import Tx
 _WINDOWS = os.name == "nt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """The room's roots on this machine, outermost first, and the one that relative paths start from."""
 
     roots: tuple[str, ...] = ()

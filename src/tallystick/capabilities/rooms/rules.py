@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec import structs
 
 from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
@@ -21,8 +23,7 @@ HANDOFF_TEMPLATE: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
+class Landing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a join ends up: an existing room, or a root to create one at."""
 
     room_id: str | None
@@ -57,7 +58,7 @@ def attachment(machine_id: str, root: str) -> Draft:
 
 def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
     """The event that sets a new policy, or None when nothing changes."""
-    wanted = replace(policy, **changes)
+    wanted = structs.replace(policy, **changes)
     if wanted.heartbeat_interval_ms >= wanted.owner_lease_ttl_ms:
         raise InvalidPolicy("heartbeat_interval_ms must be below owner_lease_ttl_ms.", field="heartbeat_interval_ms")
     return None if wanted == policy else Draft(kind="group.set_policy", data={"policy": wanted.data()})

@@ -10,8 +10,9 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, TallyError, TooLarge
@@ -36,8 +37,7 @@ class WorkspaceUnreadable(NotAllowed):
     hint = "Name a path that this user can open, or give it access to every folder on the way."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
+class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     requested: str
     canonical: str
     """The folder asked for: links followed, a file's parent, spelled as the file system spells it."""

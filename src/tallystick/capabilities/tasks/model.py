@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -54,8 +53,7 @@ def number_of(noun: str, text: str) -> int | None:
     return int(found[2])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to verify before the task counts as done."""
 
     text: str
@@ -76,8 +74,7 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
 _details = msgspec.json.Decoder(Details)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     number: int
     task_id: str
@@ -97,8 +94,7 @@ class Task:
         return cls(status=TaskStatus(status), details=_details.decode(details), **row)  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Card(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     number: int
     card_id: str
@@ -120,8 +116,7 @@ class Card:
         return cls(pinned=pinned == 1, tags=next(lists), refs=next(lists), **row)  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     anchor_id: str
     title: str
     paths: list[str]
@@ -158,8 +153,7 @@ class Inbox(Protocol):
     def runner(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """A job that a macro wants to have made."""
 
     title: str

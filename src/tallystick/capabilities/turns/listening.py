@@ -6,7 +6,8 @@ A wait that listens is attended: it is the only one of its name, and writes once
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
@@ -22,8 +23,7 @@ from tallystick.ledger.tx import Tx
 KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: "chat.message", Wanted.NOTIFICATIONS: "system.notify"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """What came in. Without anything to listen for, nothing ever does."""
 
     events: tuple[Event, ...] = ()

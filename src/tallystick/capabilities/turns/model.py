@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -46,8 +45,7 @@ class Opening(StrEnum):
     RECIPIENT_GONE = "recipient_gone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stick:
+class Stick(msgspec.Struct, frozen=True, kw_only=True):
     """Ownership of a room, folded from its events. `turn_id` counts grants; 0 means never held."""
 
     turn_id: int = 0
@@ -62,8 +60,7 @@ class Stick:
     updated_at: Instant = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """The fencing token and the deadlines of the present turn or reservation. Not in the ledger."""
 
     turn_id: int
@@ -75,8 +72,7 @@ class Lease:
     """The process that was granted the turn; a new process under the same name is not that one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class Handed(msgspec.Struct, frozen=True, kw_only=True):
     """A release or pass, by whoever held the stick before."""
 
     by: str
@@ -95,8 +91,7 @@ class _Body(msgspec.Struct):
     handoff: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a turn decision looks at."""
 
     room: Room

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -53,6 +52,8 @@ def _report(session: Session, error: TallyError) -> int:
 
 def _fault(session: Session) -> int:
     """A bug of ours: the traceback goes to the log, and to the terminal only for those who asked for it."""
+    import traceback  # Here: every command would load it for nothing.
+
     text = traceback.format_exc()
     if os.environ.get("TALLYSTICK_DEBUG") == "1":
         sys.stderr.write(text)

@@ -52,13 +52,14 @@ class Session(Invocation):
 
     @cached_property
     def settings(self) -> Settings:
-        from dataclasses import replace
         from pathlib import Path
+
+        from msgspec import structs
 
         from tallystick.hub.settings import Settings
 
         found = Settings.of(os.environ)
-        return replace(found, data_dir=Path(self.data_dir).expanduser()) if self.data_dir else found
+        return structs.replace(found, data_dir=Path(self.data_dir).expanduser()) if self.data_dir else found
 
     @cached_property
     def caller(self) -> Caller:

@@ -32,7 +32,7 @@ def refused(error: TallyError) -> CallToolResult:
 def flat(error: TallyError) -> dict[str, object]:
     """Talking Stick's shape: the details stand beside the code, and never in its place."""
     own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
-    details = cast("dict[str, object]", msgspec.to_builtins(dict(error.details), enc_hook=str))
+    details = cast("dict[str, object]", msgspec.json.decode(msgspec.json.encode(dict(error.details), enc_hook=str)))
     return {**own, **details, **own}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote
+
+from msgspec import structs
 
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
@@ -54,8 +56,8 @@ class Site:
         """Call an operation for the person at the page, whose open page stands for them as `tally hold` would."""
         caller = visitor.caller
         if caller.agent_id == "user":
-            caller = replace(caller, session=SessionKind.HUMAN_GUARDIAN)
-        return await self._serving.call(replace(visitor, caller=caller), operation, given, key=key)
+            caller = structs.replace(caller, session=SessionKind.HUMAN_GUARDIAN)
+        return await self._serving.call(structs.replace(visitor, caller=caller), operation, given, key=key)
 
     def file(self, path: str) -> Reply:
         """A style, script or picture."""
