@@ -18,10 +18,9 @@ def test_a_file_is_split_into_named_blocks(orchard: Path) -> None:
 
     queries = Queries("orchard")
 
-    assert {name: each.sqlite for name, each in queries.items()} == {
-        "ripe": "SELECT id FROM apples\nWHERE ripe = 1",
-        "pick": "DELETE FROM apples",
-    }
+    assert queries["ripe"].sqlite == "SELECT id FROM apples\nWHERE ripe = 1"
+    assert queries["pick"].sqlite == "DELETE FROM apples"
+    assert set(queries) == {"ripe", "pick"}
 
 
 def test_an_override_replaces_single_blocks_for_postgres_only(orchard: Path) -> None:
@@ -39,7 +38,16 @@ def test_an_override_of_nothing_is_an_error(orchard: Path) -> None:
     (orchard / "queries.postgres.sql").write_text("-- tow --\nSELECT 2\n")
 
     with pytest.raises(LookupError, match="tow"):
-        Queries("orchard")
+        Queries("orchard")["one"]
+
+
+def test_a_name_that_is_not_there_is_an_error_even_after_the_first_query(orchard: Path) -> None:
+    (orchard / "queries.sql").write_text("-- one --\nSELECT 1\n")
+    queries = Queries("orchard")
+
+    assert queries["one"].sqlite == "SELECT 1"
+    with pytest.raises(KeyError, match="two"):
+        queries["two"]
 
 
 @pytest.mark.parametrize(

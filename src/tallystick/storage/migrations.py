@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
 from tallystick.storage.errors import StoreDamaged, StoreTooNew
+from tallystick.storage.queries import folder_of
 
 _POSTGRES_WORDS = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\bAS\s+TEXT\b|\b(TEXT|BLOB)\b(?!\s+COLLATE)", re.IGNORECASE)
 _POSTGRES_TYPE = {"TEXT": 'TEXT COLLATE "C"', "BLOB": "BYTEA"}
@@ -43,7 +42,7 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(package: str) -> Sequence[Migration]:
-    folder = Path(str(sys.modules[package].__file__)).with_name("schema")
+    folder = folder_of(package) / "schema"
     name = package.rpartition(".")[2]
     text = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
     return [

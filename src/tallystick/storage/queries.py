@@ -6,9 +6,8 @@ A `<file>.postgres.sql` beside it replaces single blocks for PostgreSQL.
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator, Mapping
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 
 _HEAD = re.compile(r"^--\s*(\w+)\s*--.*$", re.MULTILINE)
@@ -44,30 +43,30 @@ def _blocks(text: str) -> dict[str, str]:
     return {name: body.strip().rstrip(";") for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
-class Queries(Mapping[str, Query]):
+def folder_of(package: str) -> Path:
+    """Where a package's files lie. Not `importlib.resources`: it takes longer to load than all of our SQL to read."""
+    return Path(import_module(package).__path__[0])
+
+
+class Queries(dict[str, Query]):
     """The queries of one package, by name; its files are read when the first one is wanted."""
 
     def __init__(self, package: str, file: str = "queries.sql") -> None:
+        super().__init__()
         self._package = package
         self._file = file
 
-    @cached_property
-    def _found(self) -> dict[str, Query]:
-        common = self._blocks(self._file)
-        override = self._blocks(self._file.replace(".sql", ".postgres.sql"))
+    def __missing__(self, name: str) -> Query:
+        if not self:
+            self.update(self._read())
+            return self[name]
+        raise KeyError(name)
+
+    def _read(self) -> dict[str, Query]:
+        folder = folder_of(self._package)
+        common = _blocks((folder / self._file).read_text("utf-8"))
+        special = folder / self._file.replace(".sql", ".postgres.sql")
+        override = _blocks(special.read_text("utf-8")) if special.is_file() else {}
         if unknown := override.keys() - common.keys():
             raise LookupError(f"{self._package}: {sorted(unknown)} override no query")
         return {name: Query(name, sql, override.get(name, sql)) for name, sql in common.items()}
-
-    def _blocks(self, file: str) -> dict[str, str]:
-        path = Path(str(sys.modules[self._package].__file__)).with_name(file)
-        return _blocks(path.read_text("utf-8")) if path.exists() else {}
-
-    def __getitem__(self, name: str) -> Query:
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
