@@ -74,7 +74,7 @@ def _choices(ask: type[Ask], steps: list[str]) -> list[object]:
     found: list[object] = []
     for each in _types_at(ask, steps):
         if isinstance(each, inspect.LiteralType):
-            found += each.values
+            found += each.values  # By name: msgspec keeps no other order.
         elif isinstance(each, inspect.EnumType):
             found += [member.value for member in each.cls]
     if not found and steps:

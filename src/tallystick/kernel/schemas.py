@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -14,8 +15,10 @@ Schema: TypeAlias = dict[str, Any]
 
 def several(kinds: Iterable[object], ref_template: str = "#/$defs/{name}") -> tuple[list[Schema], dict[str, Schema]]:
     """The JSON Schemas of several types, and the definitions that they share."""
+    kinds = list(kinds)
     found, shared = msgspec.json.schema_components(kinds, schema_hook=_schema_of, ref_template=ref_template)
-    return cast("list[Schema]", _tidied(found)), cast("dict[str, Schema]", _tidied(shared))
+    orders = {frozenset(each): each for kind in kinds for each in _choices(kind, set())}
+    return cast("list[Schema]", _tidied(found, orders)), cast("dict[str, Schema]", _tidied(shared, orders))
 
 
 def of(kind: object) -> Schema:
@@ -29,18 +32,37 @@ def _schema_of(kind: type) -> Schema:
     return cast("type[Custom]", kind).json_schema()
 
 
-def _tidied(node: object) -> object:
-    """Without the rule about NUL, which no caller needs to read at every field; choices among texts are texts."""
+def _choices(kind: object, seen: set[object]) -> Iterator[tuple[object, ...]]:
+    """The choices within a type as they were declared: LOW, MEDIUM, HIGH. msgspec sorts them by name."""
+    if get_origin(kind) is Literal:
+        yield get_args(kind)
+        return
+    if isinstance(kind, type) and kind not in seen:
+        seen.add(kind)
+        if issubclass(kind, Enum):
+            yield tuple(member.value for member in kind)
+        elif issubclass(kind, msgspec.Struct):
+            for each in get_type_hints(kind, include_extras=True).values():
+                yield from _choices(each, seen)
+    for part in get_args(kind):
+        yield from _choices(part, seen)
+
+
+def _tidied(node: object, orders: Mapping[frozenset[object], tuple[object, ...]]) -> object:
+    """Choices in their order and as texts; without the rule about NUL, which no caller needs to read at every field."""
     if isinstance(node, list | tuple):
-        return [_tidied(value) for value in cast("Iterable[object]", node)]
+        return [_tidied(value, orders) for value in cast("Iterable[object]", node)]
     if not isinstance(node, dict):
         return node
     whole = cast("Schema", node)
-    tidy = {key: _tidied(value) for key, value in whole.items() if (key, value) != ("pattern", NO_NUL)}
+    tidy = {key: _tidied(value, orders) for key, value in whole.items() if (key, value) != ("pattern", NO_NUL)}
     if "pattern" in tidy:
         tidy["pattern"] = str(tidy["pattern"]).replace(r"\Z", "$")  # As ECMAScript writes it.
-    if all(isinstance(each, str) for each in whole.get("enum", [0])):
-        tidy.setdefault("type", "string")
+    if "enum" in tidy:
+        choices = cast("list[object]", tidy["enum"])
+        tidy["enum"] = list(orders.get(frozenset(choices), choices))
+        if all(isinstance(each, str) for each in choices):
+            tidy.setdefault("type", "string")
     return tidy
 
 

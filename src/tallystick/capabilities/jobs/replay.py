@@ -14,7 +14,7 @@ from tallystick.capabilities.jobs.views import JobView, Replayed, ReplayedJob
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import as_record, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -45,7 +45,7 @@ def replay(tx: Tx, me: Caller, ask: ReplayJobs) -> Replayed:
     event = reading.event_at(tx, room.room_id, ask.seq)
     found = jobs(reading.until(tx, room.room_id, event.seq, kinds=tuple(Kind)))
     shown = [
-        ReplayedJob(job=JobView.of(job), marker=rules.marker(fold.attention(job), stale=False))
+        as_record(ReplayedJob, {"job": JobView.of(job), "marker": rules.marker(fold.attention(job), stale=False)})
         for job in found[: ask.limit]
     ]
     return Replayed(room_id=room.room_id, seq=event.seq, ts=moment(event.ts), count=len(found), jobs=shown)

@@ -218,7 +218,7 @@ class JobWaited(Answer):
 
 class ReplayedJob(Answer):
     job: JobView
-    marker: Literal["!", "?", "~", ""]
+    marker: Literal["!", "?", ""]
     """What it asked of the manager then; whether its claim had run out is not on record."""
 
 

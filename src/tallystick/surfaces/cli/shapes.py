@@ -104,6 +104,8 @@ def in_words(schema: JsonSchema, defs: JsonSchema) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return in_words(defs[name], defs) if "enum" in defs[name] else f"[{name}](#{name.lower()})"
+    if "properties" in schema:
+        return f"[{schema['title']}](#{schema['title'].lower()})"
     if "anyOf" in schema:
         return " or ".join(in_words(part, defs) for part in schema["anyOf"])
     if "enum" in schema or "const" in schema:
