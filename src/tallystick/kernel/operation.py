@@ -15,7 +15,8 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, 
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, WithJsonSchema
 
-from tallystick.kernel.clock import from_wire, to_wire
+from tallystick.kernel.caller import Process
+from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.errors import Refused
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
@@ -49,8 +50,18 @@ A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
+class Unannounced:
+    """What changes the answer of a wait without anything being written, so that it wakes nobody."""
+
+    moment: Instant | None = None
+    process_ends: Process | None = None
+    every_ms: int = 250
+    """How long to go without checking whether it has come."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pending(Generic[A]):
-    """Nothing to answer yet: look again at every wake, at least each `every_ms`, and in the end give `otherwise`.
+    """Nothing to answer yet: look again at every wake, when `until` has come, and in the end; then give `otherwise`.
 
     With `act` the operation found something to do and asks to be run again at once in a write transaction. With
     `next_in_line` it will find something at one of the next wakes, before anybody else does.
@@ -58,7 +69,7 @@ class Pending(Generic[A]):
 
     otherwise: A
     wait_ms: int = 0
-    every_ms: int = 250
+    until: Unannounced = Unannounced()
     act: bool = False
     next_in_line: bool = False
 

@@ -153,7 +153,7 @@ class SetPolicy(Ask):
         int | None, Field(ge=0, le=WAIT_LIMIT_MS, description="How long a wait lasts that names no time.")
     ] = None
     wait_for_turn_poll_ms: Annotated[
-        int | None, Field(ge=10, le=1_000, description="How long a wait goes without looking again.")
+        int | None, Field(ge=10, le=1_000, description="How soon a wait sees that the holder died or its time is up.")
     ] = None
     presence_ttl_ms: Annotated[
         int | None, Field(ge=10_000, le=30 * DAY, description="How long a member counts as active after a call.")
