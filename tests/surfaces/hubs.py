@@ -30,10 +30,10 @@ class RunningHub:
 
 
 @contextmanager
-def hub(env: Mapping[str, str]) -> Generator[RunningHub]:
+def hub(env: Mapping[str, str], *options: str) -> Generator[RunningHub]:
     """Started by whoever has this environment; it takes requests once this is entered."""
     with subprocess.Popen(
-        [TALLY, "up", "--port", "0"], env={**_bare(), **env}, stdout=subprocess.PIPE, text=True
+        [TALLY, "up", "--port", "0", *options], env={**_bare(), **env}, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout
         for line in process.stdout:

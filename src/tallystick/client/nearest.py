@@ -43,9 +43,6 @@ WAITING = frozenset(
 """The operations that take `max_wait_ms`: only these are left in the middle. Any other is heard to its end."""
 
 LONGEST_WAIT_SECONDS = 120.0
-NO_PLUGINS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
-"""For the environment of a program that starts for one call: where no hub runs, pydantic would look for plugins in the
-description of every installed package."""
 GUARDIAN = {"tally-session": "guardian"}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
@@ -39,9 +40,10 @@ def resolve(
     surface: Surface,
     client_name: str | None = None,
     explicit: str | None = None,
+    above: Sequence[Ancestor] | None = None,
 ) -> Caller:
-    """Tell who stands behind process `pid`; `environ`, `user` and `tty` are that process's own."""
-    above = tuple(processes.ancestors(pid))
+    """Tell who stands behind process `pid`; `environ`, `user`, `tty` and what was seen `above` are that process's."""
+    above = tuple(processes.ancestors(pid)) if above is None else above
     name = explicit if explicit is not None else environ.get(VARIABLE) or None
     found = _instance(above)
     if name is not None:
@@ -77,8 +79,11 @@ def guardian(caller: Caller, pid: int) -> Caller:
 def user(environ: Mapping[str, str], uid: int) -> str:
     """The name of a person: as the environment has it, else the account's, else the number."""
     named = next((environ[name] for name in ("LOGNAME", "USER", "LNAME", "USERNAME") if environ.get(name)), None)
-    if named:
-        return named
+    return named or _account(uid)
+
+
+@cache
+def _account(uid: int) -> str:
     import pwd
 
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -120,6 +121,7 @@ def _is_of(harness: Harness, program: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def _command(program: str) -> str:
     path = program.replace("\\", "/")
     # A title that a program gave itself is a whole sentence (`npm exec …`), of which the first word is the program.

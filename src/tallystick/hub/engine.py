@@ -25,7 +25,7 @@ from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending, as_ask
+from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending, Unannounced, as_ask
 from tallystick.ledger.tx import Tx
 
 T = TypeVar("T")
@@ -37,6 +37,8 @@ Observe: TypeAlias = Callable[[str, str, float], None]
 """Told of every finished call: operation, `ok` or the refusal's code, seconds."""
 
 LEFT = "caller_left"
+LOOK_SECONDS = 2.0
+"""A wait that nothing happens to looks so often all the same, for whatever else time may have changed."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,18 +80,23 @@ class Signal(Enum):
     ARMED = "armed"
     """The room is watched from now on: look once more, since something may have happened before."""
     WOKEN = "woken"
+    """Something was written to the room, or what the wait names has come."""
     TIMEOUT = "timeout"
     STOPPED = "stopped"
     """The caller, or the hub, will not wait any longer."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Sleep until something is written to the room, at most so many seconds. The result is a `Signal`."""
+    """Sleep until something is written to the room or `until` has come, at most so many seconds, without a look.
+
+    The result is a `Signal`.
+    """
 
     room_id: str
     seconds: float
     elapsed: float
     total: float
+    until: Unannounced
 
 
 class Outside(msgspec.Struct, frozen=True):
@@ -286,8 +293,8 @@ def _until_answered(prepared: Call) -> Steps[Answer]:
         elapsed, total = monotonic() - started, pending.wait_ms / 1000
         if elapsed >= total:
             return pending.otherwise
-        seconds = min(pending.every_ms / 1000, total - elapsed)
-        signal = yield Wait(prepared.room_id or "", seconds, elapsed, total)
+        seconds = min(LOOK_SECONDS, total - elapsed)
+        signal = yield Wait(prepared.room_id or "", seconds, elapsed, total, pending.until)
         if signal is Signal.STOPPED:
             return pending.otherwise
 

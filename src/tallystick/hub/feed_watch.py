@@ -17,6 +17,7 @@ import msgspec
 from tallystick.hub.hub import Hub
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
+from tallystick.storage.port import EVERY_ROOM
 
 LOOK_EVERY_SECONDS = 0.25
 BATCH_EVENTS = 200
@@ -92,6 +93,7 @@ class RoomWatch:
         self._place = (0, 0)
         self._read = (0, 0)
         """The same as far as the thread has read."""
+        self._head = -1
         self._taken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tally-watch", daemon=True)
         self._thread.start()
@@ -164,12 +166,20 @@ class RoomWatch:
         watch = self._hub.store.watch(self.room_id)
         try:
             self._loop.call_soon_threadsafe(self._arm)
+            self._moved()
             while not self._done():
-                if watch.wait(LOOK_EVERY_SECONDS):
+                if watch.wait(LOOK_EVERY_SECONDS) or self._moved():
                     self._loop.call_soon_threadsafe(self._ring)
                 self._look()
         finally:
             watch.close()
+
+    def _moved(self) -> bool:
+        """Whether anything was written since the last quiet look: a wake may have been lost."""
+        if self.room_id == EVERY_ROOM:
+            return False
+        before, self._head = self._head, self._hub.read(lambda tx: tx.head(self.room_id).seq)
+        return self._head != before
 
     def _look(self) -> None:
         """Post whatever those who are live have not been given yet, no faster than the loop hands it out."""

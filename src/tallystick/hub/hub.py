@@ -197,7 +197,8 @@ class _Waiting:
             self._watch = self._store.watch(step.room_id)
             return Signal.ARMED
         self._interest.waiting(step.elapsed, step.total)
-        return Signal.WOKEN if self._watch.wait(step.seconds) else Signal.TIMEOUT
+        # One caller, one look now and then: whatever `until` names is found by it.
+        return Signal.WOKEN if self._watch.wait(min(step.seconds, step.until.every_ms / 1000)) else Signal.TIMEOUT
 
     def unless_left(self, run: Callable[[Tx], T]) -> Callable[[Tx], T]:
         def checked(tx: Tx) -> T:

@@ -19,6 +19,7 @@ from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.unannounced import Checks
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer
@@ -46,6 +47,7 @@ class Serving:
         self._committer = hub.committer
         self._loop = asyncio.get_running_loop()
         self._outcomes = _Outcomes(self._loop)
+        self.checks = Checks(self._loop, hub.world)
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
         return (await self.respond(Request(visitor=visitor, operation=name, given=given, key=key))).answer
@@ -186,7 +188,8 @@ class _Waiting:
             self._serving.waits += 1
         elif self._on_wait:
             self._on_wait(step.elapsed, step.total)
-        woken = not self._serving.closing and await self._wake.wait(step.seconds)
+        with self._serving.checks.sharing(step.until, self._wake.ring):
+            woken = not self._serving.closing and await self._wake.wait(step.seconds)
         if self._serving.closing:
             return Signal.STOPPED
         if first:

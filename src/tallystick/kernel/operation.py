@@ -25,6 +25,7 @@ from typing import (
 
 import msgspec
 
+from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.errors import Refused
 
@@ -164,8 +165,17 @@ NO_NUL = r"\A[^\0]*\Z"
 A = TypeVar("A")
 
 
+class Unannounced(msgspec.Struct, frozen=True):
+    """What changes the answer of a wait without anything being written, so that it wakes nobody."""
+
+    moment: Instant | None = None
+    process_ends: Process | None = None
+    every_ms: int = 250
+    """How long to go without checking whether it has come."""
+
+
 class Pending(msgspec.Struct, Generic[A], frozen=True):
-    """Nothing to answer yet: look again at every wake, at least each `every_ms`, and in the end give `otherwise`.
+    """Nothing to answer yet: look again at every wake, when `until` has come, and in the end; then give `otherwise`.
 
     With `act` the operation found something to do and asks to be run again at once in a write transaction. With
     `next_in_line` it will find something at one of the next wakes, before anybody else does.
@@ -173,7 +183,7 @@ class Pending(msgspec.Struct, Generic[A], frozen=True):
 
     otherwise: A
     wait_ms: int = 0
-    every_ms: int = 250
+    until: Unannounced = Unannounced()
     act: bool = False
     next_in_line: bool = False
 

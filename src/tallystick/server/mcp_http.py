@@ -40,12 +40,12 @@ class McpOverHttp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit_of(scope).operation = "mcp"
         self._wanted.set()
-        app = await asyncio.shield(self._ready)
+        serve = await asyncio.shield(self._ready)
         if scope["method"] != "GET":
-            await app(scope, receive, send)
+            await serve(scope, receive, send)
             return
         # Whoever listens only for what the server may want to say would keep a hub from stopping.
-        task = asyncio.ensure_future(cast("Any", app(scope, receive, send)))
+        task = asyncio.ensure_future(cast("Any", serve(scope, receive, send)))
         self._listening.add(task)
         try:
             await task
@@ -59,9 +59,9 @@ class McpOverHttp:
         """Serve until cancelled."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wanted.wait(), SETTLED_S)
-        manager = await asyncio.to_thread(self._manager)
+        manager, requests = await asyncio.to_thread(self._load)
         async with manager.run():
-            self._ready.set_result(manager.asgi_app)
+            self._ready.set_result(requests)
             await asyncio.Event().wait()
 
     def dismiss(self) -> None:
@@ -69,19 +69,18 @@ class McpOverHttp:
         for task in self._listening:
             task.cancel()
 
-    def _manager(self) -> StreamableHTTPSessionManager:
+    def _load(self) -> tuple[StreamableHTTPSessionManager, ASGIApp]:
+        """The SDK's transport, and what stands before it."""
         # The whole package first: two threads that enter its import cycles from different ends would deadlock.
         import mcp as _  # noqa: F401
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+        from tallystick.server.mcp_request import Requests
         from tallystick.surfaces.mcp.server import build_server
 
-        return StreamableHTTPSessionManager(
-            build_server(_HttpClient(self._serving)),
-            stateless=True,
-            json_response=False,
-            max_request_body_size=self._limits.body_bytes,
-        )
+        server, limit = build_server(_HttpClient(self._serving)), self._limits.body_bytes
+        manager = StreamableHTTPSessionManager(server, stateless=True, json_response=False, max_request_body_size=limit)
+        return manager, Requests(server, limit, others=manager.asgi_app)
 
 
 class _HttpClient:

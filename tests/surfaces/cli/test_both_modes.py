@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import cast
 
 import click
@@ -238,6 +239,22 @@ def test_ctrl_c_ends_a_wait_in_the_hub_at_once_and_says_what_it_came_to(place: P
         out, err = waiting.communicate()
 
     assert (waiting.returncode, out, err) == (130, "Not yet: the room is owned. Next: `tally wait` again.\n", "")
+
+
+@pytest.mark.parametrize("through", ["the hub", "the store"])
+def test_ctrl_c_ends_following_at_once_and_without_a_word(place: Place, through: str) -> None:
+    place.as_("ann", "join")
+    words = ("events", "--follow", "--json", "--kinds", "x.tally.note.add")
+    with hub(place.env) if through == "the hub" else nullcontext(), _started(place, *words) as following:
+        place.as_("ann", "note", "hello")
+        assert following.stdout
+        line = following.stdout.readline()
+        if through == "the hub":
+            _until_somebody_waits(place)
+        following.send_signal(signal.SIGINT)
+        rest, err = following.communicate()
+
+    assert (json.loads(line)["data"]["body"], following.returncode, rest, err) == ("hello", 0, "", "")
 
 
 def test_a_wait_goes_on_without_its_hub(place: Place) -> None:

@@ -159,7 +159,8 @@ class SetPolicy(Ask):
         Meta(description="How long a wait lasts that names no time."),
     ] = None
     wait_for_turn_poll_ms: Annotated[
-        Annotated[int, Meta(ge=10, le=1_000)] | None, Meta(description="How long a wait goes without looking again.")
+        Annotated[int, Meta(ge=10, le=1_000)] | None,
+        Meta(description="How soon a wait sees that the holder died or its time is up."),
     ] = None
     presence_ttl_ms: Annotated[
         Annotated[int, Meta(ge=10_000, le=30 * DAY)] | None,

@@ -22,6 +22,7 @@ from tallystick.capabilities.turns.model import Opening, Table, Why
 from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import Unannounced
 from tallystick.ledger.errors import RoomClosed
 
 
@@ -56,6 +57,25 @@ def opening(table: Table, *, now: Instant) -> Opening | None:
             return Opening.RECIPIENT_GONE
         return Opening.CLAIM_TIMEOUT if _passed(table.lease.claim_expires_at, now) else None
     return None
+
+
+def opens(table: Table, *, now: Instant) -> Unannounced:
+    """By what the stick will be open to takeover, though nobody writes anything: its deadline, or a death."""
+    if table.stick.owner:
+        process, state = table.lease.process, table.owner_process
+    else:
+        recipient = agent_rules.find(table.members, table.stick.reserved_for or "")
+        process, state = (recipient.process, recipient.process_state) if recipient else (None, ProcessState.UNKNOWN)
+    deadline = _deadline(table)
+    return Unannounced(
+        moment=deadline if deadline is not None and deadline > now else None,
+        process_ends=process if state is ProcessState.ALIVE else None,
+        every_ms=table.room.policy.wait_for_turn_poll_ms,
+    )
+
+
+def _deadline(table: Table) -> Instant | None:
+    return table.lease.lease_expires_at if table.stick.owner else table.lease.claim_expires_at
 
 
 def state(table: Table, *, now: Instant) -> RoomState:
@@ -228,7 +248,7 @@ def liveness(table: Table, agent_id: str | None) -> dict[str, object]:
     """What was seen of the one who is being revoked, for the history."""
     member = agent_rules.find(table.members, agent_id or "")
     process = table.owner_process if table.stick.owner else (member.process_state if member else ProcessState.UNKNOWN)
-    deadline = table.lease.lease_expires_at if table.stick.owner else table.lease.claim_expires_at
+    deadline = _deadline(table)
     return {
         "process": process.value,
         "last_seen_at": to_wire(member.last_seen_at) if member else None,

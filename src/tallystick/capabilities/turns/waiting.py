@@ -50,12 +50,11 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
         return Pending(not_yet, act=True)
     if mail.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
-    return Pending(
-        not_yet,
-        wait_ms=listening.wait_ms(table.room, ask),
-        every_ms=table.room.policy.wait_for_turn_poll_ms,
-        next_in_line=Wanted.TURN in ask.include and rules.upcoming(table, now=tx.now) == me.agent_id,
-    )
+    wait_ms = listening.wait_ms(table.room, ask)
+    if Wanted.TURN not in ask.include:
+        return Pending(not_yet, wait_ms=wait_ms)
+    next_in_line = rules.upcoming(table, now=tx.now) == me.agent_id
+    return Pending(not_yet, wait_ms=wait_ms, until=rules.opens(table, now=tx.now), next_in_line=next_in_line)
 
 
 def _table(tx: Tx, me: Caller, ask: WaitTurn) -> Table:

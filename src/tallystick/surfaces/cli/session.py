@@ -83,9 +83,8 @@ class Session(Invocation):
     def line(self) -> Nearest:
         """The way to the hub, or to the store where none runs."""
         if self._line is None:
-            from tallystick.client.nearest import NO_PLUGINS, Nearest
+            from tallystick.client.nearest import Nearest
 
-            os.environ.setdefault(*NO_PLUGINS)
             self._line = Nearest(
                 data_dir=self.data_dir,
                 agent=self.agent,

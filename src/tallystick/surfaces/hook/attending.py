@@ -5,10 +5,9 @@ It asks a running hub over its socket, and the store itself where none runs.
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 
-from tallystick.client.nearest import NO_PLUGINS, Nearest
+from tallystick.client.nearest import Nearest
 from tallystick.harnesses import hooks
 from tallystick.hub import trespass
 from tallystick.kernel import places
@@ -55,7 +54,6 @@ def at_stop(payload: Payload) -> Reply:
 
 
 def _line() -> Nearest:
-    os.environ.setdefault(*NO_PLUGINS)
     return Nearest(patience=0, seconds=ANSWER_SECONDS)
 
 

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import socket
 from asyncio import BaseTransport
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import NotRequired, TypeAlias, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 from starlette.types import Scope
 
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
+from tallystick.harnesses.processes import Ancestor
 from tallystick.hub import local_sockets
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.http.errors import NamelessCaller
@@ -30,16 +32,30 @@ from tallystick.surfaces.http.errors import NamelessCaller
 PEER = "tallystick.peer"
 ABORT = "tallystick.abort"
 
-Callers: TypeAlias = dict[tuple[str | None, Surface], Caller]
-
 
 class Facts(TypedDict):
     """The value of `tallystick.peer`. Where the system does not name the process, `pid` is 0."""
 
     pid: int
     uid: int
-    callers: NotRequired[Callers]
-    """Ours: which agents this process was found to be."""
+    seen: NotRequired[Seen]
+    """Ours: what was seen of this process."""
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """What was seen of a connected process, once and for all its requests."""
+
+    pid: int
+    callers: dict[tuple[str | None, Surface], Caller] = field(default_factory=dict[tuple[str | None, Surface], Caller])
+
+    @cached_property
+    def environ(self) -> Mapping[str, str]:
+        return processes.environment(self.pid)
+
+    @cached_property
+    def above(self) -> Sequence[Ancestor]:
+        return tuple(processes.ancestors(self.pid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +64,7 @@ class Peer:
 
     pid: int
     uid: int
-    callers: Callers
+    seen: Seen
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -56,9 +72,9 @@ class Peer:
         if not self.pid and not explicit:
             raise NamelessCaller
         key = (explicit, surface)
-        if key not in self.callers:
-            environ = processes.environment(self.pid)
-            self.callers[key] = identity.resolve(
+        if key not in self.seen.callers:
+            environ = self.seen.environ
+            self.seen.callers[key] = identity.resolve(
                 environ,
                 pid=self.pid,
                 user=identity.user(environ, self.uid),
@@ -66,8 +82,9 @@ class Peer:
                 surface=surface,
                 client_name=client_name,
                 explicit=explicit,
+                above=self.seen.above,
             )
-        return self.callers[key]
+        return self.seen.callers[key]
 
     def command(self, head: Mapping[bytes, bytes]) -> Caller:
         """The agent behind a request, by its headers: its name, its session, and the number it has for itself.
@@ -94,7 +111,7 @@ def of(scope: Scope) -> Peer | None:
     facts = cast("Facts | None", _extension(scope, PEER))
     if facts is None:
         return None
-    return Peer(pid=facts["pid"], uid=facts["uid"], callers=facts.setdefault("callers", {}))
+    return Peer(pid=facts["pid"], uid=facts["uid"], seen=facts.setdefault("seen", Seen(pid=facts["pid"])))
 
 
 def abort(scope: Scope) -> None:

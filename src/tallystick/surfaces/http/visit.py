@@ -85,7 +85,16 @@ async def answer(
 
 async def while_welcome(receive: Receive, revoked: asyncio.Event, work: Coroutine[object, object, T]) -> T:
     """Do some long work, and stop it when the client leaves or its token ends. Call only after the body was read."""
-    task, end = asyncio.ensure_future(work), asyncio.ensure_future(departure(receive, revoked))
+    return await _unless(departure(receive, revoked), work)
+
+
+async def while_connected(receive: Receive, work: Coroutine[object, object, T]) -> T:
+    """Do some long work, and stop it when the client leaves. Call only after the body was read."""
+    return await _unless(_disconnected(receive), work)
+
+
+async def _unless(ends: Coroutine[object, object, Exception], work: Coroutine[object, object, T]) -> T:
+    task, end = asyncio.ensure_future(work), asyncio.ensure_future(ends)
     try:
         await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -102,12 +111,13 @@ async def departure(receive: Receive, revoked: asyncio.Event) -> ClientGone | To
     gone, ended = asyncio.ensure_future(_disconnected(receive)), asyncio.ensure_future(revoked.wait())
     try:
         await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
-        return ClientGone() if gone.done() else TokenInvalid()
+        return gone.result() if gone.done() else TokenInvalid()
     finally:
         gone.cancel()
         ended.cancel()
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> ClientGone:
     while (await receive())["type"] != "http.disconnect":
         pass
+    return ClientGone()

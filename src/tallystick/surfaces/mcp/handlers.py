@@ -73,7 +73,7 @@ class Handlers:
 
     async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> Response:
         name = routed.operation.name
-        given = await routing.filled(routed, self._asking(request), self._client.workspace(request))
+        given = await routing.filled(routed, self._asking(request), lambda: self._client.workspace(request))
         asked = Request(
             visitor=await self._client.visitor(request),
             operation=name,

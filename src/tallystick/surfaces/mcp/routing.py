@@ -54,14 +54,15 @@ def unknown(tools: ToolSet, tool: str) -> UnknownOperation:
     )
 
 
-async def filled(routed: Routed, ask: Ask, here: str | None) -> Mapping[str, object]:
+async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Mapping[str, object]:
     """The operation's input, with the room or path that the workspace stands for; what was given wins."""
     given = routed.given
     if routed.workspace is not None:
         given = {**await _placed(routed.operation, routed.workspace, ask), **given}
-    if routed.operation.name == "rooms.join" and here and not (given.get("context_path") or given.get("room_id")):
-        return {**given, "context_path": here}
-    return given
+    if routed.operation.name != "rooms.join" or given.get("context_path") or given.get("room_id"):
+        return given
+    path = here()
+    return {**given, "context_path": path} if path else given
 
 
 async def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
