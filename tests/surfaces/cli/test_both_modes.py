@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from typing import cast
 
 import click
@@ -16,7 +17,9 @@ import pytest
 from tallystick.client import Client, Nearest
 from tallystick.client.nearest import WAITING
 from tallystick.hub import registry
+from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Operation
+from tallystick.surfaces.cli import catalogue
 from tallystick.surfaces.cli.tree import tree
 from tests.surfaces.cli.place import TALLY, Done, Place
 from tests.surfaces.hubs import hub
@@ -105,24 +108,30 @@ def leaves(group: click.Group, ctx: click.Context, above: tuple[str, ...] = ()) 
 
 
 def every_command() -> set[tuple[str, ...]]:
+    """All of ours, and one of those that are made from the operations of a noun."""
     root = tree()
-    ctx = click.Context(root)
     operations = {tuple(name.split(".")) for name in registry.OPERATIONS}
-    return {*leaves(root, ctx), *operations}
+    return {*leaves(root, click.Context(root))} - operations | {tuple(name.split(".")) for name in first_of_each_noun()}
+
+
+def first_of_each_noun() -> list[str]:
+    return [f"{noun}.{verb}" for noun, (verb, *_) in catalogue.nouns().items()]
 
 
 def derived() -> list[tuple[str, ...]]:
-    """Each operation as a command of its noun, with the input of its first example."""
-    ordered = sorted(registry.OPERATIONS.values(), key=lambda each: (each.name in ENDING, each.name))
-    return [(*each.name.split("."), *_flags(each)) for each in ordered]
+    """An operation of each noun as a command, with the input of its first example."""
+    return [(*name.split("."), *_flags(registry.OPERATIONS[name])) for name in first_of_each_noun()]
+
+
+def _given(operation: Operation) -> dict[str, object]:
+    """The input of its first example, without a wait and without the room of the example."""
+    given = dict(operation.examples[0]) if operation.examples else {}
+    given.pop("room_id", None)
+    return {**given, "max_wait_ms": 0} if operation.name in WAITING else given
 
 
 def _flags(operation: Operation) -> Iterator[str]:
-    given = dict(operation.examples[0]) if operation.examples else {}
-    if operation.name in WAITING:
-        given["max_wait_ms"] = 0
-    given.pop("room_id", None)
-    for name, value in given.items():
+    for name, value in _given(operation).items():
         flag = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             yield flag if value else flag.replace("--", "--no-", 1)
@@ -146,12 +155,12 @@ class Normal:
         self._ids: dict[str, str] = {}
 
     def __call__(self, done: Done) -> tuple[int, str, str]:
-        return done.code, self._text(done.out), self._text(done.err)
+        return done.code, self.text(done.out), self.text(done.err)
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
         text = text.replace(str(self._place.root), "ROOT").replace(self._place.root.name, "FOLDER")
         # A name that is free, chosen by chance.
-        text = re.sub(r"(?m)^  name:     [a-z]+-[a-z]+$", "  name: FREE", text)
+        text = re.sub(r'(?m)^  name:     [a-z]+-[a-z]+$|"name": "[a-z]+-[a-z]+", "reason"', "  name: FREE", text)
         text = re.sub(r'("last_seen_at|"pid|"process_started_at)": [^,}]*', r"\1", text)
         return self._WORDS.sub(self._word, text)
 
@@ -180,10 +189,11 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Place]:
 
 
 def test_every_command_is_compared_or_says_why_not() -> None:
-    run = {words[: len(each)] for words in (*FIRST, *LAST, *derived()) for each in every_command()}
+    commands = every_command()
+    run = {words[: len(each)] for words in (*FIRST, *LAST, *derived()) for each in commands}
     left_out = {tuple(name.split()) for name in NOT_COMPARED}
 
-    assert {each for each in every_command() - run if each[:1] not in left_out} == set()
+    assert {each for each in commands - run if each[:1] not in left_out} == set()
 
 
 @pytest.mark.timeout(900)
@@ -197,6 +207,38 @@ def test_every_command_gives_the_same_with_a_hub_and_without_one(places: tuple[P
             alone, through = (normal(done.result()) for normal, done in zip(compared, running, strict=True))
             if alone != through:
                 differing[" ".join(words)] = {"without": alone, "with": through}
+
+    assert differing == {}
+
+
+def _answered(line: Nearest, operation: Operation, room_id: str) -> str:
+    """What a command would show of it, whatever comes of it."""
+    fields = {field["name"] for field in catalogue.operations()[operation.name]["fields"]}
+    room = {"room_id": room_id} if "room_id" in fields else {}
+    try:
+        return json.dumps(line.call(operation.name, **_given(operation), **room))
+    except TallyError as refusal:
+        return f"{refusal.code}: {refusal} {refusal.advice}"
+
+
+def test_every_operation_answers_the_same_with_a_hub_and_without_one(places: tuple[Place, Place]) -> None:
+    """Commands get their answers in this way; that they show both alike is seen above, at one of each noun."""
+    compared = [Normal(place) for place in places]
+    ordered = sorted(registry.OPERATIONS.values(), key=lambda each: (each.name in ENDING, each.name))
+    differing = dict[str, object]()
+    with hub(places[1].env), ExitStack() as both:
+        lines = [both.enter_context(closing(Nearest(data_dir=place.data_dir, agent="ann"))) for place in places]
+        rooms = [
+            str(line.call("rooms.join", context_path=str(place.workspace))["room_id"])
+            for line, place in zip(lines, places, strict=True)
+        ]
+        for operation in ordered:
+            alone, through = (
+                normal.text(_answered(line, operation, room))
+                for normal, line, room in zip(compared, lines, rooms, strict=True)
+            )
+            if alone != through:
+                differing[operation.name] = {"without": alone, "with": through}
 
     assert differing == {}
 
