@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissing
 
 SHARING = {"bus", "client", "http", "runtime", "web"}
 """Folders whose modules start one hub, and perhaps a browser, for all their tests."""
+ONCE = {"test_dependencies.py", "test_refusals.py", "test_repository.py"}
+"""Modules that read our whole source, once for all their tests."""
 APART = {"test_chaos.py", "test_kill.py", "test_kills.py", "test_restart.py"}
 """Modules of those folders in which every test kills a hub of its own."""
 SHORT = {
@@ -69,4 +71,4 @@ def _rank(module: Path, item: pytest.Item) -> int:
 def _shares(module: Path) -> bool:
     if module.name in APART:
         return False
-    return module.parent.name in SHARING or 'scope="module"' in module.read_text("utf-8")
+    return module.parent.name in SHARING or module.name in ONCE or 'scope="module"' in module.read_text("utf-8")

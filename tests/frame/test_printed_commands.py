@@ -14,7 +14,7 @@ import pytest
 
 from tallystick.surfaces.cli.main import main
 from tests.frame import printed
-from tests.frame.checkout import modules, shown
+from tests.frame.checkout import modules, nodes, shown
 from tests.surfaces.cli.place import TALLY, Place
 from tests.surfaces.hubs import hub
 
@@ -140,7 +140,7 @@ def test_there_is_one_parser() -> None:
     others = {
         f"{shown(path)} imports {name}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in ({each.name for each in node.names} | {getattr(node, "module", None)})
         if name in {"argparse", "optparse", "getopt"}

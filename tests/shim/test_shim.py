@@ -115,16 +115,16 @@ def test_options_before_the_command_lead_to_the_hub_too(served_stage: Stage) -> 
         assert not alone(wire)
 
 
-def test_a_name_that_the_client_chose_outlives_the_hub(stage: Stage) -> None:
-    with hub(stage.env) as running, wired(stage, "ada") as wire:
+def test_a_name_that_the_client_chose_outlives_the_hub(modern_stage: Stage) -> None:
+    with hub(modern_stage.env) as running, wired(modern_stage, "ada") as wire:
         wire.call("join_path", agent_id_override="zoe")
         running.kill()
 
         assert wire.call("join_path")["agent_id"] == "zoe"
 
 
-def test_a_wait_that_the_hub_leaves_open_is_answered_after_its_end(stage: Stage) -> None:
-    with hub(stage.env) as running, wired(stage, "ada") as ada, wired(stage, "bob") as bob:
+def test_a_wait_that_the_hub_leaves_open_is_answered_after_its_end(modern_stage: Stage) -> None:
+    with hub(modern_stage.env) as running, wired(modern_stage, "ada") as ada, wired(modern_stage, "bob") as bob:
         room_id = ada.call("join_path")["room_id"]
         bob.call("join_path")
         turn = ada.call("wait_for_turn", room_id=room_id, max_wait_ms=0)
