@@ -92,6 +92,7 @@ def _findings(viewer: Viewer, scheme: Literal["light", "dark"]) -> list[str]:
 def test_axe_finds_nothing_serious_on_any_view(hub: RunningHub, look: Look, room: str, axe: str) -> None:
     lively(hub, room)
     viewer = look()
+    viewer.go("/")
     found = {"/": findings(viewer, axe)}
     for view in VIEWS:
         viewer.go(f"/rooms/{room}{view}", live=is_live(view))
