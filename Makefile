@@ -7,7 +7,7 @@
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
-WORKERS ?= 4
+WORKERS ?= 3
 LOCKED := .venv/locked
 RUNTIME := .venv/runtime-ready
 DEV := .venv/dev-ready
@@ -24,7 +24,8 @@ up: $(RUNTIME) ## Show the demo, then run the hub in the foreground
 	$(BIN)/tally demo
 	@exec $(BIN)/tally up
 
-test: check test-all wheel-test ## Everything CI runs: check, all tests, and the wheel in an empty environment
+test: $(DEV) ## Everything CI runs: check, all tests, and the wheel in an empty environment, beside each other
+	@$(MAKE) --no-print-directory --jobs --output-sync=line check test-all wheel-test
 
 check: $(DEV) ## Lint, format, types, import direction, beside each other
 	@$(MAKE) --no-print-directory --jobs --output-sync=target lint format types imports

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 import uuid
 from collections.abc import Generator
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,11 @@ from tallystick.hub import registry
 from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
 from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
+from tests.places import Place
 from tests.scene import Scene
 from tests.skips import pytest_runtest_makereport, pytest_terminal_summary
-from tests.workers import ByModule
+from tests.surfaces.hubs import hub
+from tests.workers import ByModule, longest_first
 
 __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
 
@@ -31,8 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says something about the machine, not about the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says something about the machine, not about the code. Half as many as usual, in every run.
+settings.register_profile("patient", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
@@ -43,15 +46,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModul
     return ByModule(config, log)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a store is; any number of processes may open it."""
-
-    data_dir: Path
-    database_url: str | None
-
-    def open(self) -> Store:
-        return open_store(self.database_url, self.data_dir)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    longest_first(config.rootpath, items)
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +68,20 @@ def postgres_url(postgres_server: str) -> Generator[str]:
 @pytest.fixture(scope="session")
 def database(postgres_server: str) -> Generator[UsedAgain]:
     """The database of this worker."""
-    with empty_database(postgres_server) as url:
-        yield UsedAgain(url)
+    with empty_database(postgres_server) as url, closing(UsedAgain(url)) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def common_hub() -> Generator[Path]:
+    """The data directory of a hub that runs as long as this worker; each test brings a workspace of its own.
+
+    A command that asks a hub takes a sixth of the processor time of one that has to open the store itself.
+    """
+    with tempfile.TemporaryDirectory(prefix="tally-") as folder:
+        data_dir = Path(folder) / "data"
+        with hub({"TALLYSTICK_DATA_DIR": str(data_dir), "TALLYSTICK_HTTP_RATE": "0"}):
+            yield data_dir
 
 
 @pytest.fixture(scope="session")

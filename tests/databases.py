@@ -88,15 +88,21 @@ class UsedAgain:
         store = open_store(url, Path())
         store.migrate(registry.schema())
         store.close()
-        with psycopg.connect(url) as rows:
-            tables = [sql.Identifier(SCHEMA, name) for (name,) in rows.execute(TABLES, [SCHEMA])]
-            self._shape = rows.execute(SHAPE, [SCHEMA]).fetchall()
+        # Kept open: a new connection would spend most of the time on learning what the tables are.
+        self._rows = psycopg.connect(url)
+        with self._rows.transaction():
+            tables = [sql.Identifier(SCHEMA, name) for (name,) in self._rows.execute(TABLES, [SCHEMA])]
+            self._shape = self._rows.execute(SHAPE, [SCHEMA]).fetchall()
         self._delete = sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(table) for table in tables)
 
     def clear(self) -> None:
         """Part with whoever is still connected, then delete every row."""
-        with psycopg.connect(self.url) as rows:
+        rows = self._rows
+        with rows.transaction():
             rows.execute(STRANGERS)
             assert rows.execute(SHAPE, [SCHEMA]).fetchall() == self._shape, "a test that changes tables needs its own"
             rows.execute("SET LOCAL session_replication_role = replica")  # no foreign key stands in the way
             rows.execute(self._delete)
+
+    def close(self) -> None:
+        self._rows.close()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.actions.errands import control, message
 from tests.bus.talking import WAYS, House, running
-from tests.conftest import Place
+from tests.places import Place
 
 
 @pytest.mark.parametrize("way", list(WAYS))

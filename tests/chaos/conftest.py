@@ -7,7 +7,7 @@ import pytest
 
 from tallystick.hub.settings import Settings
 from tests.chaos.fleet import Fleet
-from tests.conftest import Place
+from tests.places import Place
 
 
 @pytest.fixture

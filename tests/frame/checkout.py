@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -11,6 +13,12 @@ LOCKS = sorted(ROOT.glob("requirements*.lock"))
 
 def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def nodes(module: Path) -> list[ast.AST]:
+    """Everything in its source, read once."""
+    return list(ast.walk(ast.parse(module.read_text("utf-8"))))
 
 
 def documents() -> list[Path]:

@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import cast
 
-from tests.frame.checkout import PACKAGE, ROOT, modules, shown
+from tests.frame.checkout import PACKAGE, ROOT, modules, nodes, shown
 
 NEEDED_BY = {"httptools": "uvicorn.protocols.http.httptools_impl"}
 """What uvicorn leaves to whoever installs it, and the module of uvicorn that we import and that needs it."""
@@ -23,6 +23,7 @@ def _named(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0]).lower()
 
 
+@cache
 def declared(*groups: str) -> set[str]:
     """The runtime dependencies, and those of some groups."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -34,7 +35,7 @@ def declared(*groups: str) -> set[str]:
 
 def imported(path: Path) -> Iterator[str]:
     """Every module that a file of ours takes from elsewhere, wherever in the file it does."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

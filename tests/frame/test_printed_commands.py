@@ -7,14 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from tallystick.surfaces.cli.main import main
 from tests.frame import printed
-from tests.frame.checkout import modules, shown
+from tests.frame.checkout import modules, nodes, shown
 from tests.surfaces.cli.place import TALLY, Place
+from tests.surfaces.hubs import hub
 
 ENDLESS = re.compile(
     r"tally (?:up|hold|mcp|hook|demo|bench|runner|attach|relay|jobs wait)\b| --(?:watch|follow)\b|DATABASE_URL"
@@ -64,11 +66,13 @@ def test_every_command_that_is_printed_anywhere_exists_with_its_options(
     assert wrong == []
 
 
-def ready(tmp_path: Path) -> tuple[Place, str]:
-    """A workspace under git with a room in it."""
-    place = Place(root=tmp_path)
+@pytest.fixture
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Place, str]]:
+    """A workspace under git with a room in it, and a hub of its own, which a line may end."""
+    place = Place(root=tmp_path_factory.mktemp("page"))
     subprocess.run(["git", "init", "-q", str(place.workspace)], check=True)
-    return place, str(place.as_("ann", "join").data["room_id"])
+    with hub(place.env):
+        yield place, str(place.as_("ann", "join").data["room_id"])
 
 
 def run(place: Place, line: str, room: str) -> tuple[int, str]:
@@ -90,9 +94,9 @@ def typed(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in printed.GUIDES if typed(page)], ids=shown)
-def test_what_a_page_has_its_reader_type_does_what_the_page_says(tmp_path: Path, page: Path) -> None:
+def test_what_a_page_has_its_reader_type_does_what_the_page_says(ready: tuple[Place, str], page: Path) -> None:
     lines = typed(page)
-    place, room = ready(tmp_path)
+    place, room = ready
 
     done = [(line, *run(place, line, room)) for line in lines]
 
@@ -111,9 +115,9 @@ def mentioned() -> dict[Path, list[str]]:
 
 
 @pytest.mark.parametrize("page", [page for page, lines in mentioned().items() if lines], ids=shown)
-def test_what_a_page_mentions_is_understood_as_typed(tmp_path: Path, page: Path) -> None:
+def test_what_a_page_mentions_is_understood_as_typed(ready: tuple[Place, str], page: Path) -> None:
     """A command without what it needs is a mention of its name: that it needs more may be all that is wrong with it."""
-    place, room = ready(tmp_path)
+    place, room = ready
 
     done = {line: run(place, line, room) for line in mentioned()[page]}
 
@@ -124,8 +128,8 @@ def test_what_a_page_mentions_is_understood_as_typed(tmp_path: Path, page: Path)
 @pytest.mark.parametrize(
     "line", ["tally token issue --room ROOM --as NAME", "tally token issue --room ROOM --for NAME"]
 )
-def test_a_token_is_issued_as_it_is_printed_everywhere(tmp_path: Path, line: str) -> None:
-    place, room = ready(tmp_path)
+def test_a_token_is_issued_as_it_is_printed_everywhere(ready: tuple[Place, str], line: str) -> None:
+    place, room = ready
 
     code, said = run(place, line, room)
 
@@ -136,7 +140,7 @@ def test_there_is_one_parser() -> None:
     others = {
         f"{shown(path)} imports {name}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in ({each.name for each in node.names} | {getattr(node, "module", None)})
         if name in {"argparse", "optparse", "getopt"}

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from tests.frame.checkout import ROOT, modules, shown
+from tests.frame.checkout import ROOT, modules, nodes, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def declared() -> list[Declared]:
             place=f"{shown(path)}:{node.lineno}",
         )
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
     ]
     errors, names = list[Declared](), {"TallyError"}
@@ -84,7 +84,7 @@ def test_a_family_is_never_raised_itself() -> None:
     raised = [
         f"{shown(path)}:{node.lineno} raises {_name(what)}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Raise) and node.exc
         for what in [node.exc.func if isinstance(node.exc, ast.Call) else node.exc]
         if _name(what) in families

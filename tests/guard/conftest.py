@@ -11,11 +11,22 @@ from tests.surfaces.cli.place import Place
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Repo:
+def repo(tmp_path: Path, common_hub: Path) -> Repo:
+    """Where `tally` asks a hub."""
+    return made(tmp_path, common_hub)
+
+
+@pytest.fixture
+def lone_repo(tmp_path: Path) -> Repo:
+    """Where `tally` opens the store itself."""
+    return made(tmp_path, None)
+
+
+def made(tmp_path: Path, hub: Path | None) -> Repo:
     """A repository with one commit and without the sample hooks that git brings along."""
     folder = tmp_path / "machine"
     folder.mkdir()
-    desk = Desk(Place(root=folder))
+    desk = Desk(Place(root=folder, hub=hub))
     repo = Repo(desk, desk.root)
     repo.ok("init", "-q", "-b", "main")
     shutil.rmtree(repo.hooks)

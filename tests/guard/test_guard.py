@@ -206,15 +206,15 @@ def test_the_very_first_commit_is_looked_at_too(repo: Repo, tmp_path: Path) -> N
     assert repo.commit(cwd=fresh).code == 1
 
 
-def test_a_damaged_store_is_loud_and_the_commit_goes_through(repo: Repo) -> None:
-    repo.desk.reserve("ann", "a.py")
-    for extra in repo.desk.place.data_dir.glob("tally.sqlite-*"):
+def test_a_damaged_store_is_loud_and_the_commit_goes_through(lone_repo: Repo) -> None:
+    lone_repo.desk.reserve("ann", "a.py")
+    for extra in lone_repo.desk.place.data_dir.glob("tally.sqlite-*"):
         extra.unlink()
-    (repo.desk.place.data_dir / "tally.sqlite").write_bytes(b"not a database" * 1000)
-    repo.guard("install")
-    repo.stage("a.py")
+    (lone_repo.desk.place.data_dir / "tally.sqlite").write_bytes(b"not a database" * 1000)
+    lone_repo.guard("install")
+    lone_repo.stage("a.py")
 
-    done = repo.commit()
+    done = lone_repo.commit()
 
     assert (done.code, "This was NOT checked. Run: tally doctor" in done.err) == (0, True)
 

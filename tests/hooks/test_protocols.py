@@ -204,12 +204,12 @@ def test_a_holder_is_reminded_once_to_hand_over_and_then_let_go(desk: Desk, harn
         "{}",
     ],
 )
-def test_input_that_makes_no_sense_holds_nobody_up(desk: Desk, harness: str, text: str) -> None:
-    done = desk.raw(harness, EDITS[harness], text)
+def test_input_that_makes_no_sense_holds_nobody_up(lone_desk: Desk, harness: str, text: str) -> None:
+    done = lone_desk.raw(harness, EDITS[harness], text)
 
     assert done.code == 0
     assert done.out == "" or "Nothing was checked, and nothing is held up" in str(answer(done)["systemMessage"])
-    assert desk.place.files() == []
+    assert lone_desk.place.files() == []
 
 
 @pytest.mark.parametrize(
@@ -230,26 +230,26 @@ def test_a_hook_that_nobody_knows_is_loud_and_open(desk: Desk, words: list[str])
     assert "could not answer" in str(answer(done)["systemMessage"])
 
 
-def test_a_damaged_store_is_loud_and_open(desk: Desk) -> None:
-    desk.reserve("ann", "a.py")
-    store = desk.place.data_dir / "tally.sqlite"
-    for extra in desk.place.data_dir.glob("tally.sqlite-*"):
+def test_a_damaged_store_is_loud_and_open(lone_desk: Desk) -> None:
+    lone_desk.reserve("ann", "a.py")
+    store = lone_desk.place.data_dir / "tally.sqlite"
+    for extra in lone_desk.place.data_dir.glob("tally.sqlite-*"):
         extra.unlink()
     store.write_bytes(b"not a database at all" * 1000)
 
-    done = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
+    done = lone_desk.edit("claude", "Edit", file_path=str(lone_desk.root / "a.py"))
 
     assert done.code == 0
     assert "Nothing was checked, and nothing is held up; run `tally doctor`." in done.err
     assert str(answer(done)["systemMessage"]) == done.err.rstrip("\n")
 
 
-def test_where_nobody_has_ever_joined_nothing_is_created(desk: Desk) -> None:
-    edit = desk.edit("claude", "Edit", file_path=str(desk.root / "a.py"))
-    stop = desk.hook("claude", "Stop", stop_hook_active=False)
+def test_where_nobody_has_ever_joined_nothing_is_created(lone_desk: Desk) -> None:
+    edit = lone_desk.edit("claude", "Edit", file_path=str(lone_desk.root / "a.py"))
+    stop = lone_desk.hook("claude", "Stop", stop_hook_active=False)
 
     assert [(done.code, done.out, done.err) for done in (edit, stop)] == [(0, "", "")] * 2
-    assert desk.place.files() == []
+    assert lone_desk.place.files() == []
 
 
 def test_a_session_in_a_folder_that_is_gone_is_let_through(desk: Desk, tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ paths = st.lists(names, min_size=1, max_size=4).map("/".join)
 
 
 @pytest.fixture
+def desk(lone_desk: Desk) -> Desk:
+    """Without a hub, for that is what is looked past."""
+    return lone_desk
+
+
+@pytest.fixture
 def database(desk: Desk) -> str:
     desk.join("me", "ann")
     return str(desk.place.data_dir / "tally.sqlite")

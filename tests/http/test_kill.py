@@ -14,8 +14,8 @@ from typing import cast
 
 import pytest
 
-from tests.conftest import Place
 from tests.http.running import Client, Json, RunningHub
+from tests.places import Place
 
 WRITERS = 8
 

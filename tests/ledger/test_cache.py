@@ -12,8 +12,8 @@ from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.ledger.cache import CALLERS_REMEMBERED, ROOMS_REMEMBERED, ROWS_REMEMBERED, RoomCache, RoomCaches
 from tallystick.ledger.tx import Tx
-from tests.conftest import Place
 from tests.messages.talk import say
+from tests.places import Place
 from tests.scene import Scene, refused
 from tests.statements import noted, taken
 

@@ -8,7 +8,7 @@ import pytest
 
 from tallystick.hub.hub import Hub
 from tallystick.ledger.tx import SQL
-from tests.conftest import Place
+from tests.places import Place
 from tests.scene import Scene, refused
 from tests.statements import noted, taken
 

@@ -14,8 +14,8 @@ from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.kernel.envelope import to_json
 from tallystick.ledger import rebuild, tx
-from tests.conftest import Place
 from tests.messages.talk import elsewhere, human, notify, say
+from tests.places import Place
 from tests.scene import HANDOFF, Actor, Row, Scene
 from tests.statements import noted
 

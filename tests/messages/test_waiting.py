@@ -14,8 +14,8 @@ import pytest
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import SessionKind
 from tallystick.storage.port import Write
-from tests.conftest import Place
 from tests.messages.talk import ask_attention, counts, human, notify, say
+from tests.places import Place
 from tests.scene import Actor, Row, Scene, refused
 from tests.steps import written
 

@@ -7,13 +7,20 @@ from pathlib import Path
 import pytest
 
 from tallystick.hub.settings import Settings
-from tests.conftest import Place
+from tests.places import Place
 from tests.runner.shift import Shift
 
 
 @pytest.fixture
-def shift(tmp_path: Path) -> Generator[Shift]:
+def shift(common_hub: Path, tmp_path: Path) -> Generator[Shift]:
     """A room with nobody to work in it yet. What the hub does about jobs is tested on both engines elsewhere."""
+    with closing(Shift(Settings(data_dir=common_hub), tmp_path)) as shift:
+        yield shift
+
+
+@pytest.fixture
+def lone_shift(tmp_path: Path) -> Generator[Shift]:
+    """The same where no hub runs yet."""
     with closing(Shift(Settings(data_dir=tmp_path / "data"), tmp_path)) as shift:
         yield shift
 

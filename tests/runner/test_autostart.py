@@ -29,17 +29,17 @@ def children(pid: int) -> list[str]:
     return [Path(f"/proc/{child}/cmdline").read_text() for child in found]
 
 
-def test_a_job_that_nobody_would_run_is_run_and_the_runner_ends_with_the_hub(shift: Shift) -> None:
-    job_id = shift.create()
-    with started(shift, TALLYSTICK_RUNNER_AUTOSTART="1") as running:
-        job = shift.ended(job_id)
-        (runner,) = shift.here("runners.list")["runners"]
+def test_a_job_that_nobody_would_run_is_run_and_the_runner_ends_with_the_hub(lone_shift: Shift) -> None:
+    job_id = lone_shift.create()
+    with started(lone_shift, TALLYSTICK_RUNNER_AUTOSTART="1") as running:
+        job = lone_shift.ended(job_id)
+        (runner,) = lone_shift.here("runners.list")["runners"]
 
         running.stop()
 
-    assert (job["status"], job["summary"]) == ("DONE", f"in {shift.workspace}")
-    until(lambda: shift.here("runners.list")["runners"][0]["state"] == "offline")
-    assert "serves room" in (shift.settings.data_dir / "runner.log").read_text()
+    assert (job["status"], job["summary"]) == ("DONE", f"in {lone_shift.workspace}")
+    until(lambda: lone_shift.here("runners.list")["runners"][0]["state"] == "offline")
+    assert "serves room" in (lone_shift.settings.data_dir / "runner.log").read_text()
     assert runner["executors"] == ["command"]
 
 
@@ -63,22 +63,22 @@ def test_the_flag_goes_before_the_variable_and_unasked_nothing_is_started(
     assert autostart.wanted(flag) is expected
 
 
-def test_a_hub_that_was_not_asked_starts_nothing(shift: Shift) -> None:
-    shift.create()
+def test_a_hub_that_was_not_asked_starts_nothing(lone_shift: Shift) -> None:
+    lone_shift.create()
 
-    with started(shift) as running:
+    with started(lone_shift) as running:
         assert children(running.process.pid) == []
-    assert not (shift.settings.data_dir / "runner.log").exists()
+    assert not (lone_shift.settings.data_dir / "runner.log").exists()
 
 
 def test_a_runner_that_cannot_start_is_tried_again_only_after_a_while(
-    shift: Shift, monkeypatch: pytest.MonkeyPatch
+    lone_shift: Shift, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TALLYSTICK_RUNNER_COMMAND", "no-such-program")
-    shift.create()
+    lone_shift.create()
     now = 100.0
-    runners = Autostart(shift.hub, shift.settings.data_dir, clock=lambda: now)
-    log = shift.settings.data_dir / "runner.log"
+    runners = Autostart(lone_shift.hub, lone_shift.settings.data_dir, clock=lambda: now)
+    log = lone_shift.settings.data_dir / "runner.log"
 
     runners.look()
     until(lambda: "no-such-program" in log.read_text())
@@ -91,13 +91,13 @@ def test_a_runner_that_cannot_start_is_tried_again_only_after_a_while(
     runners.close()
 
 
-def test_a_room_whose_runner_is_there_or_whose_jobs_wait_for_others_gets_none(shift: Shift) -> None:
-    first = shift.create()
-    shift.create(after=[first])
-    shift.here("runners.heartbeat", runner_id="r1", status="idle")
-    runners = Autostart(shift.hub, shift.settings.data_dir)
+def test_a_room_whose_runner_is_there_or_whose_jobs_wait_for_others_gets_none(lone_shift: Shift) -> None:
+    first = lone_shift.create()
+    lone_shift.create(after=[first])
+    lone_shift.here("runners.heartbeat", runner_id="r1", status="idle")
+    runners = Autostart(lone_shift.hub, lone_shift.settings.data_dir)
 
     runners.look()
     runners.close()
 
-    assert not (shift.settings.data_dir / "runner.log").exists()
+    assert not (lone_shift.settings.data_dir / "runner.log").exists()

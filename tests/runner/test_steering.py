@@ -149,8 +149,8 @@ def test_a_job_that_loses_every_runner_is_given_up(shift: Shift) -> None:
     assert job["summary"] == "gave up: claimed 3 times, and every runner before this one was lost"
 
 
-def test_a_runner_lives_through_the_death_and_return_of_its_hub(shift: Shift) -> None:
-    env = {"TALLYSTICK_DATA_DIR": str(shift.settings.data_dir)}
+def test_a_runner_lives_through_the_death_and_return_of_its_hub(lone_shift: Shift) -> None:
+    env = {"TALLYSTICK_DATA_DIR": str(lone_shift.settings.data_dir)}
     code = """
         step = 0
         while not os.path.exists("stop"):
@@ -159,20 +159,20 @@ def test_a_runner_lives_through_the_death_and_return_of_its_hub(shift: Shift) ->
             time.sleep(0.2)  # one step of its work
         end("DONE", "three sheep", "CMD: count (exit 0)")
     """
-    with hub(env) as running, shift.runner(code):
-        job_id = shift.create()
-        shift.until_told(job_id, "step 1")
+    with hub(env) as running, lone_shift.runner(code):
+        job_id = lone_shift.create()
+        lone_shift.until_told(job_id, "step 1")
         running.kill()
-        told = len(shift.events(job_id))
-        until(lambda: len(shift.events(job_id)) > told + 2)
+        told = len(lone_shift.events(job_id))
+        until(lambda: len(lone_shift.events(job_id)) > told + 2)
         with hub(env):
-            told = len(shift.events(job_id))
-            until(lambda: len(shift.events(job_id)) > told + 2)
-            (shift.workspace / "stop").touch()
+            told = len(lone_shift.events(job_id))
+            until(lambda: len(lone_shift.events(job_id)) > told + 2)
+            (lone_shift.workspace / "stop").touch()
 
-            assert shift.ended(job_id)["status"] == "DONE"
+            assert lone_shift.ended(job_id)["status"] == "DONE"
 
-    steps = [int(message.split()[1]) for message in shift.told(job_id, "progress")]
+    steps = [int(message.split()[1]) for message in lone_shift.told(job_id, "progress")]
     assert steps == list(range(len(steps)))
 
 

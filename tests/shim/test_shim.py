@@ -86,9 +86,9 @@ def test_options_that_the_shim_does_not_understand_are_left_to_click(
     assert settings_in(args, {}) == settings
 
 
-def test_the_socket_is_for_its_owner_only_and_goes_with_the_hub(stage: Stage) -> None:
-    path = Path(stage.env["TALLYSTICK_DATA_DIR"]) / SOCKET
-    with hub(stage.env) as running:
+def test_the_socket_is_for_its_owner_only_and_goes_with_the_hub(modern_stage: Stage) -> None:
+    path = Path(modern_stage.env["TALLYSTICK_DATA_DIR"]) / SOCKET
+    with hub(modern_stage.env) as running:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert running.stop() == 0
 
@@ -108,23 +108,23 @@ def test_a_client_is_served_by_the_hub_while_it_runs_and_without_it_afterwards(s
         assert wire.hang_up() == 0
 
 
-def test_options_before_the_command_lead_to_the_hub_too(stage: Stage) -> None:
+def test_options_before_the_command_lead_to_the_hub_too(served_stage: Stage) -> None:
     program, *words = SERVER
-    with hub(stage.env), wired(stage, "ada", (program, "--as", "zoe", *words)) as wire:
+    with wired(served_stage, "ada", (program, "--as", "zoe", *words)) as wire:
         assert wire.call("join_path")["agent_id"] == "zoe"
         assert not alone(wire)
 
 
-def test_a_name_that_the_client_chose_outlives_the_hub(stage: Stage) -> None:
-    with hub(stage.env) as running, wired(stage, "ada") as wire:
+def test_a_name_that_the_client_chose_outlives_the_hub(modern_stage: Stage) -> None:
+    with hub(modern_stage.env) as running, wired(modern_stage, "ada") as wire:
         wire.call("join_path", agent_id_override="zoe")
         running.kill()
 
         assert wire.call("join_path")["agent_id"] == "zoe"
 
 
-def test_a_wait_that_the_hub_leaves_open_is_answered_after_its_end(stage: Stage) -> None:
-    with hub(stage.env) as running, wired(stage, "ada") as ada, wired(stage, "bob") as bob:
+def test_a_wait_that_the_hub_leaves_open_is_answered_after_its_end(modern_stage: Stage) -> None:
+    with hub(modern_stage.env) as running, wired(modern_stage, "ada") as ada, wired(modern_stage, "bob") as bob:
         room_id = ada.call("join_path")["room_id"]
         bob.call("join_path")
         turn = ada.call("wait_for_turn", room_id=room_id, max_wait_ms=0)
@@ -161,23 +161,17 @@ def test_a_call_that_was_done_and_never_answered_is_answered_and_not_done_again(
     assert [note["body"] for note in rows(notes, "notes")] == ["once"]
 
 
-def test_who_means_another_store_is_not_served_by_this_hub(stage: Stage) -> None:
-    with (
-        hub({**stage.env, "TALLYSTICK_DATABASE_URL": ""}),
-        wired(
-            Stage(
-                env={**stage.env, "TALLYSTICK_DATABASE_URL": "postgresql://127.0.0.1:1/nothing?connect_timeout=2"},
-                workspace=stage.workspace,
-                revision=stage.revision,
-            ),
-            "ada",
-        ) as wire,
-    ):
+def test_who_means_another_store_is_not_served_by_this_hub(served_stage: Stage) -> None:
+    elsewhere = {"TALLYSTICK_DATABASE_URL": "postgresql://127.0.0.1:1/nothing?connect_timeout=2"}
+    stage = Stage(
+        env={**served_stage.env, **elsewhere}, workspace=served_stage.workspace, revision=served_stage.revision
+    )
+    with wired(stage, "ada") as wire:
         assert wire.call("list_rooms")["error"] == "store_unreachable"
 
 
-def test_a_client_that_leaves_takes_the_shim_with_it(stage: Stage) -> None:
-    with hub(stage.env), wired(stage, "ada") as wire:
+def test_a_client_that_leaves_takes_the_shim_with_it(served_stage: Stage) -> None:
+    with wired(served_stage, "ada") as wire:
         wire.call("list_rooms")
 
         assert wire.hang_up() == 0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.port import Store
-from tests.conftest import Place
+from tests.places import Place
 from tests.storage.items import ADD, RAISE, TOTAL, Item
 
 ROOT = Path(__file__).parents[2]

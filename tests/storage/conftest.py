@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Place
 from tests.databases import EVERY_ENGINE, engine
+from tests.places import Place
 
 
 @pytest.fixture(params=EVERY_ENGINE)

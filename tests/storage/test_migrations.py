@@ -14,7 +14,7 @@ from tallystick.storage.errors import BadStatement, StoreDamaged, StoreTooNew
 from tallystick.storage.migrations import Migration
 from tallystick.storage.port import Store
 from tallystick.storage.sqlite import SqliteStore
-from tests.conftest import Place
+from tests.places import Place
 from tests.storage.items import ADD_WHOLE, ITEMS, SCHEMA, Item, query
 
 APPLIED = query("SELECT id, position AS count FROM migrations ORDER BY position")

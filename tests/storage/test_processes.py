@@ -13,7 +13,7 @@ from tallystick.storage.lock_holders import flock_holder
 from tallystick.storage.port import Store
 from tallystick.storage.postgres import PostgresStore
 from tallystick.storage.sqlite import SqliteStore
-from tests.conftest import Place
+from tests.places import Place
 from tests.storage.actor import acting, raise_by, total
 from tests.storage.items import ADD, ITEMS, SCHEMA, Item
 

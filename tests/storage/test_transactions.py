@@ -19,7 +19,7 @@ from tallystick.storage.errors import (
     WriteInRead,
 )
 from tallystick.storage.port import Store, Write
-from tests.conftest import Place
+from tests.places import Place
 from tests.storage.items import (
     ADD,
     ADD_PART,

@@ -17,7 +17,7 @@ from tallystick.storage.port import EVERY_ROOM, Store, Watch
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.wakes import PollingWatch, WakeFiles
-from tests.conftest import Place
+from tests.places import Place
 
 ROOM, OTHER = "0190a1b2-room", "0190a1b2-other"
 WATCHERS = ["inotify" if sys.platform == "linux" else "kqueue", "poll"]

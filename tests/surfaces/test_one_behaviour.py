@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.conftest import Place
+from tests.places import Place
 from tests.scene import HANDOFF
 from tests.surfaces import ways
 from tests.surfaces.mcp.stage import Stage

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
@@ -16,6 +16,9 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.envelope import Draft
 from tests.http.running import Client, RunningHub
+
+if TYPE_CHECKING:
+    from playwright._impl._api_structures import SetCookieParam
 
 HANDOFF = {"status": "wrote the plan", "next_action": "review the plan"}
 
@@ -32,14 +35,13 @@ class Viewer:
     @classmethod
     def at(cls, hub: RunningHub, browser: Browser, **options: Any) -> Viewer:
         context = browser.new_context(**cast("Any", {"viewport": {"width": 1280, "height": 900}, **options}))
+        context.add_cookies([session(hub)])
         viewer = cls(hub, context, context.new_page())
         viewer.page.set_default_timeout(20_000)
         viewer.page.on("pageerror", lambda error: viewer.troubles.append(str(error)))
         viewer.page.on("console", lambda said: viewer._heard(said.type, said.text))
         viewer.page.on("dialog", lambda dialog: viewer.troubles.append(f"a dialog: {dialog.message}"))
         viewer.page.on("request", lambda request: viewer._asked(request.url))
-        viewer.page.goto(link(hub))
-        viewer.page.wait_for_url(f"{hub_url(hub)}/")
         return viewer
 
     def go(self, path: str, *, live: bool = True) -> Page:
@@ -70,6 +72,13 @@ def hub_url(hub: RunningHub) -> str:
 def link(hub: RunningHub) -> str:
     """A fresh one-time link, as `tally status` gives it."""
     return cast("str", hub.local.get("/v1/status").json["login"])
+
+
+def session(hub: RunningHub) -> SetCookieParam:
+    """The cookie that opening such a link sets; what a person sees of that is tested with the signing in."""
+    opened = Client(hub).get(link(hub).removeprefix(hub_url(hub)))
+    name, _, value = opened.headers["set-cookie"].partition(";")[0].partition("=")
+    return {"name": name, "value": value, "url": hub_url(hub), "httpOnly": True, "sameSite": "Strict"}
 
 
 def command(hub: RunningHub, name: str, *arguments: str) -> dict[str, Any]:

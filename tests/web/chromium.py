@@ -11,6 +11,16 @@ CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
 
+# The last list of features counts, so Playwright's own is in it. The last three would have a page of their own, in
+# a process of its own, beside every window: more than half of what a window costs, for an address bar nobody sees.
+FEATURES = (
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "LensOverlay"),
+    *("HttpsFirstBalancedModeAutoEnable", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning"),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"),
+    *("PreconnectToSearch", "WebUIOmniboxPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxAimPopup"),
+)
+ARGUMENTS = ("--no-sandbox", f"--disable-features={','.join(FEATURES)}")
+
 
 @cache
 def obtainable() -> bool:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.http.conftest import running
 from tests.http.running import RunningHub
 from tests.web.browsing import Viewer
-from tests.web.chromium import CHROMIUM
+from tests.web.chromium import ARGUMENTS, CHROMIUM
 
 Look: TypeAlias = Callable[..., Viewer]
 
@@ -28,7 +28,7 @@ def browser() -> Generator[Browser]:
     if not CHROMIUM:
         pytest.skip("Chromium is not installed: the page was NOT tried in a browser")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -29,6 +29,7 @@ def test_a_blocked_agent_needs_input_and_accepting_it_is_on_record(hub: RunningH
     (ada,) = join(hub, room, "ada")
     sent = ada.call("protocol.send", **BLOCKED)
     viewer = look()
+    viewer.go("/")
     viewer.shows("#needs", "no access")
     viewer.go(f"/rooms/{room}/sessions")
     row = viewer.find(f"#e{sent['seq']}")

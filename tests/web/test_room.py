@@ -130,6 +130,7 @@ def test_a_person_takes_over_from_a_silent_holder_with_a_reason(hub: RunningHub,
     ada.call("rooms.set_policy", owner_lease_ttl_ms=100, heartbeat_interval_ms=50)
     ada.claim()
     viewer = look()
+    viewer.go("/")
     viewer.shows("#needs", "ada let the lease run out; takeover is open")
     viewer.find(f"#needs li:has(a[href='/rooms/{room}']) .go").click()
     viewer.find("#act-takeover > summary").click()

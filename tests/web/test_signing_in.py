@@ -16,7 +16,9 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 def test_a_printed_link_opens_the_page_and_works_only_once(hub: RunningHub, browser: Browser, look: Look) -> None:
     address = link(hub)
     first = look()
+    first.context.clear_cookies()
     first.page.goto(address)
+    first.page.wait_for_url(f"{hub_url(hub)}/")
     expect(first.find("h1")).to_have_text("Needs a human")
     stranger = browser.new_context()
     page = stranger.new_page()

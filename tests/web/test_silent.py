@@ -59,6 +59,7 @@ def test_an_agent_that_goes_on_for_a_dead_one_is_a_row(hub: RunningHub, look: Lo
 def test_the_overview_says_that_its_process_is_gone(hub: RunningHub, look: Look, room: str) -> None:
     ghost(hub, room)
     viewer = look()
+    viewer.go("/")
     viewer.shows("#people", "process gone")
 
 
@@ -78,6 +79,7 @@ def test_one_glance_says_who_is_stuck_and_on_what(hub: RunningHub, look: Look, r
     ada.call("jobs.report", **unproven, kind="proof_gate", message="no test run after the last change")
     ada.call("jobs.report", **asking, kind="question", message="keep v1 or drop it?")
     viewer = look()
+    viewer.go("/")
     mine = viewer.find(f"#needs li:has(a[href='/rooms/{room}'])")
     expect(mine).to_have_count(5)
     told = [" ".join(text.split()) for text in mine.all_inner_texts()]

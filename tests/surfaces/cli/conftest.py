@@ -17,5 +17,12 @@ def catalogue_made() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path, common_hub: Path) -> Place:
+    """Where commands ask a hub; `test_both_modes` proves that without one they say the same."""
+    return Place(root=tmp_path, hub=common_hub)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Place:
+    """Where no hub runs, so that every command opens the store itself."""
     return Place(root=tmp_path)

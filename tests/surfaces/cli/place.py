@@ -88,7 +88,10 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
+    """An empty home and a workspace. With the data directory of a hub that runs, every command asks that one."""
+
     root: Path
+    hub: Path | None = None
 
     def __post_init__(self) -> None:
         for folder in (self.home, self.workspace):
@@ -105,11 +108,13 @@ class Place:
 
     @property
     def data_dir(self) -> Path:
-        return self.home / ".local" / "share" / "tallystick"
+        return self.hub or self.home / ".local" / "share" / "tallystick"
 
     @property
     def env(self) -> dict[str, str]:
+        hub = {"TALLYSTICK_DATA_DIR": str(self.hub)} if self.hub else {}
         return {
+            **hub,
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "LANG": "C.UTF-8",

@@ -93,15 +93,15 @@ def _shown(value: list[str] | str) -> str:
     ],
     ids=_shown,
 )
-def test_wrong_usage_is_one_line_and_a_hint(place: Place, args: list[str], line: str, hint: str) -> None:
-    plain, as_json = place.run(*args), place.run(*args, "--json")
+def test_wrong_usage_is_one_line_and_a_hint(alone: Place, args: list[str], line: str, hint: str) -> None:
+    plain, as_json = alone.run(*args), alone.run(*args, "--json")
 
     error, where = plain.err.splitlines()
     assert (plain.code, plain.out, where) == (2, "", f"hint: See `{hint}`.")
     assert error.startswith(f"error: {line}")
     assert (as_json.code, as_json.error["code"]) == (2, "usage")
     assert str(as_json.error["message"]).startswith(line)
-    assert place.files() == []
+    assert alone.files() == []
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_lists_booleans_and_paths_are_flags_too(place: Place) -> None:
     assert nested.data["room_id"] == plain.data["room_id"]
 
 
-def test_a_derived_command_shows_its_answer_to_people(place: Place) -> None:
-    place.as_("ann", "join")
+def test_a_derived_command_shows_its_answer_to_people(alone: Place) -> None:
+    alone.as_("ann", "join")
 
-    done = place.run("hub", "health")
+    done = alone.run("hub", "health")
 
     assert done.out == "ok:    yes\nrooms: 1\n"

@@ -13,6 +13,12 @@ import pytest
 from tests.surfaces.cli.place import Done, Place
 
 
+@pytest.fixture
+def place(alone: Place) -> Place:
+    """Without a hub: what it finds is done to the files of the store."""
+    return alone
+
+
 def _verdicts(done: Done) -> dict[str, str]:
     return {str(check["name"]): str(check["verdict"]) for check in _checks(done)}
 

@@ -101,10 +101,10 @@ def test_a_reader_that_leaves_the_help_is_no_error_either(place: Place) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_verify_counts_what_it_proved(place: Place) -> None:
-    place.as_("ann", "join")
+def test_verify_counts_what_it_proved(alone: Place) -> None:
+    alone.as_("ann", "join")
 
-    done = place.run("verify")
+    done = alone.run("verify")
 
     assert (done.code, done.out) == (0, "3 events in 1 rooms. All is as it was written.\n")
 

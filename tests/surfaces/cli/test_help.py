@@ -35,15 +35,15 @@ def test_top_level_help_loads_neither_click_nor_anything_heavy(place: Place) -> 
     assert {name for name in (*HEAVY, "click", "dataclasses") if name in loaded} == set()
 
 
-def test_no_help_loads_anything_heavy_or_writes_anything(place: Place) -> None:
+def test_no_help_loads_anything_heavy_or_writes_anything(alone: Place) -> None:
     operations = [name.split(".") for name in catalogue.operations()]
     own = [[name] for name in commands.COMMANDS]
     nouns = [[noun] for noun in catalogue.nouns()]
 
-    loaded = _modules_after(place, *[[*path, "--help"] for path in [*own, *nouns, *operations]])
+    loaded = _modules_after(alone, *[[*path, "--help"] for path in [*own, *nouns, *operations]])
 
     assert {name for name in HEAVY if name in loaded} == set()
-    assert place.files() == []
+    assert alone.files() == []
 
 
 def _modules_after(place: Place, *calls: list[str]) -> set[str]:

@@ -9,6 +9,12 @@ from tests.surfaces.cli.place import Done, Place
 pytestmark = pytest.mark.postgres
 
 
+@pytest.fixture
+def place(alone: Place) -> Place:
+    """Without a hub: the store is a server."""
+    return alone
+
+
 def test_a_turn_goes_round_on_a_server(place: Place, postgres_url: str) -> None:
     def run(*args: str) -> Done:
         return place.run("--json", *args, env={"TALLYSTICK_DATABASE_URL": postgres_url})

@@ -9,6 +9,12 @@ from tests.surfaces.cli.place import Place
 NONE = {"running": False}
 
 
+@pytest.fixture
+def place(alone: Place) -> Place:
+    """Without a hub: these commands are about having none, or about a store of their own."""
+    return alone
+
+
 def test_status_and_down_answer_in_the_one_envelope(place: Place) -> None:
     before, after = place.run("--json", "status"), place.run("status", "--json")
     down = place.run("--json", "down")

@@ -27,35 +27,33 @@ def _expected_code(kind: type[TallyError]) -> int:
     return 2 if kind is Usage else 3 if issubclass(kind, Unavailable) else 4 if issubclass(kind, Fault) else 1
 
 
-@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.code)
-def test_every_refusal_is_one_envelope_with_json(kind: type[TallyError], capsys: pytest.CaptureFixture[str]) -> None:
-    code = _raising(kind(details={"current_owner": "codex:1"}), as_json=True)
+def test_every_refusal_is_one_envelope_with_json(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ERRORS:
+        code = _raising(kind(details={"current_owner": "codex:1"}), as_json=True)
 
-    seen = capsys.readouterr()
-    assert json.loads(seen.out) == {
-        "ok": False,
-        "command": "state",
-        "data": None,
-        "error": {
-            "code": kind.code,
-            "message": kind().message,
-            "hint": kind.hint,
-            "retryable": kind.retryable,
-            "details": {"current_owner": "codex:1"},
-        },
-    }
-    assert (seen.out.count("\n"), seen.err, code) == (1, "", _expected_code(kind))
+        seen = capsys.readouterr()
+        assert json.loads(seen.out) == {
+            "ok": False,
+            "command": "state",
+            "data": None,
+            "error": {
+                "code": kind.code,
+                "message": kind().message,
+                "hint": kind.hint,
+                "retryable": kind.retryable,
+                "details": {"current_owner": "codex:1"},
+            },
+        }
+        assert (seen.out.count("\n"), seen.err, code) == (1, "", _expected_code(kind)), kind
 
 
-@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.code)
-def test_every_refusal_is_two_clear_lines_without_json(
-    kind: type[TallyError], capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = _raising(kind(), as_json=False)
+def test_every_refusal_is_two_clear_lines_without_json(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ERRORS:
+        code = _raising(kind(), as_json=False)
 
-    seen = capsys.readouterr()
-    assert (seen.out, seen.err) == ("", f"error: {kind().message}\nhint: {kind.hint}\n")
-    assert code == exit_code(kind()) == _expected_code(kind)
+        seen = capsys.readouterr()
+        assert (seen.out, seen.err) == ("", f"error: {kind().message}\nhint: {kind.hint}\n"), kind
+        assert code == exit_code(kind()) == _expected_code(kind), kind
 
 
 def test_a_refusal_that_quotes_hostile_text_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:

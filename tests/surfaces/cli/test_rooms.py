@@ -75,21 +75,21 @@ def test_a_folder_named_like_a_verb_is_reached_with_a_dot(place: Place) -> None:
     assert as_verb.envelope["command"] == "rooms list"
 
 
-def test_looking_on_a_fresh_machine_creates_nothing(place: Place) -> None:
+def test_looking_on_a_fresh_machine_creates_nothing(alone: Place) -> None:
     seen = [
-        place.run("rooms"),
-        place.run("--json", "rooms", "--all"),
-        place.run("--json", "state"),
-        place.run("--json", "events"),
-        place.run("--json", "turns", "wait", "--room-id", "R"),
-        place.run("--json", "verify"),
-        place.run("whoami"),
+        alone.run("rooms"),
+        alone.run("--json", "rooms", "--all"),
+        alone.run("--json", "state"),
+        alone.run("--json", "events"),
+        alone.run("--json", "turns", "wait", "--room-id", "R"),
+        alone.run("--json", "verify"),
+        alone.run("whoami"),
     ]
 
     assert [done.code for done in seen] == [0, 0, 1, 1, 1, 0, 0]
     assert seen[1].data == {"rooms": []}
     assert [done.error["code"] for done in seen[2:5]] == ["no_room_here", "no_room_here", "room_not_found"]
-    assert place.files() == []
+    assert alone.files() == []
 
 
 def test_a_reader_who_is_no_member_leaves_no_trace(place: Place) -> None:

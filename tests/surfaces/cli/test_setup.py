@@ -33,9 +33,9 @@ def test_a_user_without_an_account_has_a_name_too() -> None:
     assert identity.user({"USER": "wren"}, 4_000_000_001) == "wren"
 
 
-def test_whoami_creates_nothing(place: Place) -> None:
-    assert place.run("whoami").code == 0
-    assert place.files() == []
+def test_whoami_creates_nothing(alone: Place) -> None:
+    assert alone.run("whoami").code == 0
+    assert alone.files() == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -61,13 +61,13 @@ def test_every_shell_gets_its_completion_script(place: Place, shell: str) -> Non
         (["tally", "attach", "--sandbox", "read"], 3, ["read-only"]),
     ],
 )
-def test_completion_offers_commands_and_flags(place: Place, line: list[str], word: int, offered: list[str]) -> None:
+def test_completion_offers_commands_and_flags(alone: Place, line: list[str], word: int, offered: list[str]) -> None:
     env = {"_TALLY_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(line), "COMP_CWORD": str(word)}
 
-    done = place.run(env=env)
+    done = alone.run(env=env)
 
     assert [each.partition(",")[2] for each in done.out.splitlines()] == offered
-    assert place.files() == []
+    assert alone.files() == []
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")

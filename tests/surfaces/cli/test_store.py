@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 import stat
 
+import pytest
+
 from tests.surfaces.cli.place import Place
+
+
+@pytest.fixture
+def place(alone: Place) -> Place:
+    """Without a hub: whole stores are moved here."""
+    return alone
 
 
 def _lived_in(place: Place) -> str:

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from tests.surfaces.hubs import hub
 from tests.surfaces.mcp.stage import MODES, Stage
 
 NEWEST = "2026-07-28"
@@ -31,21 +28,24 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, workspace: Path, revision: str) -> Generator[Stage]:
+def stage(tmp_path: Path, common_hub: Path, workspace: Path, revision: str) -> Stage:
     """The older revision alone, the newer one through a hub."""
-    with _staged(tmp_path, workspace, revision, with_hub=revision == NEWEST) as stage:
-        yield stage
+    return _staged(common_hub if revision == NEWEST else tmp_path / "data", workspace, revision)
+
+
+@pytest.fixture
+def served(common_hub: Path, workspace: Path, revision: str) -> Stage:
+    """Each revision through a hub, for what the same server says alone too."""
+    return _staged(common_hub, workspace, revision)
 
 
 @pytest.fixture(params=[False, True], ids=["alone", "through_a_hub"])
-def every_stage(request: pytest.FixtureRequest, tmp_path: Path, workspace: Path, revision: str) -> Generator[Stage]:
+def every_stage(
+    request: pytest.FixtureRequest, tmp_path: Path, common_hub: Path, workspace: Path, revision: str
+) -> Stage:
     """Each revision alone and through a hub."""
-    with _staged(tmp_path, workspace, revision, with_hub=request.param) as stage:
-        yield stage
+    return _staged(common_hub if request.param else tmp_path / "data", workspace, revision)
 
 
-@contextmanager
-def _staged(folder: Path, workspace: Path, revision: str, *, with_hub: bool) -> Generator[Stage]:
-    stage = Stage(env={"TALLYSTICK_DATA_DIR": str(folder / "data")}, workspace=workspace, revision=revision)
-    with hub(stage.env) if with_hub else nullcontext():
-        yield stage
+def _staged(data_dir: Path, workspace: Path, revision: str) -> Stage:
+    return Stage(env={"TALLYSTICK_DATA_DIR": str(data_dir)}, workspace=workspace, revision=revision)

@@ -36,7 +36,7 @@ def test_a_line_that_is_no_request_is_answered_to_whoever_sent_it(stage: Stage) 
         for line in NO_REQUESTS:
             wire.send(line)
             answers[line] = _error(wire.read())
-            assert wire.call("list_rooms") == {"rooms": []}, line[:80]
+            assert wire.call("list_rooms", context_path=str(stage.workspace)) == {"rooms": []}, line[:80]
 
     assert answers == NO_REQUESTS
 
@@ -55,7 +55,7 @@ def test_empty_lines_and_unknown_notifications_are_passed_over(stage: Stage) -> 
         wire.send('{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 999}}')
         wire.send('{"jsonrpc": "2.0", "id": 999, "result": {}}')
 
-        assert wire.call("list_rooms") == {"rooms": []}
+        assert wire.call("list_rooms", context_path=str(stage.workspace)) == {"rooms": []}
 
 
 def test_a_request_that_mcp_does_not_know_is_a_protocol_error(stage: Stage) -> None:
@@ -70,7 +70,7 @@ def test_a_request_that_mcp_does_not_know_is_a_protocol_error(stage: Stage) -> N
         for method, params, code in unknown:
             number = wire.request(method, **params)
             assert _error(wire.read()) == (number, code), (method, params)
-            assert wire.call("list_rooms") == {"rooms": []}, (method, params)
+            assert wire.call("list_rooms", context_path=str(stage.workspace)) == {"rooms": []}, (method, params)
 
 
 def test_a_tool_that_is_not_there_is_answered_with_those_that_are(stage: Stage) -> None:

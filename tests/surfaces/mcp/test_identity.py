@@ -103,8 +103,8 @@ async def test_a_killed_harness_is_gone_at_once_and_its_turn_can_be_taken_over(
         assert (late["error"], late["current_owner"], late["current_turn_id"]) == ("turn_mismatch", "bob", 2)
 
 
-async def test_an_override_renames_every_later_call_and_keeps_the_process(stage: Stage) -> None:
-    async with stage.agent("ada") as agent:
+async def test_an_override_renames_every_later_call_and_keeps_the_process(served: Stage) -> None:
+    async with served.agent("ada") as agent:
         before = await agent.join()
         after = await agent.join(agent_id_override="zoe")
         turn = await agent.wait()
@@ -118,16 +118,16 @@ async def test_an_override_renames_every_later_call_and_keeps_the_process(stage:
     assert [(each["actor_id"], each.get("agent_id_override")) for each in joins] == [("ada", None), ("zoe", True)]
 
 
-async def test_a_refused_override_renames_nobody(stage: Stage) -> None:
-    async with stage.agent("ada") as agent:
+async def test_a_refused_override_renames_nobody(served: Stage) -> None:
+    async with served.agent("ada") as agent:
         refusal = await agent.refused("join_path", agent_id_override="user")
         joined = await agent.join()
 
     assert (refusal["error"], joined["agent_id"]) == ("reserved_name", "ada")
 
 
-async def test_a_name_that_cannot_be_is_refused_at_every_call(stage: Stage) -> None:
-    async with stage.agent("two words") as agent:
+async def test_a_name_that_cannot_be_is_refused_at_every_call(served: Stage) -> None:
+    async with served.agent("two words") as agent:
         refusals = [await agent.refused(tool) for tool in ("list_rooms", "join_path")]
 
     assert [(each["error"], each["field"]) for each in refusals] == [("invalid_input", "agent_id")] * 2
@@ -149,8 +149,8 @@ async def test_the_project_folder_that_claude_code_names_comes_first(stage: Stag
     assert joined["canonical_path"] == str(project)
 
 
-async def test_a_relative_path_is_refused(stage: Stage) -> None:
-    async with stage.agent("ada") as agent:
+async def test_a_relative_path_is_refused(served: Stage) -> None:
+    async with served.agent("ada") as agent:
         refusal = await agent.refused("join_path", context_path="src")
 
     assert refusal["error"] == "invalid_input"
@@ -158,7 +158,7 @@ async def test_a_relative_path_is_refused(stage: Stage) -> None:
 
 async def test_a_server_whose_folder_was_removed_asks_for_a_path(stage: Stage, tmp_path: Path) -> None:
     async with stage.agent("ada") as agent:
-        assert await agent.call("list_rooms") == {"rooms": []}
+        assert await agent.call("list_rooms", context_path=str(stage.workspace)) == {"rooms": []}
         shutil.rmtree(stage.workspace)
 
         assert (await agent.refused("join_path"))["error"] == "invalid_input"

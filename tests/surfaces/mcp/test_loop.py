@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_two_servers_hand_the_stick_over(every_stage: Stage) -> None:
     async with every_stage.agent("ada") as ada, every_stage.agent("bob") as bob:
-        assert await ada.call("list_rooms") == {"rooms": []}
+        assert await ada.call("list_rooms", context_path=str(ada.workspace)) == {"rooms": []}
         joined = await ada.join()
         assert (joined["agent_id"], joined["joined_existing_room"]) == ("ada", False)
         assert (await bob.join())["room_id"] == ada.room_id
@@ -93,19 +93,19 @@ async def test_a_waiting_server_is_woken_by_anothers_release(every_stage: Stage)
         assert (answer["status"], answer["handoff"]) == ("your_turn", HANDOFF)
 
 
-async def test_an_agent_that_lost_its_context_finds_its_lease_again(stage: Stage) -> None:
-    async with stage.agent("ada") as before:
+async def test_an_agent_that_lost_its_context_finds_its_lease_again(served: Stage) -> None:
+    async with served.agent("ada") as before:
         await before.join()
         held = await before.wait()
 
-    async with stage.agent("ada") as after:
+    async with served.agent("ada") as after:
         await after.join()
         assert await after.wait() == {**held, "reason": "already_owner"}
 
 
-async def test_the_tools_that_were_put_off_work_in_the_full_set(stage: Stage) -> None:
+async def test_the_tools_that_were_put_off_work_in_the_full_set(served: Stage) -> None:
     full = {"TALLYSTICK_MCP_TOOLS": "full"}
-    async with stage.agent("ada", env=full) as ada, stage.agent("bob", env=full) as bob:
+    async with served.agent("ada", env=full) as ada, served.agent("bob", env=full) as bob:
         await ada.join()
         await bob.join()
 
@@ -121,8 +121,8 @@ async def test_the_tools_that_were_put_off_work_in_the_full_set(stage: Stage) ->
         assert closed["status"] == "closed"
 
 
-async def test_a_portal_reaches_the_same_operations(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_a_portal_reaches_the_same_operations(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         await ada.join()
 
         by_id = await ada.call("rooms", op="show", args={"room_id": ada.room_id})
@@ -137,8 +137,8 @@ async def test_a_portal_reaches_the_same_operations(stage: Stage) -> None:
         assert joined["room_id"] == ada.room_id
 
 
-async def test_a_path_without_a_room_fills_in_none(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_a_path_without_a_room_fills_in_none(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         refusal = await ada.refused("rooms", op="show", workspace=str(ada.workspace))
 
     assert (refusal["error"], refusal["workspace"]) == ("no_room_here", str(ada.workspace))

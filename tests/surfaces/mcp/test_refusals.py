@@ -25,7 +25,7 @@ DETAILS: Mapping[str, object] = {"current_turn_id": 12, "room_state": SessionKin
 
 
 class Refusing:
-    """A client whose calls always raise the same thing."""
+    """A client whose calls always raise the same thing, until they are to raise another."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -42,19 +42,23 @@ class Refusing:
     def named(self, name: str) -> None: ...
 
 
-@pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)
-def test_every_refusal_has_talking_sticks_flat_shape(kind: type[TallyError]) -> None:
-    result = answers.refused(kind(details=DETAILS))
+def test_every_refusal_has_talking_sticks_flat_shape() -> None:
+    results = {kind: answers.refused(kind(details=DETAILS)) for kind in EVERY_ERROR}
 
-    assert result.is_error
-    assert both(result) == {
-        "error": kind.code,
-        "message": " ".join((kind.__doc__ or "").split()),
-        "hint": kind.hint,
-        "retryable": kind.retryable,
-        "current_turn_id": 12,
-        "room_state": "named",
-        "candidates": ["a", "b"],
+    assert {kind: (result.is_error, both(result)) for kind, result in results.items()} == {
+        kind: (
+            True,
+            {
+                "error": kind.code,
+                "message": " ".join((kind.__doc__ or "").split()),
+                "hint": kind.hint,
+                "retryable": kind.retryable,
+                "current_turn_id": 12,
+                "room_state": "named",
+                "candidates": ["a", "b"],
+            },
+        )
+        for kind in EVERY_ERROR
     }
 
 
@@ -64,15 +68,17 @@ def test_no_detail_takes_the_place_of_the_code() -> None:
     assert flat == {"error": "tally_error", "message": "no", "hint": "", "retryable": False}
 
 
-@pytest.mark.parametrize("kind", EVERY_ERROR, ids=lambda kind: kind.__name__)
 @pytest.mark.anyio
-async def test_every_refusal_passes_through_the_protocol_whole(kind: type[TallyError], revision: str) -> None:
-    error = kind(details={"field": "x"})
-    async with Client(build_server(Refusing(error)), mode=MODES[revision]) as client:
-        result = await client.call_tool("get_room_state", {"room_id": "R"})
+async def test_every_refusal_passes_through_the_protocol_whole(revision: str) -> None:
+    errors = [kind(details={"field": "x"}) for kind in EVERY_ERROR]
+    refusing = Refusing(errors[0])
+    results = dict[str, tuple[bool, object]]()
+    async with Client(build_server(refusing), mode=MODES[revision]) as client:
+        for refusing.error in errors:
+            result = await client.call_tool("get_room_state", {"room_id": "R"})
+            results[type(refusing.error).__name__] = bool(result.is_error), both(result)
 
-    assert result.is_error
-    assert both(result) == answers.flat(error)
+    assert results == {type(error).__name__: (True, answers.flat(error)) for error in errors}
 
 
 @pytest.mark.anyio
@@ -88,8 +94,8 @@ async def test_an_unexpected_exception_is_a_fault_and_the_server_stays_up(
 
 
 @pytest.mark.anyio
-async def test_the_refusals_of_a_turn_carry_what_to_do_next(stage: Stage) -> None:
-    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+async def test_the_refusals_of_a_turn_carry_what_to_do_next(served: Stage) -> None:
+    async with served.agent("ada") as ada, served.agent("bob") as bob:
         await ada.join()
         await ada.wait()
         outside = await bob.refused("wait_for_turn", room_id=ada.room_id, max_wait_ms=0)
@@ -134,8 +140,8 @@ async def test_the_refusals_of_a_turn_carry_what_to_do_next(stage: Stage) -> Non
 
 
 @pytest.mark.anyio
-async def test_a_wrong_input_behind_a_portal_is_answered_with_a_right_one(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_a_wrong_input_behind_a_portal_is_answered_with_a_right_one(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         refusal = await ada.refused("rooms", op="set_policy", args={"room_id": "R", "claim_ttl": 1})
 
     assert refusal["message"] == "Unknown field 'claim_ttl'. Did you mean 'claim_ttl_ms'?"
@@ -143,9 +149,9 @@ async def test_a_wrong_input_behind_a_portal_is_answered_with_a_right_one(stage:
 
 
 @pytest.mark.anyio
-async def test_hostile_text_comes_back_as_it_was(stage: Stage) -> None:
+async def test_hostile_text_comes_back_as_it_was(served: Stage) -> None:
     text = 'quote " back \\ nul \\u0000 tab \t line \n esc \x1b[31m \u202e 🪵 </script>'
-    async with stage.agent("ada") as ada:
+    async with served.agent("ada") as ada:
         await ada.join()
         await ada.wait()
         await ada.call("release_stick", **ada.turn, handoff={"status": text, "next_action": text})

@@ -21,8 +21,8 @@ async def read(agent: Agent, uri: str) -> dict[str, object]:
     return cast("dict[str, object]", json.loads(content.text))
 
 
-async def test_the_rooms_of_the_workspace_are_listed(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_the_rooms_of_the_workspace_are_listed(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         empty = await ada.client.list_resources()
         await ada.join()
         listed = await ada.client.list_resources()
@@ -38,8 +38,8 @@ async def test_the_rooms_of_the_workspace_are_listed(stage: Stage) -> None:
     assert rooms == tools
 
 
-async def test_the_templates_name_what_every_room_has(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_the_templates_name_what_every_room_has(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         templates = await ada.client.list_resource_templates()
 
     assert [each.uri_template for each in templates.resource_templates] == [
@@ -48,15 +48,15 @@ async def test_the_templates_name_what_every_room_has(stage: Stage) -> None:
     ]
 
 
-async def test_a_rooms_state_is_what_the_tool_says(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_a_rooms_state_is_what_the_tool_says(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         await ada.join()
 
         assert await read(ada, f"tally://rooms/{ada.room_id}/state") == await ada.state()
 
 
-async def test_a_rooms_handoffs_are_there_word_for_word(stage: Stage) -> None:
-    async with stage.agent("ada") as ada:
+async def test_a_rooms_handoffs_are_there_word_for_word(served: Stage) -> None:
+    async with served.agent("ada") as ada:
         await ada.join()
         await ada.wait()
         released = await ada.release()
@@ -79,9 +79,9 @@ async def test_a_rooms_handoffs_are_there_word_for_word(stage: Stage) -> None:
     ],
 )
 async def test_a_resource_that_is_not_there_is_a_protocol_error_with_the_refusal_in_it(
-    stage: Stage, uri: str, code: str
+    served: Stage, uri: str, code: str
 ) -> None:
-    async with stage.agent("ada") as ada:
+    async with served.agent("ada") as ada:
         with pytest.raises(MCPError) as caught:
             await ada.client.read_resource(uri)
 

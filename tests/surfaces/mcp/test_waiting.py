@@ -45,8 +45,8 @@ async def test_a_cancelled_wait_claims_nothing_afterwards(every_stage: Stage) ->
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_wait_leaves_the_server_in_good_order(stage: Stage) -> None:
-    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+async def test_a_cancelled_wait_leaves_the_server_in_good_order(served: Stage) -> None:
+    async with served.agent("ada") as ada, served.agent("bob") as bob:
         await ada.join()
         await bob.join()
         await ada.wait()
@@ -73,13 +73,13 @@ async def test_very_many_waits_of_one_client_keep_nobody_from_being_answered(sta
 
 
 @pytest.mark.anyio
-async def test_of_many_waits_of_one_agent_all_learn_of_the_same_turn(stage: Stage) -> None:
+async def test_of_many_waits_of_one_agent_all_learn_of_the_same_turn(served: Stage) -> None:
     found: list[dict[str, object]] = []
 
     async def wait(agent: Agent) -> None:
         found.append(await agent.wait(LONG))
 
-    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+    async with served.agent("ada") as ada, served.agent("bob") as bob:
         await ada.join()
         await bob.join()
         await ada.wait()
@@ -95,9 +95,9 @@ async def test_of_many_waits_of_one_agent_all_learn_of_the_same_turn(stage: Stag
 
 
 @pytest.mark.anyio
-async def test_following_events_ends_with_the_first_one(stage: Stage) -> None:
+async def test_following_events_ends_with_the_first_one(served: Stage) -> None:
     found: list[dict[str, object]] = []
-    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+    async with served.agent("ada") as ada, served.agent("bob") as bob:
         joined = await ada.join()
         await bob.join()
         cursor = int(str((await bob.state())["cursor"]))
@@ -140,7 +140,7 @@ def test_a_server_whose_input_ends_leaves_its_wait_and_claims_nothing(stage: Sta
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_a_long_wait_tells_a_client_that_asks_how_far_it_is(stage: Stage) -> None:
+async def test_a_long_wait_tells_a_client_that_asks_how_far_it_is(served: Stage) -> None:
     told: list[tuple[float, float | None]] = []
     heard = anyio.Event()
 
@@ -148,7 +148,7 @@ async def test_a_long_wait_tells_a_client_that_asks_how_far_it_is(stage: Stage) 
         told.append((progress, total))
         heard.set()
 
-    async with stage.agent("ada") as ada, stage.agent("bob") as bob:
+    async with served.agent("ada") as ada, served.agent("bob") as bob:
         await ada.join()
         await bob.join()
         await ada.wait()
