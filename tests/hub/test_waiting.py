@@ -9,6 +9,9 @@ from threading import Event
 
 import pytest
 
+from tallystick.hub import engine
+from tallystick.hub.engine import Read, Request, Wait, Write
+from tallystick.hub.tokens_reach import Visitor
 from tallystick.storage.queries import Query
 from tests.hub.patience import Patience
 from tests.scene import HANDOFF, TABLES, Actor, Row, Scene, Turn
@@ -261,3 +264,28 @@ def test_an_owner_who_waits_finds_its_turn_at_once(scene: Scene) -> None:
     patience = Patience(looks=1)
     found = wait(ada, "turns.wait", patience)
     assert (Turn(ada.room_id, found["turn_id"], found["lease_id"]), patience.seen) == (turn, 0)
+
+
+def test_what_a_wait_needs_before_its_first_look_counts_as_waiting(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.claim()
+    seconds = [0.0]
+    monkeypatch.setattr(engine, "monotonic", lambda: seconds[0])
+    request = Request(
+        visitor=Visitor(caller=bob.caller, trusted=True),
+        operation="turns.wait",
+        given={"room_id": bob.room_id, "max_wait_ms": 8000},
+    )
+    steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
+
+    assert isinstance(next(steps), Read)
+    assert isinstance(steps.send(True), Write)
+    seconds[0] = 3.0
+    look = steps.send(None)
+    assert isinstance(look, Read)
+    wait = steps.send(scene.hub.read(look.run))
+
+    assert isinstance(wait, Wait)
+    assert (wait.elapsed, wait.total) == (3.0, 8.0)

@@ -268,22 +268,22 @@ def _keep_present(prepared: Call) -> Steps[None]:
 
 
 def _wait(prepared: Call) -> Steps[Answer]:
-    attendance, room_id = prepared.attendance, prepared.room_id
+    attendance, room_id, started = prepared.attendance, prepared.room_id, monotonic()
     if attendance is None:
-        return (yield from _until_answered(prepared))
+        return (yield from _until_answered(prepared, started))
     ask = prepared.ask
     token = yield Write(lambda tx: attendance.begin(tx, prepared.acting(tx), ask), room_id)
     try:
-        return (yield from _until_answered(prepared))
+        return (yield from _until_answered(prepared, started))
     finally:
         # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
         yield Write(lambda tx: attendance.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
 
 
-def _until_answered(prepared: Call) -> Steps[Answer]:
+def _until_answered(prepared: Call, started: float) -> Steps[Answer]:
     """Look, and look again whenever the room is written to, until there is an answer or the time is up."""
     yield from _keep_present(prepared)
-    started, signal = monotonic(), Signal.ARMED
+    signal = Signal.ARMED
     pending: Pending[Answer] | None = None
     while True:
         found = yield from _look(prepared, pending if signal is Signal.WOKEN else None)
