@@ -13,7 +13,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from msgspec import structs
 
 from tallystick.harnesses import processes
 from tallystick.harnesses.processes import Sighting
@@ -92,12 +91,12 @@ def test_another_process_under_the_same_pid_is_not_the_one_that_ended() -> None:
 
 @pytest.mark.parametrize("host_id", ["", "0123456789abcdef"])
 def test_a_process_of_another_host_is_unknown(host_id: str) -> None:
-    assert processes.state(structs.replace(exactly(os.getpid()), host_id=host_id)) is ProcessState.UNKNOWN
+    assert processes.state(replace(exactly(os.getpid()), host_id=host_id)) is ProcessState.UNKNOWN
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**31, 2**63])
 def test_what_cannot_be_a_pid_is_gone(pid: int) -> None:
-    assert processes.state(structs.replace(exactly(os.getpid()), pid=pid)) is ProcessState.GONE
+    assert processes.state(replace(exactly(os.getpid()), pid=pid)) is ProcessState.GONE
     assert processes.facts(pid) is None
     assert list(processes.ancestors(pid)) == []
 

@@ -80,7 +80,9 @@ def test_a_server_that_knows_the_process_lets_it_in_without_a_token(hub: Hub, lo
     me: peers.Facts = {"pid": os.getpid(), "uid": os.geteuid()}
 
     assert asked(hub, log, **{peers.PEER: me}) == (200, None)
-    assert [caller.agent_id for caller in me.get("callers", {}).values()] == ["ann"]
+    seen = me.get("seen")
+    assert seen
+    assert [caller.agent_id for caller in seen.callers.values()] == ["ann"]
 
 
 def test_a_process_of_another_user_is_turned_away(hub: Hub, log: Log) -> None:

@@ -25,7 +25,7 @@ class Wire:
         self.said.append((str(given["kind"]), given["message"]))
         if self._refusal:
             raise self._refusal
-        return {}
+        return {"event": None}
 
 
 def told(wire: Wire, every_s: float = 0) -> tuple[Hold, Progress]:

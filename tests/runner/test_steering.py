@@ -68,6 +68,25 @@ def test_a_question_waits_for_the_manager_and_the_answer_is_in_the_next_slice(sh
     assert "question: Lambs too? / manager: Yes, lambs too." in summary
 
 
+def test_an_answer_that_is_there_before_the_question_was_passed_on_is_not_waited_for_again(shift: Shift) -> None:
+    """The second note is reported after the question, so its answer comes before the runner begins to wait."""
+    job_id = shift.create()
+    with shift.runner(
+        """
+        if job["slice"]["number"] == 1:
+            notes = [{"kind": "question", "message": "Lambs too?"}]
+            notes += [{"kind": "progress", "message": f"note {n}"} for n in range(5)]
+            end("CONTINUE", "need a word", events=notes)
+        else:
+            end("FAILED", " / ".join(e["kind"] for e in reversed(job["thread"])))
+        """
+    ):
+        shift.until_told(job_id, "Lambs too?")
+        shift.here("jobs.message", job=job_id, message="Yes, lambs too.")
+
+        assert "manager" in shift.ended(job_id)["summary"]
+
+
 def test_a_question_nobody_answers_holds_the_job_only_so_long(shift: Shift) -> None:
     job_id = shift.create()
 

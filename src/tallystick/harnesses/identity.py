@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import PurePath
 from typing import Literal, TypeAlias
-
-from msgspec import structs
 
 from tallystick.harnesses import known, processes
 from tallystick.harnesses.known import Harness
@@ -73,7 +72,7 @@ def guardian(caller: Caller, pid: int) -> Caller:
     """The caller with this process behind it. A harness instance stays itself: it outlives the command."""
     if caller.session is SessionKind.MCP_HARNESS:
         return caller
-    return structs.replace(caller, session=SessionKind.HUMAN_GUARDIAN, process=processes.facts(pid))
+    return replace(caller, session=SessionKind.HUMAN_GUARDIAN, process=processes.facts(pid))
 
 
 def user(environ: Mapping[str, str], uid: int) -> str:

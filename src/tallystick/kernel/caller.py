@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
-
-import msgspec
 
 from tallystick.kernel.errors import InvalidField, ReservedName
 
@@ -48,7 +47,8 @@ class ProcessState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
     """One exact process: `host_id` covers machine, boot and pid namespace, `started_at` is the kernel's start mark."""
 
     host_id: str
@@ -56,7 +56,8 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
     agent_id: str
     session: SessionKind
     process: Process | None = None

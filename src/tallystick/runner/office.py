@@ -95,9 +95,9 @@ class Office:
             meta=cast("Data", got["meta"]),
         )
 
-    def report(self, job: Job, note: Note) -> None:
-        """Put something on the job's record, and renew the claim."""
-        self._line.call(
+    def report(self, job: Job, note: Note) -> int | None:
+        """Put something on the job's record, and renew the claim; the seq of its event, if it left one."""
+        got = self._line.call(
             "jobs.report",
             **self._holder(job),
             kind=note.kind,
@@ -106,6 +106,7 @@ class Office:
             refs=list(note.refs),
             lease_ttl_ms=self._lease_ms,
         )
+        return cast("int", cast("Data", got["event"])["seq"]) if got["event"] else None
 
     def renew(self, job: Job, message: str) -> None:
         """Keep the claim; leaves no event."""
@@ -142,11 +143,6 @@ class Office:
                 break
             count += event["kind"] in {"claimed", "reclaimed"}
         return count
-
-    def newest(self, job: Job) -> int:
-        """The seq of the newest event of the job."""
-        (event,) = cast("list[Data]", self._open(job, 1)["events"])
-        return cast("int", event["seq"])
 
     def await_manager(self, job: Job, after_seq: int, max_wait_ms: int) -> tuple[int, bool]:
         """Wait for something new on the job's record; tells how far it was read, and whether the manager spoke."""

@@ -160,26 +160,25 @@ class Work:
         return None if found.proven else found.problems
 
     def _pass_on(self, notes: Sequence[Note]) -> None:
-        asked = False
+        asked: int | None = None
         for note in notes:
-            self._report(note)
-            asked = asked or note.kind == "question"
+            seq = self._report(note)
+            asked = asked or (seq if note.kind == "question" else None)
         if asked:
-            self._await_manager()
+            self._await_manager(asked)
 
-    def _await_manager(self) -> None:
-        """A question waits for its answer, as long as that makes sense; the claim is kept meanwhile."""
+    def _await_manager(self, seq: int) -> None:
+        """A question waits for an answer after its own seq, which may be there already; the claim is kept meanwhile."""
         self._hold.doing = "waiting for the manager's answer"
         until = min(time.monotonic() + self._setup.question_wait_s, self._until)
-        seq = self._office.newest(self._job)
         answered = False
         while not answered and not self._hold.stopped and time.monotonic() < until:
             seq, answered = self._office.await_manager(self._job, seq, max_wait_ms=1000)
 
-    def _report(self, note: Note) -> None:
+    def _report(self, note: Note) -> int | None:
         if self._hold.stopped:
             raise _Stopped
-        self._office.report(self._job, note)
+        return self._office.report(self._job, note)
 
     def _skill(self) -> tuple[skills.Profile, int]:
         meta, setup = self._job.meta, self._setup

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
@@ -115,7 +116,7 @@ def acting(tx: Tx, room_id: str | None, me: Caller) -> Caller:
     if room_id is None or me.session_id or (tx.writable and not tx.is_adopted(room_id)):
         return me
     adopted = tx.one(SQL["adopted"], _agent_id, room_id=room_id, session_id=me.agent_id)
-    return structs.replace(me, agent_id=adopted, session_id=me.agent_id) if adopted else me
+    return replace(me, agent_id=adopted, session_id=me.agent_id) if adopted else me
 
 
 def _agent_id(*, agent_id: str) -> str:

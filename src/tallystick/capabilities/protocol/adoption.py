@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
-from msgspec import structs
 
 from tallystick.capabilities.agents import names
 from tallystick.capabilities.agents import queries as agents
@@ -92,7 +92,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
         agents.forget(tx, room.room_id, me.agent_id)
     draft = rules.resumption(target, me, ground, scope, confirmed=found is None)
     (event,) = tx.append(room.room_id, "system", [draft])
-    agents.arrive(tx, room.room_id, structs.replace(me, agent_id=target.agent_id, session_id=me.own_id))
+    agents.arrive(tx, room.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
     return Adopted(
         room_id=room.room_id,
         agent_id=target.agent_id,

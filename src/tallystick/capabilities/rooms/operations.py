@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 
 from msgspec import structs
@@ -93,7 +94,7 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
         raise InvalidField("Give either context_path or room_id.", field="context_path")
     if ask.agent_id_override is not None:
         name = check_agent_id(ask.agent_id_override)
-        me = structs.replace(me, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
+        me = replace(me, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
     landing = _land(tx, workspace, force_new=ask.force_new) if workspace else rules.Landing(room_id=ask.room_id)
     room_id = landing.room_id or _create(tx, me, title=PurePath(landing.root).name or landing.root, root=landing.root)
     tx.lock(room_id)

@@ -6,10 +6,10 @@ Asked anew at every request: MCP of 2026-07-28 has no session to tie anything to
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mcp.server.context import ServerRequestContext
-from msgspec import structs
 
 if TYPE_CHECKING:
     from tallystick.hub.serving import Serving
@@ -70,7 +70,7 @@ class ProcessClient:
         name = self._called
         if name is None:
             return found
-        return structs.replace(found, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
+        return replace(found, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
 
     def workspace(self, _request: McpRequest) -> str | None:
         return self._environ.get("CLAUDE_PROJECT_DIR") or self._folder()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, unquote
 
 from msgspec import structs
@@ -56,7 +56,7 @@ class Site:
         """Call an operation for the person at the page, whose open page stands for them as `tally hold` would."""
         caller = visitor.caller
         if caller.agent_id == "user":
-            caller = structs.replace(caller, session=SessionKind.HUMAN_GUARDIAN)
+            caller = replace(caller, session=SessionKind.HUMAN_GUARDIAN)
         return await self._serving.call(structs.replace(visitor, caller=caller), operation, given, key=key)
 
     def file(self, path: str) -> Reply:
