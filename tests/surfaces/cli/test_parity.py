@@ -77,6 +77,10 @@ def test_the_table_says_of_a_command_what_its_own_help_says_first(name: str) -> 
     assert (command.name, inspect.cleandoc(command.help or "").split("\n\n")[0]) == (name, commands.COMMANDS[name][1])
 
 
+def test_the_commands_that_are_nouns_too_are_known_as_such() -> None:
+    assert commands.COMMANDS.keys() & catalogue.nouns().keys() == commands.NOUNS_TOO
+
+
 def test_no_field_of_an_operation_hides_a_global_option() -> None:
     fields = {field["name"].replace("_", "-") for shape in catalogue.operations().values() for field in shape["fields"]}
 

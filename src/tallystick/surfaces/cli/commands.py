@@ -75,6 +75,9 @@ PROGRAMS = {
 GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **PROGRAMS}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
+NOUNS_TOO = frozenset({"events", "open", "rooms"})
+"""Everyday commands whose name is also a noun with operations; for the others nobody needs to load the catalogue."""
+
 SHORT_CUTS = {
     "mcp": "tallystick.surfaces.mcp.shim:main",
     "hook": "tallystick.surfaces.hook.main:main",

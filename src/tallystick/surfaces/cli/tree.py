@@ -23,7 +23,7 @@ class Root(Group):
     def find(self, ctx: click.Context, args: list[str]) -> click.Command | None:
         name, *rest = args
         # `tally events` is an everyday command, `tally events list` an operation; a folder of that name is ./list.
-        if name in catalogue.nouns() and _first_word(rest) in noun_verbs(name):
+        if name in commands.NOUNS_TOO and _first_word(rest) in noun_verbs(name):
             return noun(name)
         return self.get_command(ctx, name)
 
@@ -33,7 +33,7 @@ class Root(Group):
 
 def listed(name: str) -> click.Command:
     command: click.Command = commands.loaded(commands.COMMANDS[name][0])
-    if name in catalogue.nouns():
+    if name in commands.NOUNS_TOO:
         command.epilog = f"Operations: tally {name} {'|'.join(noun_verbs(name))}. Each has a --help of its own."
     return command
 
