@@ -16,7 +16,8 @@ from tallystick.capabilities.agents import rules
 from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.capabilities.rooms.model import Policy, Room, RoomState
 from tallystick.capabilities.turns import rules as turn_rules
-from tallystick.capabilities.turns.model import Lease, Opening, Stick, Table
+from tallystick.capabilities.turns.events import Opening
+from tallystick.capabilities.turns.model import Lease, Stick, Table
 from tallystick.harnesses import processes
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 
@@ -128,4 +129,4 @@ def test_turns_are_decided_from_what_is_handed_in() -> None:
     assert made == []
     assert following == cyd
     assert found[:2] == (Opening.RECIPIENT_GONE, RoomState.RECIPIENT_GONE)
-    assert found[2]["process"] == "gone"
+    assert found[2].process == "gone"

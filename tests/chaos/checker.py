@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TypeAlias, cast
 
-from tallystick.capabilities.turns.model import Kind
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
@@ -26,7 +26,7 @@ Ledger: TypeAlias = Mapping[str, Sequence[Event]]
 
 WITNESS = Caller(agent_id="witness", session=SessionKind.NAMED)
 GRANTS = {"turns.wait", "turns.takeover"}
-HAND_OVERS = {"turns.release": Kind.RELEASE, "turns.pass": Kind.PASS}
+HAND_OVERS = {"turns.release": StickReleased.kind, "turns.pass": StickPassed.kind}
 
 
 @dataclass(frozen=True)

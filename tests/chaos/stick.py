@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from tallystick.capabilities.turns.model import Kind
+from tallystick.capabilities.rooms.events import StickClosed
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
 from tallystick.kernel.envelope import Event
 
 
@@ -31,13 +32,13 @@ class Stick:
         stick = cls()
         for event in events:
             match event.kind:
-                case Kind.CLAIM:
+                case StickClaimed.kind:
                     stick._claim(event)
-                case Kind.TAKEOVER:
+                case StickTakenOver.kind:
                     stick._take_over(event)
-                case Kind.RELEASE | Kind.PASS:
+                case StickReleased.kind | StickPassed.kind:
                     stick._hand_over(event)
-                case Kind.CLOSE:
+                case StickClosed.kind:
                     stick._end(event.seq)
                 case "actor.remove" if event.data["actor_id"] == stick.reserved_for:
                     stick.reserved_for = None

@@ -11,13 +11,13 @@ from tallystick.capabilities.turns.contract import Artifact, Handoff
 from tallystick.hub import registry
 from tallystick.kernel import inputs, schemas
 from tallystick.kernel.errors import InvalidInput
-from tallystick.kernel.operation import Ask, Operation
+from tallystick.kernel.operation import AnyOperation, Ask
 from tests.scene import HANDOFF, Row, Scene, refused
 
 OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operation.name)
 
 
-def fields(operation: Operation) -> Iterator[tuple[str, Row]]:
+def fields(operation: AnyOperation) -> Iterator[tuple[str, Row]]:
     """An operation's own fields, each with its JSON schema; of a union the part that is not null."""
     for name, schema in schemas.of(operation.ask).get("properties", {}).items():
         parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
@@ -53,7 +53,7 @@ def too_much(schema: Row) -> Iterator[tuple[int, object]]:
         yield schema["maxItems"], ["x"] * (schema["maxItems"] + 1)
 
 
-def refusal(operation: Operation, given: dict[str, object]) -> InvalidInput | None:
+def refusal(operation: AnyOperation, given: dict[str, object]) -> InvalidInput | None:
     try:
         inputs.read(operation.ask, given)
     except InvalidInput as refusal:
@@ -62,13 +62,13 @@ def refusal(operation: Operation, given: dict[str, object]) -> InvalidInput | No
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_has_examples_that_are_valid(operation: Operation) -> None:
+def test_every_operation_has_examples_that_are_valid(operation: AnyOperation) -> None:
     assert operation.examples
     assert [refusal(operation, dict(example)) for example in operation.examples] == [None] * len(operation.examples)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_a_value_of_another_type_is_never_coerced(operation: Operation) -> None:
+def test_a_value_of_another_type_is_never_coerced(operation: AnyOperation) -> None:
     for name, schema in fields(operation):
         for value in wrong_values(schema):
             found = refusal(operation, {**operation.examples[0], name: value})
@@ -77,7 +77,7 @@ def test_a_value_of_another_type_is_never_coerced(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_bound_is_named_in_its_refusal(operation: Operation) -> None:
+def test_every_bound_is_named_in_its_refusal(operation: AnyOperation) -> None:
     for name, schema in fields(operation):
         for bound, value in too_much(schema):
             found = refusal(operation, {**operation.examples[0], name: value})
@@ -87,7 +87,7 @@ def test_every_bound_is_named_in_its_refusal(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_field_that_holds_text_or_a_list_is_bounded(operation: Operation) -> None:
+def test_every_field_that_holds_text_or_a_list_is_bounded(operation: AnyOperation) -> None:
     bounds = {"string": {"maxLength", "pattern", "enum"}, "array": {"maxItems"}}
     unbounded = [
         name
@@ -98,7 +98,7 @@ def test_every_field_that_holds_text_or_a_list_is_bounded(operation: Operation) 
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_field_has_a_description(operation: Operation) -> None:
+def test_every_field_has_a_description(operation: AnyOperation) -> None:
     assert undescribed(operation.ask) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tallystick import __version__
 from tallystick.hub import registry
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 from tests.scene import Scene, refused
 
 OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operation.name)
@@ -31,7 +31,7 @@ def test_an_unknown_operation_comes_with_the_nearest_name(scene: Scene, name: st
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_says_what_it_does_in_one_sentence_first(operation: Operation) -> None:
+def test_every_operation_says_what_it_does_in_one_sentence_first(operation: AnyOperation) -> None:
     assert operation.summary.endswith(".")
     assert operation.answer
 

@@ -18,7 +18,7 @@ from tallystick.hub.engine import Response
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 
 if TYPE_CHECKING:
     from tallystick.bus.party import Party
@@ -211,7 +211,7 @@ def _result(request: Request, response: Response) -> Said:
     return Said(payload=msgspec.Raw(response.answer.to_json()), session=request.session)
 
 
-def found(name: str) -> Operation:
+def found(name: str) -> AnyOperation:
     try:
         return registry.find(name)
     except UnknownOperation as unknown:

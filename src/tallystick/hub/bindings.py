@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tallystick.capabilities import jobs, tasks
 from tallystick.capabilities.jobs.model import Things
+from tallystick.capabilities.jobs.work import WORK
 from tallystick.capabilities.tasks.model import Work
+from tallystick.capabilities.tasks.things import THINGS
 
-_things: Things = tasks.THINGS
-_work: Work = jobs.WORK
+_things: Things = THINGS
+_work: Work = WORK
 
 BINDINGS: Mapping[type, object] = {Things: _things, Work: _work}

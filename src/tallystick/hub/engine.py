@@ -25,7 +25,7 @@ from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.kernel.operation import Answer, Ask, Attendance, Declined, Operation, Pending, Unannounced, as_ask
+from tallystick.kernel.operation import Answer, AnyOperation, Ask, Declined, Pending, Unannounced, WaitHooks, as_ask
 from tallystick.ledger.tx import Tx
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ Steps: TypeAlias = Generator[Step, Any, T]
 class Call(msgspec.Struct, frozen=True):
     """A request that was checked: what to run, with which input, for whom."""
 
-    operation: Operation
+    operation: AnyOperation
     ask: Ask
     caller: Caller
     room_id: str | None = None
@@ -161,10 +161,10 @@ class Call(msgspec.Struct, frozen=True):
         agents.refresh_presence(tx, self.room_id, self.acting(tx))
 
     @property
-    def attendance(self) -> Attendance | None:
+    def wait_hooks(self) -> WaitHooks[Any] | None:
         """What has to be written around this wait, if anything."""
-        found = self.operation.attendance
-        return found if found and found.wanted(self.ask) else None
+        found = self.operation.wait_hooks
+        return found if found and found.applies(self.ask) else None
 
 
 def call(request: Request, observe: Observe) -> Steps[Response]:
@@ -188,19 +188,19 @@ def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> 
     operation = registry.find(name)
     permit(visitor, operation, given)
     ask = _validated(operation, given)
-    more = (_gathered(operation, ask, visitor.caller, lambda run: run(tx)),) if operation.prepare else ()
+    more = (_gathered(operation, ask, visitor.caller, lambda run: run(tx)),) if operation.io_before else ()
     found = Call(operation, ask, visitor.caller, getattr(ask, "room_id", None), more).read(tx)
     return found.otherwise if isinstance(found, Pending) else found
 
 
-def _checked(operation: Operation, request: Request) -> Steps[Response]:
+def _checked(operation: AnyOperation, request: Request) -> Steps[Response]:
     caller = request.visitor.caller
     if not request.visitor.trusted:
         permit(request.visitor, operation, request.given)
     ask = _validated(operation, request.given)
     key = replies.Key.of(caller.agent_id, request.key, operation, ask) if request.key else None
     more = ()
-    if operation.prepare:
+    if operation.io_before:
         more = ((yield Outside(lambda look: _gathered(operation, ask, caller, look))),)
     also = operation.also_locks(ask) if operation.also_locks else ()
     prepared = Call(operation, ask, caller, getattr(ask, "room_id", None), more, key, also)
@@ -227,18 +227,20 @@ def _checked(operation: Operation, request: Request) -> Steps[Response]:
     return response
 
 
-def _validated(operation: Operation, given: Mapping[str, object]) -> Ask:
+def _validated(operation: AnyOperation, given: Mapping[str, object]) -> Ask:
     try:
         return as_ask(operation.ask, given)
     except msgspec.ValidationError as wrong:
         raise inputs.refusal(operation.ask, wrong) from None
 
 
-def _gathered(operation: Operation, ask: Ask, caller: Caller, look: Look) -> object:
+def _gathered(operation: AnyOperation, ask: Ask, caller: Caller, look: Look) -> object:
     """What an operation wants to know of the world outside before its transaction opens."""
-    prepare = cast("Callable[..., object]", operation.prepare)
-    survey = operation.survey
-    return prepare(ask) if survey is None else prepare(ask, lambda: look(lambda tx: survey(tx, caller, ask)))
+    io_before = cast("Callable[..., object]", operation.io_before)
+    read_before = operation.read_before
+    if read_before is None:
+        return io_before(ask)
+    return io_before(ask, lambda: look(lambda tx: read_before(tx, caller, ask)))
 
 
 def _response(tx: Tx, request: Request, prepared: Call, answer: Answer) -> Response:
@@ -268,16 +270,16 @@ def _keep_present(prepared: Call) -> Steps[None]:
 
 
 def _wait(prepared: Call) -> Steps[Answer]:
-    attendance, room_id, started = prepared.attendance, prepared.room_id, monotonic()
-    if attendance is None:
+    hooks, room_id, started = prepared.wait_hooks, prepared.room_id, monotonic()
+    if hooks is None:
         return (yield from _until_answered(prepared, started))
     ask = prepared.ask
-    token = yield Write(lambda tx: attendance.begin(tx, prepared.acting(tx), ask), room_id)
+    token = yield Write(lambda tx: hooks.begin(tx, prepared.acting(tx), ask), room_id)
     try:
         return (yield from _until_answered(prepared, started))
     finally:
         # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
-        yield Write(lambda tx: attendance.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
+        yield Write(lambda tx: hooks.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
 
 
 def _until_answered(prepared: Call, started: float) -> Steps[Answer]:

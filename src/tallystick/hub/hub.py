@@ -76,7 +76,7 @@ class Hub:
             process_state=process_state,
             machine_id=machine_id or processes.machine_id(),
             stale_ms=stale_ms,
-            projections=registry.projections(),
+            folds=registry.folds(),
             deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
         )

@@ -9,14 +9,16 @@ from msgspec import UNSET
 from tallystick.capabilities.agents import queries as agents
 from tallystick.hub import registry
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer, Operation
+from tallystick.kernel.operation import Answer, AnyOperation
 from tallystick.ledger.tx import Tx
 
 MAIL = frozenset({"messages", "notifications"})
 """Whoever calls about these sees the mail itself."""
 
 
-def beside(tx: Tx, operation: Operation, given: Mapping[str, object], answer: Answer, caller: Caller) -> Sequence[str]:
+def beside(
+    tx: Tx, operation: AnyOperation, given: Mapping[str, object], answer: Answer, caller: Caller
+) -> Sequence[str]:
     """The notices for a caller who is just being answered, read in the answer's own transaction."""
     room_id = getattr(answer, "room_id", None) or given.get("room_id")
     if not isinstance(room_id, str) or operation.noun in MAIL or getattr(answer, "messages", UNSET):

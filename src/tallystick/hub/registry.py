@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tallystick.capabilities import actions, agents, blobs, jobs, messages, protocol, reservations, rooms, tasks, turns
+from tallystick.capabilities.actions import operations as actions
+from tallystick.capabilities.agents import operations as agents
 from tallystick.capabilities.agents.model import Holdings
+from tallystick.capabilities.blobs import operations as blobs
+from tallystick.capabilities.jobs import operations as jobs
+from tallystick.capabilities.messages import operations as messages
+from tallystick.capabilities.protocol import operations as protocol
+from tallystick.capabilities.reservations import operations as reservations
+from tallystick.capabilities.rooms import operations as rooms
+from tallystick.capabilities.tasks import operations as tasks
+from tallystick.capabilities.turns import operations as turns
 from tallystick.hub import operations as hub_operations
 from tallystick.hub.bindings import BINDINGS
 from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability
-from tallystick.ledger.tx import Projection
+from tallystick.ledger.tx import Fold, Projection
 from tallystick.storage import migrations
 from tallystick.storage.migrations import Migration
 
@@ -32,12 +41,12 @@ CAPABILITIES: Sequence[Capability] = (
     hub_operations.CAPABILITY,
 )
 
-OPERATIONS: Mapping[str, Operation] = {
+OPERATIONS: Mapping[str, AnyOperation] = {
     operation.name: operation for capability in CAPABILITIES for operation in capability.operations
 }
 
 
-def find(name: str) -> Operation:
+def find(name: str) -> AnyOperation:
     found = OPERATIONS.get(name)
     if found is None:
         import difflib  # Here: only a misspelt name needs it.
@@ -48,16 +57,31 @@ def find(name: str) -> Operation:
     return found
 
 
-def projections() -> Mapping[str, Sequence[Projection]]:
-    folds: dict[str, list[Projection]] = {}
+def folds() -> Mapping[str, Sequence[Fold]]:
+    """What turns each kind of event into rows, in the order of the capabilities."""
+    found: dict[str, list[Fold]] = {}
     for capability in CAPABILITIES:
+        for folding in capability.folds:
+            for body in folding.bodies:
+                found.setdefault(body.kind, []).append(folding.run)
         for kind, fold in capability.projections.items():
-            folds.setdefault(kind, []).append(fold)
-    return folds
+            found.setdefault(kind, []).append(_without_body(fold))
+    return found
 
 
-def deferred() -> Mapping[str, Projection]:
-    return {kind: fold for capability in CAPABILITIES for kind, fold in capability.deferred.items()}
+def deferred() -> Mapping[str, Fold]:
+    old = {kind: _without_body(fold) for capability in CAPABILITIES for kind, fold in capability.deferred.items()}
+    new = {
+        body.kind: folding.run
+        for capability in CAPABILITIES
+        for folding in capability.deferred_folds
+        for body in folding.bodies
+    }
+    return {**old, **new}
+
+
+def _without_body(fold: Projection) -> Fold:
+    return lambda tx, event, _body: fold(tx, event)
 
 
 def offers() -> Mapping[type, object]:

@@ -9,7 +9,7 @@ import msgspec
 
 from tallystick.kernel.errors import Conflict, InvalidField, TooLarge
 from tallystick.kernel.ids import digest
-from tallystick.kernel.operation import Answer, Ask, Operation
+from tallystick.kernel.operation import Answer, AnyOperation, Ask
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -37,7 +37,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
     @classmethod
-    def of(cls, principal: str, key: str, operation: Operation, ask: Ask) -> Key:
+    def of(cls, principal: str, key: str, operation: AnyOperation, ask: Ask) -> Key:
         if len(key) > KEY_LIMIT:
             raise TooLarge(f"An idempotency key has at most {KEY_LIMIT} characters.", limit=KEY_LIMIT)
         if not key.isprintable():
@@ -49,7 +49,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return cls(principal=principal, key=key, digest=digest(operation.name, asked, length=64))
 
 
-def recall(tx: Tx, key: Key, operation: Operation) -> Answer | None:
+def recall(tx: Tx, key: Key, operation: AnyOperation) -> Answer | None:
     """The answer given before, if this very request was already done."""
     kept = tx.one(SQL["reply"], Kept, principal=key.principal, key=key.key)
     if kept is None:

@@ -13,7 +13,7 @@ import msgspec
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import NotAllowed
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 
 _OTHER_ROOMS = ("src_group_id", "dst_group_id")
 
@@ -48,7 +48,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
             raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
 
 
-def permit(visitor: Visitor, operation: Operation, given: Mapping[str, object]) -> None:
+def permit(visitor: Visitor, operation: AnyOperation, given: Mapping[str, object]) -> None:
     """Refuse what lies beyond the visitor's reach, before anything is looked up for it."""
     if not visitor.trusted and given.get("agent_id_override") is not None:
         raise IdentityFixed

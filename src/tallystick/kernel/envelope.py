@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
 
 import msgspec
 
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.operation import Record, RecordMeta, from_plain, to_plain
 
 Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
 Data: TypeAlias = Mapping[str, Json]
@@ -20,11 +21,52 @@ Data: TypeAlias = Mapping[str, Json]
 GENESIS = "0" * 64
 """The `prev_hash` of a room's first event."""
 
-_encode = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder(order="sorted", enc_hook=to_plain).encode
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
-def to_json(data: Mapping[str, object]) -> str:
+BODIES: dict[str, type[Body]] = {}
+"""Every declared kind of event; filled as the modules that declare them are imported."""
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class _BodyMeta(RecordMeta):
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kind: str = "", **settings: Any
+    ) -> type:
+        if kind in BODIES:
+            raise ValueError(f"{kind} is declared twice: {BODIES[kind].__name__} and {name}")
+        made = super().__new__(cls, name, bases, {**namespace, "kind": kind}, **settings)
+        if kind:
+            BODIES[kind] = cast("type[Body]", made)
+        return made
+
+
+class Body(Record, metaclass=_BodyMeta, frozen=True):
+    """What events of one kind say: `class StickReleased(Body, kind="x.tally.stick.release")`.
+
+    The one type with which such events are written, folded, replayed, rendered and documented. A field that older
+    events lack has a default; one that is left out of the JSON when it has no value is `… | UnsetType = UNSET`.
+    """
+
+    kind: ClassVar[str]
+
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+
+
+def read_body(body: type[BodyT], text: str) -> BodyT:
+    """A stored body as the struct of its kind."""
+    decoder: msgspec.json.Decoder[BodyT] | None = _decoders.get(body)
+    if decoder is None:
+        decoder = _decoders[body] = msgspec.json.Decoder(body, dec_hook=from_plain)
+    return decoder.decode(text)
+
+
+def to_json(data: Mapping[str, object] | Body) -> str:
     """Encode a body: keys sorted, no spaces, so equal bodies are equal text."""
     try:
         return _encode(data).decode()
@@ -52,10 +94,15 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """An event that a rule decided on; the ledger gives it its id, time, author and place."""
 
     kind: str
-    data: Mapping[str, object]
+    data: Mapping[str, object] | Body
     scope_key: str = ""
     body: str = ""
     """`data` as JSON text, where a check has written it already."""
+
+    @classmethod
+    def of(cls, body: Body, *, scope_key: str = "", text: str = "") -> Draft:
+        """An event of a declared kind; `text` is the body as JSON, where a check has written it already."""
+        return cls(kind=body.kind, data=body, scope_key=scope_key, body=text)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -83,6 +130,24 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if "data" not in kept:
             kept["data"] = _decode(self.body)
         return kept["data"]
+
+    def read(self, body: type[BodyT]) -> BodyT:
+        """What this event says, as the struct of its kind."""
+        kept = vars(self)
+        found = kept.get("content")
+        if not isinstance(found, body):
+            found = kept["content"] = read_body(body, self.body)
+        return found
+
+    def remember(self, body: Body) -> None:
+        """Keep the struct that this event was written from, so that it is not decoded again."""
+        vars(self)["content"] = body
+
+    @property
+    def content(self) -> Body | None:
+        """What this event says; None for a kind that is not ours."""
+        declared = BODIES.get(self.kind)
+        return self.read(declared) if declared else None
 
     @classmethod
     def sealed(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 from typing import (
     Any,
+    Concatenate,
     Generic,
     Self,
     TypeAlias,
@@ -25,7 +26,7 @@ from typing import (
 
 import msgspec
 
-from tallystick.kernel.caller import Process
+from tallystick.kernel.caller import Caller, Process
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.errors import Refused
 
@@ -33,7 +34,7 @@ _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
-class _KeywordOnly(msgspec.StructMeta):
+class RecordMeta(msgspec.StructMeta):
     """Fields are given by name in every subclass; msgspec itself does not inherit this setting."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any) -> type:
@@ -86,7 +87,7 @@ def moment(at: Instant | None) -> Moment | None:
     return None if at is None else Moment(at)
 
 
-class Record(msgspec.Struct, metaclass=_KeywordOnly, frozen=True):
+class Record(msgspec.Struct, metaclass=RecordMeta, frozen=True):
     """A typed value that crosses a surface as JSON."""
 
     def to_json(self) -> bytes:
@@ -95,7 +96,7 @@ class Record(msgspec.Struct, metaclass=_KeywordOnly, frozen=True):
 
     def to_data(self, *, without: Container[str] = ()) -> dict[str, Any]:
         """The value as plain dicts, lists, texts and numbers."""
-        whole = cast("dict[str, Any]", msgspec.to_builtins(self, enc_hook=_to_plain, str_keys=True))
+        whole = cast("dict[str, Any]", msgspec.to_builtins(self, enc_hook=to_plain, str_keys=True))
         return {name: each for name, each in whole.items() if name not in without} if without else whole
 
     def present(self, *, without: Container[str] = ()) -> dict[str, Any]:
@@ -118,34 +119,36 @@ def _present(value: object) -> object:
         return value.present()
     if isinstance(value, list):
         return [_present(each) for each in cast("list[object]", value)]
-    return msgspec.to_builtins(value, enc_hook=_to_plain, str_keys=True)
+    return msgspec.to_builtins(value, enc_hook=to_plain, str_keys=True)
 
 
-def _to_plain(value: object) -> object:
+def to_plain(value: object) -> object:
+    """Msgspec's `enc_hook`."""
     if isinstance(value, Custom):
         return value.to_plain()
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def _from_plain(kind: type[Custom], given: object) -> object:
+def from_plain(kind: type[Custom], given: object) -> object:
+    """Msgspec's `dec_hook`."""
     return kind.from_plain(given)
 
 
 JsonObject: TypeAlias = dict[str, Any]
 """Any JSON object; msgspec takes `Any` for whatever JSON can say and `object` for a type of its own."""
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_to_plain)
+_ENCODER = msgspec.json.Encoder(enc_hook=to_plain)
 R = TypeVar("R")
 
 
 def as_record(kind: type[R], given: object) -> R:
     """Plain data as the value that it describes; `msgspec.ValidationError` if it describes none."""
-    return msgspec.convert(given, kind, dec_hook=_from_plain)
+    return msgspec.convert(given, kind, dec_hook=from_plain)
 
 
 def from_attributes(kind: type[R], thing: object) -> R:
     """The record whose fields are attributes of a thing."""
-    return msgspec.convert(thing, kind, from_attributes=True, dec_hook=_from_plain)
+    return msgspec.convert(thing, kind, from_attributes=True, dec_hook=from_plain)
 
 
 def as_ask(kind: type[R], given: Mapping[str, object]) -> R:
@@ -162,7 +165,7 @@ def as_ask(kind: type[R], given: Mapping[str, object]) -> R:
 NO_NUL = r"\A[^\0]*\Z"
 """The rule of text that is stored by itself; it is told in words and left out of schemas."""
 
-A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 
 
 class Unannounced(msgspec.Struct, frozen=True):
@@ -174,14 +177,14 @@ class Unannounced(msgspec.Struct, frozen=True):
     """How long to go without checking whether it has come."""
 
 
-class Pending(msgspec.Struct, Generic[A], frozen=True):
+class Pending(msgspec.Struct, Generic[A_co], frozen=True):
     """Nothing to answer yet: look again at every wake, when `until` has come, and in the end; then give `otherwise`.
 
     With `act` the operation found something to do and asks to be run again at once in a write transaction. With
     `next_in_line` it will find something at one of the next wakes, before anybody else does.
     """
 
-    otherwise: A
+    otherwise: A_co
     wait_ms: int = 0
     until: Unannounced = Unannounced()
     act: bool = False
@@ -194,31 +197,36 @@ class Declined(msgspec.Struct, frozen=True):
     refusal: Refused
 
 
-class Attendance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wait writes once before its first look and once when it is over, however it ends."""
-
-    wanted: Callable[..., bool]
-    """`(ask) -> bool`: whether this wait is one that has to be attended."""
-    begin: Callable[..., str]
-    """`(tx, me, ask) -> token`; may refuse."""
-    end: Callable[..., None]
-    """`(tx, me, ask, token)`."""
+AskT = TypeVar("AskT", bound=Ask)
+AnswerT = TypeVar("AnswerT", bound=Answer)
+Transaction: TypeAlias = Any
+"""`ledger.tx.Tx`, which stands above the kernel."""
 
 
-class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
+class WaitHooks(msgspec.Struct, Generic[AskT], frozen=True, kw_only=True):
+    """What a wait writes once before its first read and once when it is over, however it ends."""
+
+    applies: Callable[[AskT], bool]
+    """Whether this wait is one that writes."""
+    begin: Callable[[Transaction, Caller, AskT], str]
+    """Its result is given to `end`; it may refuse."""
+    end: Callable[[Transaction, Caller, AskT, str], None]
+
+
+class Operation(msgspec.Struct, Generic[AskT, AnswerT], frozen=True, eq=False, dict=True):
     name: str
-    run: Callable[..., object]
+    run: Callable[Concatenate[Transaction, Caller, AskT, ...], AnswerT | Pending[AnswerT] | Declined]
     writes: bool = False
     waits: bool = False
     """Returns `Pending` while there is nothing to answer; its input has a `room_id` to watch."""
-    attendance: Attendance | None = None
-    prepare: Callable[..., object] | None = None
-    """Slow look-ups (the file system) done before the transaction opens; `run` gets the result as a fourth argument."""
-    survey: Callable[..., object] | None = None
-    """`(tx, caller, ask)`: a short read that tells `prepare` where to look. `prepare` gets it as a second argument and
-    calls it, if it has anything to look for."""
-    also_locks: Callable[..., tuple[str, ...]] | None = None
-    """`(ask)`: the rooms besides its own that a write may touch."""
+    wait_hooks: WaitHooks[AskT] | None = None
+    io_before: Callable[..., object] | None = None
+    """`(ask)`: slow reads outside the store (the file system), done before the transaction opens; `run` gets the result
+    as a fourth argument."""
+    read_before: Callable[[Transaction, Caller, AskT], object] | None = None
+    """A short read of the store for `io_before`, which gets it as a second argument and calls it if it needs it."""
+    also_locks: Callable[[AskT], tuple[str, ...]] | None = None
+    """The rooms besides its own that a write may touch."""
     short: str = ""
     """The everyday CLI command, where there is one."""
     examples: tuple[Mapping[str, object], ...] = ()
@@ -248,8 +256,8 @@ class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
         return get_type_hints(self.run)
 
     @cached_property
-    def ask(self) -> type[Ask]:
-        return cast("type[Ask]", self._hints["ask"])
+    def ask(self) -> type[AskT]:
+        return cast("type[AskT]", self._hints["ask"])
 
     @cached_property
     def answer(self) -> object:
@@ -262,12 +270,12 @@ class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
             union |= part
         return union
 
-    def read_answer(self, text: str) -> Answer:
+    def read_answer(self, text: str) -> AnswerT:
         """An answer as it was written to JSON."""
-        return msgspec.json.decode(text, type=cast("type[Answer]", self.answer), dec_hook=_from_plain)
+        return msgspec.json.decode(text, type=cast("type[AnswerT]", self.answer), dec_hook=from_plain)
 
 
-Run = TypeVar("Run", bound=Callable[..., object])
+AnyOperation: TypeAlias = Operation[Any, Any]
 
 
 def operation(
@@ -275,18 +283,23 @@ def operation(
     *,
     writes: bool = False,
     waits: bool = False,
-    attendance: Attendance | None = None,
-    prepare: Callable[..., object] | None = None,
-    survey: Callable[..., object] | None = None,
-    also_locks: Callable[..., tuple[str, ...]] | None = None,
+    wait_hooks: WaitHooks[Any] | None = None,
+    io_before: Callable[..., object] | None = None,
+    read_before: Callable[[Transaction, Caller, Any], object] | None = None,
+    also_locks: Callable[[Any], tuple[str, ...]] | None = None,
     short: str = "",
     examples: tuple[Mapping[str, object], ...] = (),
-) -> Callable[[Run], Operation]:
+) -> Callable[
+    [Callable[Concatenate[Transaction, Caller, AskT, ...], AnswerT | Pending[AnswerT] | Declined]],
+    Operation[AskT, AnswerT],
+]:
     """Declare an operation under the one name it has on every surface."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name} is not noun.verb")
 
-    def declare(run: Run) -> Operation:
+    def declare(
+        run: Callable[Concatenate[Transaction, Caller, AskT, ...], AnswerT | Pending[AnswerT] | Declined],
+    ) -> Operation[AskT, AnswerT]:
         if not run.__doc__:
             raise ValueError(f"{name} needs a docstring: it is what users and agents read")
         return Operation(
@@ -294,9 +307,9 @@ def operation(
             run,
             writes=writes,
             waits=waits,
-            attendance=attendance,
-            prepare=prepare,
-            survey=survey,
+            wait_hooks=wait_hooks,
+            io_before=io_before,
+            read_before=read_before,
             also_locks=also_locks,
             short=short,
             examples=examples,

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer, JsonObject, Operation, as_record
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.kernel.envelope import Body, Event
+from tallystick.kernel.operation import Answer, AnyOperation, JsonObject, as_record
+from tallystick.ledger.tx import Fold, Projection, Tx
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+class Folding(msgspec.Struct, frozen=True):
+    """A fold and the kinds of event it is for."""
+
+    bodies: Sequence[type[Body]]
+    run: Fold
+
+
+def fold(*bodies: type[BodyT]) -> Callable[[Callable[[Tx, Event, BodyT], None]], Folding]:
+    """Declare what turns events of these kinds into rows."""
+
+    def declare(run: Callable[[Tx, Event, BodyT], None]) -> Folding:
+        return Folding(bodies, run)
+
+    return declare
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,13 +59,15 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     package: str
     """Where its `schema` folder is."""
-    operations: Sequence[Operation]
+    operations: Sequence[AnyOperation]
+    folds: Sequence[Folding] = ()
+    """What turns events into rows."""
     projections: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
-    """Event kind -> the fold that turns such an event into rows."""
     tables: Sequence[str] = ()
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
+    deferred_folds: Sequence[Folding] = ()
+    """Folds that need not run when the event is written; they do later (see `Tx.catch_up`)."""
     deferred: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
-    """Event kind -> a fold that need not run when the event is written; it does later (see `Tx.catch_up`)."""
     deferred_tables: Sequence[str] = ()
     """Their tables, which have one row for an event, with its `room_id` and `seq`."""
     offers: Mapping[type, object] = msgspec.field(default_factory=dict[type, object])

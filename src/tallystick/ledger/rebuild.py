@@ -36,7 +36,7 @@ def rebuild(tx: Tx, tables: Sequence[str]) -> int:
         for event in tx.stream(SQL["whole"], Event, room_id=room_id):
             tx.project(event)
             if event.seq <= caught_up and (fold := tx.world.deferred.get(event.kind)):
-                fold(tx, event)
+                fold(tx, event, event.content)
             folded += 1
     return folded
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
-from tallystick.kernel.envelope import GENESIS, Draft, Event, to_json
+from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, to_json
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
 from tallystick.kernel.subjects import tasks_of
@@ -232,6 +232,8 @@ class Tx:
             body=draft.body or to_json(draft.data),
             prev_hash=head.hash,
         )
+        if isinstance(draft.data, Body):
+            event.remember(draft.data)
         self.place(event)
         return event
 
@@ -277,8 +279,10 @@ class Tx:
 
     def project(self, event: Event) -> None:
         """Fold an event into rows: what its kind's capabilities keep of it, and the tasks that it names."""
-        for fold in self.world.projections.get(event.kind, ()):
-            fold(self, event)
+        if folds := self.world.folds.get(event.kind):
+            content = event.content
+            for fold in folds:
+                fold(self, event, content)
         body = event.body
         # Most events name no task, and their text says so before it is decoded.
         if '"task_id"' in body or '"task"' in body or '"bead_id"' in body:
@@ -294,7 +298,7 @@ class Tx:
         head, deferred = self.lock(room_id), self.world.deferred
         waiting = self._waiting(room_id, head.deferred_seq)
         for event in waiting:
-            deferred[event.kind](self, event)
+            deferred[event.kind](self, event, event.content)
         done = waiting[-1].seq if len(waiting) == STEP else head.seq
         self.run(SQL["caught_up"], room_id=room_id, seq=done)
         self._mark(room_id, deferred_seq=done)
@@ -321,6 +325,8 @@ class Tx:
         return head
 
 
+Fold: TypeAlias = "Callable[[Tx, Event, Any], None]"
+"""Turns an event into rows; the third argument is its body, as the struct of its kind."""
 Projection: TypeAlias = "Callable[[Tx, Event], None]"
 
 
@@ -333,8 +339,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     machine_id: str
     stale_ms: int
     """How long an agent may stay silent before it is stale; evicted after twice as long."""
-    projections: Mapping[str, Sequence[Projection]]
+    folds: Mapping[str, Sequence[Fold]]
+    """Event kind -> what turns such an event into rows, in the order of the capabilities."""
     offers: Mapping[type, object]
-    deferred: Mapping[str, Projection]
+    deferred: Mapping[str, Fold]
     """Folds that run some time after their event was written (see `Tx.catch_up`)."""
     caches: RoomCaches = msgspec.field(default_factory=RoomCaches)

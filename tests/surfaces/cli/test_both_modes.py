@@ -17,7 +17,7 @@ import pytest
 from tallystick.client import Client, Nearest
 from tallystick.client.nearest import WAITING
 from tallystick.hub import registry
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 from tallystick.surfaces.cli.tree import tree
 from tests.surfaces.cli.place import TALLY, Done, Place
 from tests.surfaces.hubs import hub
@@ -118,7 +118,7 @@ def derived() -> list[tuple[str, ...]]:
     return [(*each.name.split("."), *_flags(each)) for each in ordered]
 
 
-def _flags(operation: Operation) -> Iterator[str]:
+def _flags(operation: AnyOperation) -> Iterator[str]:
     given = dict(operation.examples[0]) if operation.examples else {}
     if operation.name in WAITING:
         given["max_wait_ms"] = 0

@@ -3,7 +3,3 @@
 `actions` and `conversations` are folded from `x.tally.action.*` events. What a target has answered is on the ledger;
 what was merely handed to it is not, so an unanswered action is handed over again until there is a result.
 """
-
-from tallystick.capabilities.actions.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

@@ -2,7 +2,3 @@
 
 The `agents` table is folded from `actor.*` events; `presence` (last seen, process facts) is live state without events.
 """
-
-from tallystick.capabilities.agents.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

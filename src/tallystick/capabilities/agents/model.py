@@ -13,9 +13,6 @@ from tallystick.kernel.clock import Instant
 from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 
-RESUME = "x.tally.protocol.resume"
-"""The event of an adoption."""
-
 
 class Role(StrEnum):
     FOREMAN = "foreman"

@@ -17,7 +17,7 @@ from tallystick.capabilities.agents.contract import (
 )
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
-from tallystick.capabilities.agents.projections import PROJECTIONS
+from tallystick.capabilities.agents.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
@@ -132,6 +132,6 @@ CAPABILITY = Capability(
     name="agents",
     package="tallystick.capabilities.agents",
     operations=(register, show_agent, list_agents, heartbeat, update_agent),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=("agents", "agent_names", "adoptions"),
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from tallystick.capabilities.agents import names
 from tallystick.capabilities.agents.errors import AlreadyRegistered, DuplicateAgent, NotYourAgent, UnknownMember
+from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant
@@ -68,16 +71,20 @@ def joining(
     members: Sequence[Participant], me: Caller, scope_key: str, *, name: str | None = None, role: Role = Role.PEER
 ) -> Draft:
     """The event that appends a new member to the end of the sequence."""
-    data: dict[str, object] = {
-        "actor_id": me.agent_id,
-        "name": name or me.display_name or me.agent_id,
-        "role": role.value,
-        "harness": me.harness,
-        "ordinal": 1 + max((member.ordinal for member in members), default=-1),
-    }
-    if me.overridden:
-        data["agent_id_override"] = True
-    return Draft(kind="actor.add", data=data, scope_key=scope_key)
+    body = MemberAdded(
+        actor_id=me.agent_id,
+        name=name or me.display_name or me.agent_id,
+        role=role.value,
+        harness=me.harness,
+        ordinal=1 + max((member.ordinal for member in members), default=-1),
+        agent_id_override=True if me.overridden else UNSET,
+    )
+    return Draft.of(body, scope_key=scope_key)
+
+
+def leaving(member: Participant) -> Draft:
+    """The event with which a member drops out of the room."""
+    return Draft.of(MemberRemoved(actor_id=member.agent_id), scope_key=member.scope_key)
 
 
 def outranked(member: Member, me: Caller) -> bool:
@@ -133,5 +140,5 @@ def update(member: Participant, *, name: str | None, role: Role | None) -> Draft
     wanted = (name or member.name, role or member.role)
     if wanted == (member.name, member.role):
         return None
-    data: dict[str, object] = {"actor_id": member.agent_id, "name": wanted[0], "role": wanted[1].value}
-    return Draft(kind="actor.update", data=data, scope_key=member.scope_key)
+    body = MemberUpdated(actor_id=member.agent_id, name=wanted[0], role=wanted[1].value)
+    return Draft.of(body, scope_key=member.scope_key)

@@ -3,7 +3,3 @@
 A blob's content lies in a folder behind the `Files` protocol in `model`, which the hub answers; its description is an
 event of the room, so whoever reaches the room reaches the blob.
 """
-
-from tallystick.capabilities.blobs.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

@@ -39,7 +39,7 @@ def _decoded(ask: PutBlob) -> bytes:
 @operation(
     "blobs.put",
     writes=True,
-    prepare=_decoded,
+    io_before=_decoded,
     examples=({"room_id": "ROOM", "mime_type": "text/plain", "name": "log.txt", "content_base64": "aGVsbG8K"},),
 )
 def put(tx: Tx, me: Caller, ask: PutBlob, content: bytes) -> BlobView:

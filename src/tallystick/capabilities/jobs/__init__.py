@@ -3,8 +3,3 @@
 A job's row is one fold over its events; attention, order and routing are columns of it, so that looking costs the same
 however much has happened. Claim leases (`job_claims`) and runners are live state. Nothing is executed here.
 """
-
-from tallystick.capabilities.jobs.operations import CAPABILITY
-from tallystick.capabilities.jobs.work import WORK
-
-__all__ = ["CAPABILITY", "WORK"]

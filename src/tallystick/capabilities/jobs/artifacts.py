@@ -68,7 +68,7 @@ def _digest(ask: PutArtifact) -> str:
 @operation(
     "jobs.artifact.put",
     writes=True,
-    prepare=_digest,
+    io_before=_digest,
     examples=(
         {
             "room_id": "ROOM",

@@ -45,8 +45,8 @@ def _look(ask: CompleteJob, survey: Callable[[], Sequence[Path]]) -> Mapping[str
 @operation(
     "jobs.complete",
     writes=True,
-    survey=_survey,
-    prepare=_look,
+    read_before=_survey,
+    io_before=_look,
     examples=(
         {
             "room_id": "ROOM",

@@ -89,8 +89,8 @@ def _look(ask: OpenJob, survey: Callable[[], Survey]) -> Mapping[str, FileFact]:
 
 @operation(
     "jobs.open",
-    survey=_survey,
-    prepare=_look,
+    read_before=_survey,
+    io_before=_look,
     examples=({"room_id": "ROOM", "job": "JOB-001"}, {"room_id": "ROOM", "job": "JOB-001", "include_prompt": True}),
 )
 def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> JobOpened:

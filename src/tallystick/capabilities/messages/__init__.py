@@ -3,7 +3,3 @@
 Delivered, read and acknowledged are three facts: `deliveries` and `inboxes` are folded from `chat.*` and `system.*`
 events, `attention` holds what senders still wait for. `listeners` (who waits for mail right now) is live state.
 """
-
-from tallystick.capabilities.messages.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

@@ -3,7 +3,3 @@
 `protocol_events` and `protocol_parties` only say where such events are. Handoffs of the stick count among them;
 incursions are written by `reservations`, and RESUME here, when a session adopts an agent.
 """
-
-from tallystick.capabilities.protocol.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

@@ -23,7 +23,6 @@ from tallystick.capabilities.rooms.placing import Ground as Place
 from tallystick.capabilities.rooms.workspace import resolve
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
 from tallystick.kernel.scopes import Spot
 from tallystick.ledger.tx import Tx
@@ -66,8 +65,8 @@ def _tasks(tx: Tx, room_id: str, of: Member, seen: Seen) -> Sequence[OwnedTask]:
 @operation(
     "agents.adopt",
     writes=True,
-    survey=_survey,
-    prepare=_look,
+    read_before=_survey,
+    io_before=_look,
     examples=({"room_id": "ROOM", "agent_id": "amber-otter", "scope": "src/*"},),
 )
 def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
@@ -87,8 +86,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
     ground = rules.check_adoption(target, me, alive, found, traces, confirm=ask.confirm)
     if mine := agents.member(tx, room.room_id, me.agent_id):
         tx.use(Sticks).let_go(tx, room, me)
-        leaving = Draft(kind="actor.remove", data={"actor_id": me.agent_id}, scope_key=mine.scope_key)
-        tx.append(room.room_id, agent_rules.principal(me.agent_id), [leaving])
+        tx.append(room.room_id, agent_rules.principal(me.agent_id), [agent_rules.leaving(mine)])
         agents.forget(tx, room.room_id, me.agent_id)
     draft = rules.resumption(target, me, ground, scope, confirmed=found is None)
     (event,) = tx.append(room.room_id, "system", [draft])
@@ -106,7 +104,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
     )
 
 
-@operation("agents.candidates", survey=_survey, prepare=_look, examples=({"room_id": "ROOM"},))
+@operation("agents.candidates", read_before=_survey, io_before=_look, examples=({"room_id": "ROOM"},))
 def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: Seen) -> Candidates:
     """Say what a new session should do, and why: go on for an agent that left work behind, or register."""
     rooms.room(tx, ask.room_id)

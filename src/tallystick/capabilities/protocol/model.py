@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from tallystick.capabilities.agents.model import RESUME
+from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.kernel.scopes import Spot
 
 VERSION = "v1"
@@ -29,7 +29,7 @@ TYPES: dict[str, EventType] = {
     HANDOFF: EventType.HANDOFF,
     BLOCKED: EventType.BLOCKED,
     INCURSION: EventType.INCURSION,
-    RESUME: EventType.RESUME,
+    AgentResumed.kind: EventType.RESUME,
     **dict.fromkeys(STICK, EventType.HANDOFF),
 }
 """Event kind -> what it is called in the protocol."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.model import RESUME, Liveness, Member, OwnedTask
+from tallystick.capabilities.agents.events import AgentResumed, ResumePayload
+from tallystick.capabilities.agents.model import Liveness, Member, OwnedTask
 from tallystick.capabilities.protocol.contract import Candidate, Recommendation, SendProtocol
 from tallystick.capabilities.protocol.errors import AdoptionRejected, AgentActive, InvalidPayload
 from tallystick.capabilities.protocol.model import BLOCKED, HANDOFF, Ground, Reason, Traces
@@ -116,23 +117,23 @@ def check_adoption(
 
 
 def resumption(target: Member, me: Caller, ground: Ground, scope: Sequence[Spot], *, confirmed: bool) -> Draft:
-    data: dict[str, object] = {
-        "task_id": ground.task_ids[0] if ground.task_ids else None,
-        "task_ids": list(ground.task_ids),
-        "from_agent": me.own_id,
-        "to_agent": target.agent_id,
-        "scope": scope[0].path if len(scope) == 1 else None,
-        "session_id": me.own_id,
-        "agent_id": target.agent_id,
-        "confirmed": confirmed,
-        "payload": {
-            "resume_reason": ground.reason.value,
-            "prior_session_agent": target.agent_id,
-            "adopted_agent": target.agent_id,
-            "evidence": ground.evidence,
-        },
-    }
-    return Draft(kind=RESUME, data=data, scope_key=target.scope_key)
+    body = AgentResumed(
+        task_id=ground.task_ids[0] if ground.task_ids else None,
+        task_ids=list(ground.task_ids),
+        from_agent=me.own_id,
+        to_agent=target.agent_id,
+        scope=scope[0].path if len(scope) == 1 else None,
+        session_id=me.own_id,
+        agent_id=target.agent_id,
+        confirmed=confirmed,
+        payload=ResumePayload(
+            resume_reason=ground.reason.value,
+            prior_session_agent=target.agent_id,
+            adopted_agent=target.agent_id,
+            evidence=ground.evidence,
+        ),
+    )
+    return Draft.of(body, scope_key=target.scope_key)
 
 
 def recommend(candidates: Sequence[Candidate], name: str) -> Recommendation:

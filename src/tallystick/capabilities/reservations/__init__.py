@@ -3,7 +3,3 @@
 `reservations` and `incursions` are folded from `x.tally.reservation.*` and `x.tally.protocol.incursion` events.
 Whether one has run out follows from the clock; the event that archives it is written by whoever comes across it.
 """
-
-from tallystick.capabilities.reservations.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

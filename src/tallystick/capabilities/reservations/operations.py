@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import msgspec
 
@@ -54,8 +55,8 @@ def _spot(ask: Reserve, survey: Callable[[], Ground]) -> Spot:
 @operation(
     "reservations.reserve",
     writes=True,
-    survey=_survey,
-    prepare=_spot,
+    read_before=_survey,
+    io_before=_spot,
     examples=({"room_id": "ROOM", "path": "src/parser.py"}, {"room_id": "ROOM", "path": "docs/*", "mode": "shared"}),
 )
 def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined:
@@ -94,7 +95,7 @@ def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined
     return Reserved(
         status="refreshed" if mine else "granted",
         room_id=room_id,
-        reservation=_view(tx, room_id, str(draft.data["reservation_id"])),
+        reservation=_view(tx, room_id, str(cast("dict[str, object]", draft.data)["reservation_id"])),
         took_over=[HolderView.of(each) for each in found.takes],
         overlaps=[HolderView.of(each) for each in found.shares],
     )
@@ -151,8 +152,8 @@ def _mine(tx: Tx, me: Caller, ask: Renew | Release, named: _Named) -> Reservatio
 @operation(
     "reservations.renew",
     writes=True,
-    survey=_survey,
-    prepare=_named,
+    read_before=_survey,
+    io_before=_named,
     examples=({"room_id": "ROOM", "path": "src/parser.py", "ttl_minutes": 60},),
 )
 def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
@@ -172,8 +173,8 @@ def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
 @operation(
     "reservations.release",
     writes=True,
-    survey=_survey,
-    prepare=_named,
+    read_before=_survey,
+    io_before=_named,
     examples=({"room_id": "ROOM", "path": "src/parser.py"},),
 )
 def release(tx: Tx, me: Caller, ask: Release, named: _Named) -> Released | Declined:
@@ -196,7 +197,7 @@ def _workspace(ask: CheckPaths) -> Workspace | None:
 
 @operation(
     "reservations.check",
-    prepare=_workspace,
+    io_before=_workspace,
     examples=({"room_id": "ROOM", "paths": ["src/parser.py"]}, {"path": "/repo", "paths": ["/repo/src/parser.py"]}),
 )
 def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> Checked:

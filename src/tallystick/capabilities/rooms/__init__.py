@@ -2,7 +2,3 @@
 
 Whose turn it is belongs to `turns`; rooms ask for a glimpse of it through the `Sticks` protocol in `model`.
 """
-
-from tallystick.capabilities.rooms.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

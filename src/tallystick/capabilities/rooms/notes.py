@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries
 from tallystick.capabilities.rooms.contract import AddNote, ListNotes, Note, Notes
+from tallystick.capabilities.rooms.events import NoteAdded
 from tallystick.capabilities.rooms.model import Sticks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import to_wire
@@ -16,17 +15,18 @@ from tallystick.kernel.operation import operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
-NOTE = "x.tally.note.add"
+NOTE = NoteAdded.kind
 
 
 def _view(event: Event) -> Note:
+    body = event.read(NoteAdded)
     return Note(
         ref=f"notes@{event.seq}",
         seq=event.seq,
         by=event.by,
         ts=to_wire(event.ts),
-        body=cast("str", event.data["body"]),
-        turn_id=cast("int | None", event.data["turn_id"]),
+        body=body.body,
+        turn_id=body.turn_id,
     )
 
 
@@ -38,7 +38,7 @@ def add_note(tx: Tx, me: Caller, ask: AddNote) -> Note:
     room = queries.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     turn_id = ask.turn_id if ask.turn_id is not None else tx.use(Sticks).turn_id(tx, room.room_id)
-    draft = Draft(kind=NOTE, data={"body": ask.body, "turn_id": turn_id}, scope_key=member.scope_key)
+    draft = Draft.of(NoteAdded(body=ask.body, turn_id=turn_id), scope_key=member.scope_key)
     (event,) = tx.append(room.room_id, me.agent_id, [draft])
     return _view(event)
 

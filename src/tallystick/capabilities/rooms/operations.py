@@ -35,10 +35,9 @@ from tallystick.capabilities.rooms.contract import (
 )
 from tallystick.capabilities.rooms.errors import PathTaken
 from tallystick.capabilities.rooms.model import Policy, Room, Sticks
-from tallystick.capabilities.rooms.projections import PROJECTIONS
+from tallystick.capabilities.rooms.projections import FOLDS
 from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
-from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
@@ -54,7 +53,7 @@ def _member_views(tx: Tx, room: Room, members: list[Member]) -> list[MemberView]
     return [MemberView.of(member, now=tx.now, presence_ttl_ms=ttl) for member in members]
 
 
-@operation("rooms.list", prepare=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {}))
+@operation("rooms.list", io_before=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {}))
 def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) -> Rooms:
     """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first.
 
@@ -84,7 +83,7 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
     )
 
 
-@operation("rooms.join", writes=True, prepare=_workspace, short="join", examples=({"context_path": "/repo/src"},))
+@operation("rooms.join", writes=True, io_before=_workspace, short="join", examples=({"context_path": "/repo/src"},))
 def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Joined:
     """Join the room of a workspace, creating it when there is none; you go to the end of the turn order.
 
@@ -149,7 +148,7 @@ def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:
     return room_id
 
 
-@operation("rooms.create", writes=True, prepare=_workspace, examples=({"title": "release 2.0"},))
+@operation("rooms.create", writes=True, io_before=_workspace, examples=({"title": "release 2.0"},))
 def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> Created:
     """Create a room without joining it: one for a path that has none yet, or one that belongs to no path at all."""
     root = workspace.canonical if workspace else ""
@@ -193,8 +192,7 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
     member = agents.participant(tx, room.room_id, me.agent_id)
     if member:
         tx.use(Sticks).let_go(tx, room, me)
-        draft = Draft(kind="actor.remove", data={"actor_id": me.agent_id}, scope_key=member.scope_key)
-        tx.append(room.room_id, me.agent_id, [draft])
+        tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
         agents.forget(tx, room.room_id, me.agent_id)
     return Left(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
 
@@ -227,7 +225,7 @@ def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
 @operation(
     "rooms.attach_scope",
     writes=True,
-    prepare=_workspace,
+    io_before=_workspace,
     examples=({"room_id": "ROOM", "context_path": "/other/checkout"},),
 )
 def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | None) -> Attached:
@@ -260,6 +258,6 @@ CAPABILITY = Capability(
         notes.add_note,
         notes.list_notes,
     ),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=("scopes", "rooms"),
 )

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
+from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, ScopeAttached, SequenceChanged
 from tallystick.capabilities.rooms.model import Policy, Scope
 from tallystick.capabilities.rooms.workspace import Workspace
 from tallystick.kernel.envelope import Draft
@@ -47,13 +48,11 @@ def scope_key(machine_id: str, root: str) -> str:
 
 
 def creation(*, title: str, root: str, policy: Policy) -> Draft:
-    data: dict[str, object] = {"title": title, "canonical_path": root, "policy": policy.data()}
-    return Draft(kind="group.create", data=data)
+    return Draft.of(RoomCreated(title=title, canonical_path=root, policy=policy.data()))
 
 
 def attachment(machine_id: str, root: str) -> Draft:
-    data: dict[str, object] = {"machine_id": machine_id, "root": root}
-    return Draft(kind="group.attach", data=data, scope_key=scope_key(machine_id, root))
+    return Draft.of(ScopeAttached(machine_id=machine_id, root=root), scope_key=scope_key(machine_id, root))
 
 
 def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
@@ -61,7 +60,7 @@ def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
     wanted = structs.replace(policy, **changes)
     if wanted.heartbeat_interval_ms >= wanted.owner_lease_ttl_ms:
         raise InvalidPolicy("heartbeat_interval_ms must be below owner_lease_ttl_ms.", field="heartbeat_interval_ms")
-    return None if wanted == policy else Draft(kind="group.set_policy", data={"policy": wanted.data()})
+    return None if wanted == policy else Draft.of(PolicyChanged(policy=wanted.data()))
 
 
 def reordering(members: Sequence[Participant], sequence: Sequence[str]) -> Draft | None:
@@ -69,4 +68,4 @@ def reordering(members: Sequence[Participant], sequence: Sequence[str]) -> Draft
     present = [member.agent_id for member in members]
     if sorted(sequence) != sorted(present):
         raise InvalidSequence(members=present)
-    return None if list(sequence) == present else Draft(kind="group.reorder", data={"sequence": list(sequence)})
+    return None if list(sequence) == present else Draft.of(SequenceChanged(sequence=list(sequence)))

@@ -3,8 +3,3 @@
 A task says what done means, a card keeps a finding, an anchor names an area of the work. All are rows folded from
 `x.tally.task.*`, `x.tally.card.*` and `x.tally.anchor.*` events.
 """
-
-from tallystick.capabilities.tasks.operations import CAPABILITY
-from tallystick.capabilities.tasks.things import THINGS
-
-__all__ = ["CAPABILITY", "THINGS"]

@@ -2,7 +2,3 @@
 
 `sticks` is folded from `x.tally.stick.*` events; `leases` (tokens and their ends) is live state without events.
 """
-
-from tallystick.capabilities.turns.operations import CAPABILITY
-
-__all__ = ["CAPABILITY"]

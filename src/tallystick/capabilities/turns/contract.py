@@ -11,7 +11,7 @@ from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.errors import InvalidHandoff
-from tallystick.capabilities.turns.model import Opening, Why
+from tallystick.capabilities.turns.events import Opening, Why
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.turns.contract import RoomEvents, StickEvent, StickEvents
-from tallystick.capabilities.turns.model import Handed, Kind
+from tallystick.capabilities.turns.events import STICK_EVENTS
+from tallystick.capabilities.turns.model import Handed
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import as_record, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -23,18 +22,20 @@ def handed(tx: Tx, room_id: str, seq: int | None) -> Handed | None:
 
 
 def _row(event: Event) -> StickEvent:
-    data: dict[str, Any] = event.data
-    return StickEvent(
-        event_seq=event.seq,
-        event_id=event.id,
-        room_id=event.room_id,
-        turn_id=data["turn_id"],
-        event_type=cast("Any", Kind(event.kind).short),
-        from_agent_id=data.get("from_agent_id"),
-        to_agent_id=data.get("to_agent_id"),
-        handoff=data.get("handoff"),
-        reason=data.get("reason"),
-        created_at=moment(event.ts),
+    return as_record(
+        StickEvent,
+        {
+            "event_seq": event.seq,
+            "event_id": event.id,
+            "room_id": event.room_id,
+            "event_type": event.kind.rpartition(".")[2],
+            "from_agent_id": None,
+            "to_agent_id": None,
+            "handoff": None,
+            "reason": None,
+            "created_at": event.ts,
+            **event.data,
+        },
     )
 
 
@@ -45,7 +46,7 @@ def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
     After a takeover this is where the context is. Page on with the returned cursor as `after_event_seq`.
     """
     rooms.room(tx, ask.room_id)
-    kinds = [kind.value for kind in Kind]
+    kinds = [body.kind for body in STICK_EVENTS]
     if ask.newest:
         head = tx.head(ask.room_id).seq
         events = reading.before(tx, ask.room_id, head + 1, kinds=kinds, limit=ask.limit)

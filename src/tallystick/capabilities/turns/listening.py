@@ -16,7 +16,7 @@ from tallystick.capabilities.rooms.model import Errands, Mail, Questions, Room
 from tallystick.capabilities.turns.contract import WaitTurn, Wanted
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Attendance
+from tallystick.kernel.operation import WaitHooks
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
@@ -93,4 +93,4 @@ def wait_ms(room: Room, ask: WaitTurn) -> int:
     return room.policy.wait_for_turn_max_wait_ms if ask.max_wait_ms is None else ask.max_wait_ms
 
 
-ATTENDANCE = Attendance(wanted=_listens, begin=_begin, end=_end)
+WAIT_HOOKS = WaitHooks(applies=_listens, begin=_begin, end=_end)

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 import msgspec
 
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Instant
-
-
-class Kind(StrEnum):
-    """The stick's events on the ledger."""
-
-    CLAIM = "x.tally.stick.claim"
-    RELEASE = "x.tally.stick.release"
-    PASS = "x.tally.stick.pass"
-    TAKEOVER = "x.tally.stick.takeover"
-    CLOSE = "x.tally.stick.close"
-
-    @property
-    def short(self) -> str:
-        return self.rpartition(".")[2]
-
-
-class Why(StrEnum):
-    """Why it is somebody's turn."""
-
-    DIRECT_PASS = "direct_pass"
-    SEQUENCE = "sequence"
-    OPEN_CLAIM = "open_claim"
-    ALREADY_OWNER = "already_owner"
-
-
-class Opening(StrEnum):
-    """Why the stick may be taken over."""
-
-    CLAIM_TIMEOUT = "claim_timeout"
-    OWNER_TIMEOUT = "owner_timeout"
-    OWNER_GONE = "owner_gone"
-    RECIPIENT_GONE = "recipient_gone"
+from tallystick.kernel.envelope import read_body
+from tallystick.kernel.operation import JsonObject
 
 
 class Stick(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,15 +50,9 @@ class Handed(msgspec.Struct, frozen=True, kw_only=True):
     body: str
 
     @property
-    def handoff(self) -> dict[str, object]:
+    def handoff(self) -> JsonObject:
         """Word for word."""
-        return msgspec.json.decode(self.body, type=_Body).handoff
-
-
-class _Body(msgspec.Struct):
-    """What is wanted of a release or pass."""
-
-    handoff: dict[str, object]
+        return read_body(StickReleased, self.body).handoff
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,4 +75,4 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def handed_directly(self) -> bool:
         """The pending handoff was a pass, not a release."""
-        return self.handed is not None and self.handed.kind == Kind.PASS
+        return self.handed is not None and self.handed.kind == StickPassed.kind

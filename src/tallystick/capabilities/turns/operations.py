@@ -5,6 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
+from tallystick.capabilities.rooms.events import StickClosed
 from tallystick.capabilities.turns import history, queries, replay, rules, waiting
 from tallystick.capabilities.turns.contract import (
     Beat,
@@ -20,9 +21,10 @@ from tallystick.capabilities.turns.contract import (
     TookOver,
     TurnState,
 )
+from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickTakenOver
 from tallystick.capabilities.turns.glimpse import OFFERS, holdings
-from tallystick.capabilities.turns.model import Kind, Lease, Table
-from tallystick.capabilities.turns.projections import PROJECTIONS
+from tallystick.capabilities.turns.model import Lease, Table
+from tallystick.capabilities.turns.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
@@ -58,7 +60,7 @@ def release(tx: Tx, me: Caller, ask: Release) -> Released:
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     chosen = rules.successor(table, me, now=tx.now)
     to = chosen.agent_id if chosen else None
-    seq = _hand_over(tx, table, me, ask, kind=Kind.RELEASE, to=to)
+    seq = _hand_over(tx, table, me, ask, kind=StickReleased, to=to)
     return Released(room_id=ask.room_id, reserved_for=to, event_seq=seq)
 
 
@@ -75,20 +77,22 @@ def pass_(tx: Tx, me: Caller, ask: Pass) -> Passed:
     table = queries.table(tx, ask.room_id, me)
     rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     target = rules.check_recipient(table, me, ask.to_agent_id, now=tx.now)
-    seq = _hand_over(tx, table, me, ask, kind=Kind.PASS, to=target.agent_id)
+    seq = _hand_over(tx, table, me, ask, kind=StickPassed, to=target.agent_id)
     return Passed(room_id=ask.room_id, reserved_for=target.agent_id, event_seq=seq)
 
 
-def _hand_over(tx: Tx, table: Table, me: Caller, ask: Release, *, kind: Kind, to: str | None) -> int:
-    data: dict[str, object] = {
-        "turn_id": table.stick.turn_id,
-        "from_agent_id": me.agent_id,
-        "to_agent_id": to if kind is Kind.PASS else None,
-        "reserved_for": to,
-        "handoff": rules.check_handoff(ask.handoff),
-    }
+def _hand_over(
+    tx: Tx, table: Table, me: Caller, ask: Release, *, kind: type[StickReleased | StickPassed], to: str | None
+) -> int:
+    body = kind(
+        turn_id=table.stick.turn_id,
+        from_agent_id=me.agent_id,
+        to_agent_id=to if kind is StickPassed else None,
+        reserved_for=to,
+        handoff=rules.check_handoff(ask.handoff),
+    )
     member = agent_rules.membership(table.members, me)
-    (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=kind, data=data, scope_key=member.scope_key)])
+    (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     claim_until = tx.now + table.room.policy.claim_ttl_ms if to else None
     queries.put_lease(tx, ask.room_id, Lease(turn_id=table.stick.turn_id, claim_expires_at=claim_until))
     return event.seq
@@ -110,16 +114,16 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
     opening = rules.check_takeover(table, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
     revoked = table.stick.owner or table.stick.reserved_for
     turn_id = table.stick.turn_id + 1
-    data: dict[str, object] = {
-        "turn_id": turn_id,
-        "from_agent_id": revoked,
-        "to_agent_id": me.agent_id,
-        "reason": ask.reason,
-        "opening": opening.value,
-        "liveness": rules.liveness(table, revoked),
-    }
+    body = StickTakenOver(
+        turn_id=turn_id,
+        from_agent_id=revoked,
+        to_agent_id=me.agent_id,
+        reason=ask.reason,
+        opening=opening,
+        liveness=rules.liveness(table, revoked),
+    )
     member = agent_rules.membership(table.members, me)
-    tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.TAKEOVER, data=data, scope_key=member.scope_key)])
+    tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     lease_id = waiting.lease(tx, table, me, turn_id)
     return TookOver(
         room_id=ask.room_id,
@@ -167,8 +171,8 @@ def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
     """
     table = queries.table(tx, ask.room_id, me)
     member = rules.check_close(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    data: dict[str, object] = {"turn_id": table.stick.turn_id, "from_agent_id": me.agent_id, "reason": ask.reason}
-    (event,) = tx.append(ask.room_id, me.agent_id, [Draft(kind=Kind.CLOSE, data=data, scope_key=member.scope_key)])
+    body = StickClosed(turn_id=table.stick.turn_id, from_agent_id=me.agent_id, reason=ask.reason)
+    (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     return RoomClosedNow(room_id=ask.room_id, event_seq=event.seq)
 
 
@@ -186,7 +190,7 @@ CAPABILITY = Capability(
         replay.replay,
         close,
     ),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=("sticks",),
     offers=OFFERS,
     holdings=holdings,

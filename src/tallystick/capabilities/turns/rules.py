@@ -18,7 +18,8 @@ from tallystick.capabilities.turns.errors import (
     TakeoverNotAvailable,
     TurnMismatch,
 )
-from tallystick.capabilities.turns.model import Opening, Table, Why
+from tallystick.capabilities.turns.events import Opening, SeenOfRevoked, Why
+from tallystick.capabilities.turns.model import Table
 from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
@@ -244,16 +245,16 @@ def _ineligible(table: Table, me: Caller) -> str:
     return "You gave the stick away last, and another active member can take it over."
 
 
-def liveness(table: Table, agent_id: str | None) -> dict[str, object]:
+def liveness(table: Table, agent_id: str | None) -> SeenOfRevoked:
     """What was seen of the one who is being revoked, for the history."""
     member = agent_rules.find(table.members, agent_id or "")
     process = table.owner_process if table.stick.owner else (member.process_state if member else ProcessState.UNKNOWN)
     deadline = _deadline(table)
-    return {
-        "process": process.value,
-        "last_seen_at": to_wire(member.last_seen_at) if member else None,
-        "deadline": to_wire(deadline) if deadline is not None else None,
-    }
+    return SeenOfRevoked(
+        process=process.value,
+        last_seen_at=to_wire(member.last_seen_at) if member else None,
+        deadline=to_wire(deadline) if deadline is not None else None,
+    )
 
 
 def check_close(

@@ -10,7 +10,8 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.turns import history, listening, queries, rules
 from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTurn, Wanted, YourTurn
 from tallystick.capabilities.turns.errors import ObserverCannotHold
-from tallystick.capabilities.turns.model import Handed, Kind, Lease, Table, Why
+from tallystick.capabilities.turns.events import StickClaimed, Why
+from tallystick.capabilities.turns.model import Handed, Lease, Table
 from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
@@ -22,7 +23,7 @@ Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 @operation(
     "turns.wait",
     waits=True,
-    attendance=listening.ATTENDANCE,
+    wait_hooks=listening.WAIT_HOOKS,
     short="wait",
     examples=({"room_id": "ROOM", "max_wait_ms": 30_000}, {"room_id": "ROOM", "include": ["turn", "messages"]}),
 )
@@ -96,15 +97,15 @@ def _claim(tx: Tx, table: Table, me: Caller, reason: Why) -> YourTurn:
         received = history.handed(tx, room_id, table.stick.received_seq)
     else:
         turn_id += 1
-        data: dict[str, object] = {
-            "turn_id": turn_id,
-            "from_agent_id": table.handed_by,
-            "to_agent_id": me.agent_id,
-            "reason": reason.value,
-            "handoff_seq": table.stick.pending_seq,
-        }
+        body = StickClaimed(
+            turn_id=turn_id,
+            from_agent_id=table.handed_by,
+            to_agent_id=me.agent_id,
+            reason=reason,
+            handoff_seq=table.stick.pending_seq,
+        )
         member = agent_rules.membership(table.members, me)
-        tx.append(room_id, me.agent_id, [Draft(kind=Kind.CLAIM, data=data, scope_key=member.scope_key)])
+        tx.append(room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     return _granted(table, turn_id, lease(tx, table, me, turn_id), received, reason)
 
 

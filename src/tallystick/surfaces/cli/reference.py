@@ -20,7 +20,7 @@ import tallystick
 from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
-from tallystick.kernel.operation import Operation, Record
+from tallystick.kernel.operation import AnyOperation, Record
 from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
 
@@ -85,7 +85,7 @@ def catalogue_nouns() -> set[str]:
     return {operation.noun for operation in registry.OPERATIONS.values()}
 
 
-def _operation(name: str, operation: Operation) -> Iterator[str]:
+def _operation(name: str, operation: AnyOperation) -> Iterator[str]:
     yield from (f"### {name}", "", operation.doc, "")
     facts = ["Writes" if operation.writes else "Waits" if operation.waits else "Reads"]
     if operation.short:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from tallystick.kernel import schemas
-from tallystick.kernel.operation import Operation, Record
+from tallystick.kernel.operation import AnyOperation, Record
 
 if TYPE_CHECKING:
     from tallystick.surfaces.cli.catalogue import Field, Kind, Shape
@@ -23,7 +23,7 @@ JsonSchema = Mapping[str, Any]
 _KINDS: dict[str, Kind] = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
 
 
-def shape(operation: Operation) -> Shape:
+def shape(operation: AnyOperation) -> Shape:
     schema = schemas.of(operation.ask)
     required = schema.get("required", [])
     return {
@@ -117,7 +117,7 @@ def in_words(schema: JsonSchema, defs: JsonSchema) -> str:
     return f"{kind} {low}..{high}" if low != "" or high != "" else kind
 
 
-def answers(operation: Operation) -> list[type[Record]]:
+def answers(operation: AnyOperation) -> list[type[Record]]:
     """The models an operation may answer with."""
     return list(_models(operation.answer))
 

@@ -12,7 +12,7 @@ from tallystick.hub import registry
 from tallystick.hub.engine import Request
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 from tallystick.surfaces.http import query
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.keyring import Keyring
@@ -44,7 +44,7 @@ class Calls:
         notices = [(b"tally-notice", notice.encode()) for notice in response.notices]
         await answer(send, response.answer.to_json(), *notices)
 
-    async def _given(self, operation: Operation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
+    async def _given(self, operation: AnyOperation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] == "POST":
             return decoded(visit, await body(scope, receive, self._limits.body_bytes))
         if only_reads(operation) and scope["method"] in {"GET", "HEAD"}:
@@ -53,7 +53,7 @@ class Calls:
         raise MethodNotAllowed(f"{operation.name} takes {allow}.", allow=allow)
 
 
-def only_reads(operation: Operation) -> bool:
+def only_reads(operation: AnyOperation) -> bool:
     return not operation.writes and not operation.waits
 
 

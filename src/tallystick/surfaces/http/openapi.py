@@ -11,7 +11,7 @@ from tallystick.hub.blobs_rooms import BlobView, DescribeBlob
 from tallystick.hub.feed import Cursor
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import schemas
-from tallystick.kernel.operation import Operation
+from tallystick.kernel.operation import AnyOperation
 from tallystick.surfaces.http.bus_face import StreamBus
 from tallystick.surfaces.http.calls import only_reads
 from tallystick.surfaces.http.openapi_parts import (
@@ -100,7 +100,7 @@ def document(cookie: str) -> bytes:
     return msgspec.json.encode(whole)
 
 
-def _operation(operation: Operation, shapes: Shapes) -> Schema:
+def _operation(operation: AnyOperation, shapes: Shapes) -> Schema:
     common: Schema = {"summary": operation.summary, "description": operation.doc, "tags": [operation.noun]}
     answer = content("application/json", shapes.answered(operation.name))
     examples = {f"example{at}": {"value": each} for at, each in enumerate(operation.examples, start=1)}

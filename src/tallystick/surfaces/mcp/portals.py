@@ -15,7 +15,7 @@ import msgspec
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
-from tallystick.kernel.operation import Ask, JsonObject, Operation
+from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
 from tallystick.surfaces.mcp.schemas import Schema
 
 CALL = "call"
@@ -34,7 +34,7 @@ class PortalCall(Ask):
 class Command:
     """A portal call, read: the operation, its input, and the workspace that may fill in a room or a path."""
 
-    operation: Operation
+    operation: AnyOperation
     given: Mapping[str, object]
     workspace: str | None
 

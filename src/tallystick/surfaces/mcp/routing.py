@@ -13,7 +13,7 @@ from msgspec import structs
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
-from tallystick.kernel.operation import Answer, Operation
+from tallystick.kernel.operation import Answer, AnyOperation
 from tallystick.surfaces.mcp.portals import Portal
 from tallystick.surfaces.mcp.tools import ToolSet
 
@@ -23,7 +23,7 @@ Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed:
-    operation: Operation
+    operation: AnyOperation
     given: Mapping[str, object]
     workspace: str | None = None
     portal: Portal | None = None
@@ -65,7 +65,7 @@ async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Ma
     return {**given, "context_path": path} if path else given
 
 
-async def _placed(operation: Operation, workspace: str, ask: Ask) -> Mapping[str, object]:
+async def _placed(operation: AnyOperation, workspace: str, ask: Ask) -> Mapping[str, object]:
     fields = {field.encode_name: field for field in structs.fields(operation.ask)}
     room = fields.get("room_id")
     is_path = paths.is_absolute(workspace, windows=os.name == "nt")

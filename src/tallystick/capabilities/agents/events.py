@@ -1,0 +1,58 @@
+"""What the ledger says of members: `actor.*`, and the adoption of one agent's work by another session."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from tallystick.kernel.envelope import Body
+from tallystick.kernel.operation import Record
+
+
+class MemberAdded(Body, kind="actor.add"):
+    """An agent joined a room, at the end of the turn order."""
+
+    actor_id: str
+    name: str
+    role: str
+    harness: str
+    ordinal: int
+    agent_id_override: bool | UnsetType = UNSET
+    """The agent was named explicitly, not found from its process."""
+
+
+class MemberUpdated(Body, kind="actor.update"):
+    """A member got another name or role; both are given as they are now."""
+
+    actor_id: str
+    name: str
+    role: str
+
+
+class MemberRemoved(Body, kind="actor.remove"):
+    """An agent left the room."""
+
+    actor_id: str
+
+
+class ResumePayload(Record):
+    """What the protocol's RESUME envelope carries."""
+
+    resume_reason: str
+    prior_session_agent: str
+    adopted_agent: str
+    evidence: str
+
+
+class AgentResumed(Body, kind="x.tally.protocol.resume"):
+    """A session goes on as an agent whose own session ended."""
+
+    agent_id: str
+    session_id: str
+    from_agent: str
+    to_agent: str
+    task_id: str | None
+    task_ids: list[str]
+    scope: str | None
+    confirmed: bool
+    """A person confirmed it; nothing else spoke for it."""
+    payload: ResumePayload
