@@ -16,6 +16,7 @@ from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.errors import TallyError
+from tallystick.kernel.ids import NewId, new_id
 from tallystick.ledger.rebuild import Rows, snapshot
 from tallystick.storage.port import Store, Value
 from tallystick.storage.queries import Query
@@ -51,10 +52,19 @@ class Scene:
     workspace: Path
     clock: Clock = field(default_factory=Clock)
     dead: set[int] = field(default_factory=set[int])
+    new_id: NewId = new_id
+    blobs: Path | None = None
 
     def __post_init__(self) -> None:
         self.store.migrate(registry.schema())
-        self.hub = Hub(self.store, clock=self.clock, process_state=self._state, machine_id="test-machine")
+        self.hub = Hub(
+            self.store,
+            clock=self.clock,
+            new_id=self.new_id,
+            process_state=self._state,
+            machine_id="test-machine",
+            blobs=self.blobs,
+        )
         self._pids: dict[str, int] = {}
         self._free_pids = itertools.count(1000)
 

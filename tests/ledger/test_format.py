@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import tallystick
 from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.storage.port import Store
+from tests.ledger.shapes.everything import HASHES, pinnable, pinned, write_everything
 from tests.scene import HANDOFF, START, Row
 
 ADA = Caller(agent_id="ada", session=SessionKind.NAMED, harness="codex", display_name="Ada")
@@ -29,6 +35,8 @@ KINDS = [
     "group.set_policy",
     "x.tally.stick.close",
 ]
+KIND = re.compile(r"x\.tally(\.[a-z_]+)+|(actor|chat|group|system)\.[a-z_]+")
+"""What can be nothing but a kind of ours."""
 
 
 def history(store: Store) -> tuple[Hub, Row]:
@@ -61,3 +69,30 @@ def test_an_export_has_the_same_lines_on_every_engine_and_in_every_version(store
     assert [line.split('"kind":"')[1].split('"')[0] for line in lines[:-1]] == KINDS
     assert lines[5] == LINE
     assert lines[-1] == '{"tallystick_export":1,"rooms":1,"events":8}\n'
+
+
+def test_every_shape_of_every_event_is_written_as_pinned(store: Store, tmp_path: Path) -> None:
+    written, golden = pinnable(write_everything(store, tmp_path).lines()), pinned()
+    for shape, lines in written.items():
+        assert lines == golden.get(shape), shape
+    assert list(written) == list(golden)
+
+
+def test_every_operation_that_writes_takes_part(store: Store, tmp_path: Path) -> None:
+    called = write_everything(store, tmp_path).called
+    writing = {name for name, operation in registry.OPERATIONS.items() if operation.writes}
+    assert writing - called == set()
+
+
+def test_every_kind_that_the_code_folds_or_names_is_pinned() -> None:
+    ours = {*map(str, registry.projections()), *map(str, registry.deferred()), *named()}
+    lines = [line for shape, lines in pinned().items() if shape != HASHES for line in lines]
+    assert ours == {line.split(" ")[0] for line in lines} - {"x.acme.build", "vendor.acme.ping"}
+
+
+def named() -> Iterator[str]:
+    """Every text in the source that is a kind of ours."""
+    for file in Path(tallystick.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and KIND.fullmatch(node.value):
+                yield node.value
