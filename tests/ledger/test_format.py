@@ -85,7 +85,7 @@ def test_every_operation_that_writes_takes_part(store: Store, tmp_path: Path) ->
 
 
 def test_every_kind_that_the_code_folds_or_names_is_pinned() -> None:
-    ours = {*map(str, registry.projections()), *map(str, registry.deferred()), *named()}
+    ours = {*map(str, registry.folds()), *map(str, registry.deferred()), *named()}
     lines = [line for shape, lines in pinned().items() if shape != HASHES for line in lines]
     assert ours == {line.split(" ")[0] for line in lines} - {"x.acme.build", "vendor.acme.ping"}
 
