@@ -2,7 +2,8 @@
 
 With a fixed clock and fixed ids it always writes the same bytes: `bodies.txt` has them, shape by shape, and they never
 change, because stores out there are full of them. New shapes get a section of their own at the end of `SECTIONS`, whose
-ids and times do not depend on the others; `python -m tests.ledger.shapes.everything` then only adds lines.
+ids and times do not depend on the others; `python -m tests.ledger.shapes.everything` then only adds lines. It also
+notes in `writers.txt` which operations write which kinds; the reference of events is made from both files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from tests.scene import START, Scene
 
 DAY = 24 * 60 * 60_000
 BODIES = Path(__file__).with_name("bodies.txt")
+WRITERS = Path(__file__).with_name("writers.txt")
+FOREIGN = {"x.acme.build", "vendor.acme.ping"}
+"""Kinds that belong to somebody else's program, written to see that any kind can be."""
 HASHES = "the last hash of each room, in the order in which the rooms were made"
 
 SECTIONS: Sequence[Callable[[Writer], None]] = (
@@ -47,6 +51,8 @@ SECTIONS: Sequence[Callable[[Writer], None]] = (
     reservations.protocol,
     reservations.adoptions,
     rooms.closing,
+    reservations.expired_meanwhile,
+    messages.overdue_acks,
 )
 
 
@@ -79,6 +85,14 @@ def _heads(lines: Sequence[Line]) -> list[str]:
     return [hash for room_id, hash in last.items() if room_id not in elsewhere]
 
 
+def writers(lines: Sequence[Line]) -> list[str]:
+    """Each kind of ours, followed by the operations that write it."""
+    found = dict[str, set[str]]()
+    for line in lines:
+        found.setdefault(line.text.split(" ")[0], set()).add(line.operation)
+    return [" ".join((kind, *sorted(found[kind]))) for kind in sorted(found.keys() - FOREIGN)]
+
+
 def pinned() -> dict[str, list[str]]:
     """The golden lines of each shape."""
     blocks = BODIES.read_text("utf-8").removeprefix("# ").split("\n\n# ")
@@ -88,8 +102,10 @@ def pinned() -> dict[str, list[str]]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / FILE)
-        shapes = pinnable(write_everything(store, Path(folder)).lines())
+        lines = write_everything(store, Path(folder)).lines()
         store.close()
+    shapes = pinnable(lines)
+    WRITERS.write_text("\n".join([*writers(lines), ""]), "utf-8")
     BODIES.write_text("\n".join("\n".join([f"# {shape}", *lines, ""]) for shape, lines in shapes.items()), "utf-8")
 
 

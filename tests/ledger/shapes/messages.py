@@ -149,3 +149,12 @@ def notifications(w: Writer) -> None:
     w.shape("system.notify: an ack is overdue")
     w.scene.clock.forward(minutes=31)
     ada.here("messages.send", text="anybody?")
+
+
+def overdue_acks(w: Writer) -> None:
+    ada, bob = w.room("acks that are overdue", "ada", "bob")
+    for operation in ("messages.inbox", "turns.wait"):
+        ada.here("messages.send", text="please look", to=["bob"], priority="attention")
+        w.scene.clock.forward(minutes=31)
+        w.shape(f"system.notify: an ack is overdue, found by {operation}")
+        bob.here(operation, **({"include": ["messages"], "max_wait_ms": 0} if operation == "turns.wait" else {}))

@@ -33,6 +33,19 @@ def reservations(w: Writer) -> None:
     ada.here("rooms.leave")
 
 
+def expired_meanwhile(w: Writer) -> None:
+    (ada,) = w.room("reservations that run out", "ada")
+    for path in ("docs", "lib", "src"):
+        ada.here("reservations.reserve", path=path, ttl_minutes=60 if path == "src" else 5)
+        w.scene.clock.forward(minutes=1)
+    w.shape("reservation.expire, system.notify: found by renewing another")
+    w.scene.clock.forward(minutes=2)
+    ada.here("reservations.renew", path="src", ttl_minutes=60)
+    w.shape("reservation.expire, system.notify: found by releasing another")
+    w.scene.clock.forward(minutes=1)
+    ada.here("reservations.release", path="src")
+
+
 def incursions(w: Writer) -> None:
     ada, bob, cyd = w.room("incursions", "ada", "bob", "cyd")
     ada.here("reservations.reserve", path="src", task_id="TASK-001")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,10 +24,12 @@ class CountedIds:
     """Ids that count up, anew in each section."""
 
     section: int = 0
+    newest: str = ""
     _counter: Iterator[int] = field(default_factory=itertools.count)
 
     def __call__(self) -> str:
-        return f"00000000-0000-7000-{0x8000 + self.section:04x}-{next(self._counter):012}"
+        self.newest = f"00000000-0000-7000-{0x8000 + self.section:04x}-{next(self._counter):012}"
+        return self.newest
 
     def begin(self, section: int) -> None:
         self.section, self._counter = section, itertools.count(1)
@@ -39,6 +42,8 @@ class Line:
     shape: str
     room_id: str
     hash: str
+    operation: str
+    """By which it was written."""
     text: str
 
 
@@ -52,11 +57,15 @@ class Writer:
     """A real git repository in which work was left behind."""
     marks: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """What is written next, and the id from which on it is."""
-    called: set[str] = field(default_factory=set[str])
-    """The operations that were."""
+    calls: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """The newest id after each call, and its operation."""
 
     def __post_init__(self) -> None:
-        self.scene.hub.observe = lambda operation, _outcome, _seconds: self.called.add(operation)
+        self.scene.hub.observe = lambda operation, _outcome, _seconds: self.calls.append((self.ids.newest, operation))
+
+    @property
+    def called(self) -> set[str]:
+        return {operation for _newest, operation in self.calls}
 
     def shape(self, name: str) -> None:
         """Name what is written from here on."""
@@ -95,7 +104,9 @@ class Writer:
                 shape, (following, until) = following, next(marks)
             body = bytes(each.data).decode()
             text = f"{each.kind} {each.by} {each.scope_key or '-'} {body}"
-            found.append(Line(shape=shape, room_id=each.group_id, hash=each.hash, text=text))
+            _newest, operation = self.calls[bisect.bisect_left(self.calls, (each.id, ""))]
+            line = Line(shape=shape, room_id=each.group_id, hash=each.hash, operation=operation, text=text)
+            found.append(line)
         return found
 
 
