@@ -1,6 +1,7 @@
 """Writes the reference pages from the registry: `python -m tallystick.surfaces.cli.reference`.
 
-Run it in the checkout. With `--check` it only says which files are out of date.
+Run it in the checkout, because the examples of events are the golden ones of the tests. With `--check` it only says
+which files are out of date.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import inspect
 import json
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import tallystick
 from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
+from tallystick.kernel.envelope import BODIES
 from tallystick.kernel.operation import AnyOperation, Record
 from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
@@ -33,18 +35,35 @@ FAMILIES: dict[type[errors.TallyError], tuple[int, str]] = {
     errors.Unavailable: (503, "Nothing was wrong with the request: try again."),
     errors.Fault: (500, "A bug of ours, or a damaged store."),
 }
+ENVELOPE = {
+    "v": "The version of the envelope, 1.",
+    "id": "The event's own id, a UUID whose order is that of time.",
+    "ts": "When it was committed, ISO-8601 in UTC.",
+    "seq": "Its place in its room: 1, 2, 3 … without gaps, in the order of commits.",
+    "kind": "What happened.",
+    "group_id": "The room's id.",
+    "scope_key": "The directory of the room that it came from, or empty.",
+    "by": "Who did it: an agent's id, `user`, `system` or a service.",
+    "data": "What this kind says, below.",
+    "prev_hash, hash": "In an export only: the hash of the event before, and its own over that hash and all the above.",
+}
 MADE = "<!-- Made by `make docs` from the registry. Change the declarations, not this file. -->"
+
+
+REFERENCE = Path("docs") / "reference"
+SHAPES = Path("tests") / "ledger" / "shapes"
 
 
 def pages() -> dict[Path, str]:
     """Every generated file, relative to the checkout, and what it must contain."""
     written = {
-        "operations": list(_operations()),
-        "errors": list(_errors()),
-        "cli": list(_commands()),
+        "operations": _operations(),
+        "events": _events(),
+        "errors": _errors(),
+        "cli": _commands(),
+        **{f"operations/{noun}": _noun(noun) for noun in nouns()},
     }
-    reference = Path("docs") / "reference"
-    return {reference / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
+    return {REFERENCE / f"{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in written.items()}
 
 
 def _cell(text: str) -> str:
@@ -61,35 +80,53 @@ def _table(headers: list[str], rows: list[list[str]]) -> Iterator[str]:
         yield ""
 
 
+def nouns() -> list[str]:
+    return sorted({operation.noun for operation in registry.OPERATIONS.values()})
+
+
+def _of_noun(noun: str) -> dict[str, AnyOperation]:
+    return {name: each for name, each in sorted(registry.OPERATIONS.items()) if each.noun == noun}
+
+
 def _operations() -> Iterator[str]:
     yield from (MADE, "", "# Operations", "")
     yield (
         "An operation has the same name on every surface: `tally call turns.release --input -`, `tally turns release "
         "--field value`, `POST /v1/turns.release`, the bus, and the MCP portals. Each may refuse with `invalid_input`, "
         "`unknown_field` or `too_large` when the input is wrong, and with `room_not_found` when it names a room that "
-        "is not there; [errors](errors.md) lists every refusal."
+        "is not there; [errors](errors.md) lists every refusal. What they write is in [events](events.md)."
     )
     yield ""
-    for noun in sorted(catalogue_nouns()):
-        yield from (f"## {noun}", "")
-        for name, operation in sorted(registry.OPERATIONS.items()):
-            if operation.noun == noun:
-                yield from _operation(name, operation)
-    yield from ("## Objects", "")
-    for name, (model, answer) in sorted(_objects().items()):
+    for noun in nouns():
+        yield from (f"## [{noun}](operations/{noun}.md)", "")
+        rows = [[_link(name, "operations/"), operation.summary] for name, operation in _of_noun(noun).items()]
+        yield from _table(["operation", ""], rows)
+
+
+def _link(operation: str, folder: str) -> str:
+    noun = registry.OPERATIONS[operation].noun
+    return f"[`{operation}`]({folder}{noun}.md#{operation.replace('.', '')})"
+
+
+def _noun(noun: str) -> Iterator[str]:
+    found = _of_noun(noun)
+    yield from (MADE, "", f"# {noun}", "")
+    yield from ("[All operations](../operations.md)", "")
+    for name, operation in found.items():
+        yield from _operation(name, operation)
+    objects = _objects(found.values())
+    if objects:
+        yield from ("## Objects", "")
+    for name, (model, answer) in sorted(objects.items()):
         yield from (f"### {name}", "")
         yield from _fields(model, answer=answer)
 
 
-def catalogue_nouns() -> set[str]:
-    return {operation.noun for operation in registry.OPERATIONS.values()}
-
-
 def _operation(name: str, operation: AnyOperation) -> Iterator[str]:
-    yield from (f"### {name}", "", operation.doc, "")
+    yield from (f"## {name}", "", operation.doc, "")
     facts = ["Writes" if operation.writes else "Waits" if operation.waits else "Reads"]
     if operation.short:
-        facts.append(f"everyday command [`tally {operation.short}`](cli.md#tally-{operation.short})")
+        facts.append(f"everyday command [`tally {operation.short}`](../cli.md#tally-{operation.short})")
     yield from (f"{'; '.join(facts)}.", "")
     if operation.ask.__struct_fields__:
         yield from ("Input:", "")
@@ -112,16 +149,74 @@ def _fields(model: type[Record], *, answer: bool) -> Iterator[str]:
     )
 
 
-def _objects() -> dict[str, tuple[type[Record], bool]]:
+def _objects(operations: Iterable[AnyOperation]) -> dict[str, tuple[type[Record], bool]]:
     """The models that inputs and answers are made of; what is in both is shown as an answer."""
-    inputs = {part.__name__: (part, False) for each in registry.OPERATIONS.values() for part in shapes.parts(each.ask)}
+    operations = list(operations)
+    inputs = {part.__name__: (part, False) for each in operations for part in shapes.parts(each.ask)}
     outputs = {
         part.__name__: (part, True)
-        for each in registry.OPERATIONS.values()
+        for each in operations
         for model in shapes.answers(each)
         for part in shapes.parts(model)
     }
     return inputs | outputs
+
+
+def _events() -> Iterator[str]:
+    yield from (MADE, "", "# Events", "")
+    yield (
+        "Every kind of event that Tallystick writes, as it comes in `events.list`, on the event stream, on the bus and "
+        "in an export. An event has these fields; what each kind says in `data` follows. A field of `data` that is not "
+        "always there is left out when it has no value, or is missing in events from before it was introduced. "
+        "`events.append` writes events of your own kinds beside these."
+    )
+    yield ""
+    yield from _table(["field", ""], [[f"`{name.replace(', ', '`, `')}`", text] for name, text in ENVELOPE.items()])
+    writers = {kind: names for kind, *names in map(str.split, (SHAPES / "writers.txt").read_text("utf-8").splitlines())}
+    examples = _examples()
+    sections = dict[str, list[str]]()
+    for kind in sorted(BODIES.keys() | writers.keys()):
+        sections.setdefault(BODIES[kind].__module__ if kind in BODIES else "", []).append(kind)
+    for module, kinds in sorted(sections.items()):
+        title = inspect.cleandoc(sys.modules[module].__doc__ or "").split("\n\n")[0] if module else "Not declared yet."
+        yield from (f"## {module.split('.')[-2] if module else 'others'}", "", " ".join(title.split()), "")
+        for kind in kinds:
+            yield from _event(kind, writers.get(kind, []), examples.get(kind))
+    objects = {part.__name__: part for body in BODIES.values() for part in shapes.parts(body)}
+    yield from ("## Objects", "")
+    for name, model in sorted(objects.items()):
+        yield from (f"### {name}", "", inspect.cleandoc(model.__doc__ or ""), "")
+        yield from _body(model)
+
+
+def _event(kind: str, writers: list[str], example: object) -> Iterator[str]:
+    body = BODIES.get(kind)
+    yield from (f"### {kind}", "")
+    if body:
+        yield from (inspect.cleandoc(body.__doc__ or ""), "")
+    yield from (f"Written by {', '.join(_link(name, 'operations/') for name in writers)}.", "")
+    if body:
+        yield from _body(body)
+    if example is not None:
+        yield from ("```json", json.dumps(example, indent=2, ensure_ascii=False), "```", "")
+
+
+def _body(model: type[Record]) -> Iterator[str]:
+    there = {True: "yes", False: ""}
+    rows = [[f"`{row.name}`", row.type, there[row.required], row.text] for row in shapes.rows(model)]
+    yield from _table(["field", "type", "always there", ""], rows)
+
+
+def _examples() -> dict[str, object]:
+    """Of each kind the golden body that says most; of equals, the first."""
+    found = dict[str, dict[str, object]]()
+    for line in (SHAPES / "bodies.txt").read_text("utf-8").split("\n"):
+        kind, _, rest = line.partition(" ")
+        if "{" in rest and kind != "#":
+            body = json.loads(rest[rest.index("{") :])
+            if len(body) > len(found.get(kind, {})):
+                found[kind] = body
+    return dict(found)
 
 
 def every_error() -> list[type[errors.TallyError]]:
@@ -196,13 +291,19 @@ def _about(option: click.Option) -> str:
 
 
 def main(args: list[str]) -> int:
-    stale = {file: text for file, text in pages().items() if not file.is_file() or file.read_text("utf-8") != text}
-    for file, text in stale.items():
+    written = pages()
+    stale = {file: text for file, text in written.items() if not file.is_file() or file.read_text("utf-8") != text}
+    left_over = sorted(set(REFERENCE.rglob("*.md")) - written.keys())
+    for file in (*stale, *left_over):
         print(file)
-        if "--check" not in args:
+        if "--check" in args:
+            continue
+        if file in stale:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
-    return 1 if stale and "--check" in args else 0
+            file.write_text(stale[file], "utf-8")
+        else:
+            file.unlink()
+    return 1 if (stale or left_over) and "--check" in args else 0
 
 
 if __name__ == "__main__":

@@ -139,9 +139,12 @@ def _models(annotation: object) -> Iterator[type[Record]]:
 
 
 def _said_beside(model: type[Record]) -> dict[str, str]:
-    """The docstrings below a model's fields."""
+    """The docstrings below a model's fields, its own and those that it inherits."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     said: dict[str, str] = {}
+    for parent in reversed(model.__bases__):
+        if issubclass(parent, Record) and parent is not Record:
+            said.update(_said_beside(parent))
     body = cast("ast.ClassDef", tree).body
     for field, beside in itertools.pairwise(body):
         match field, beside:

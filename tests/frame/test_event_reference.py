@@ -1,0 +1,59 @@
+"""The reference of events names every kind and every field; read from the golden bodies, not by its generator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from tests.frame.checkout import ROOT
+from tests.ledger.shapes.everything import FOREIGN, HASHES, pinned
+
+UNDECLARED = 36
+"""At most so many kinds may still lack a struct, and with it a description and a table of fields."""
+
+
+def sections() -> dict[str, str]:
+    """What the page says of each kind."""
+    page = (ROOT / "docs" / "reference" / "events.md").read_text("utf-8").partition("\n## Objects\n")[0]
+    _before, *found = re.split(r"^### (.+)$", page, flags=re.MULTILINE)
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def golden() -> Iterator[tuple[str, str]]:
+    """Every event of ours that a test has the bytes of: its kind and its body."""
+    for shape, lines in pinned().items():
+        for kind, _by, _scope, body in (line.split(" ", 3) for line in lines if shape != HASHES):
+            if kind not in FOREIGN:
+                yield kind, body
+
+
+SECTIONS = sections()
+
+
+def test_every_kind_that_is_written_has_a_section_and_nothing_else_has() -> None:
+    assert SECTIONS.keys() == {kind for kind, _body in golden()}
+
+
+@pytest.mark.parametrize("kind", sorted(SECTIONS))
+def test_a_section_says_who_writes_such_events_and_shows_one(kind: str) -> None:
+    section = SECTIONS[kind]
+
+    assert re.search(r"^Written by \[`[a-z_.]+`\]", section, re.MULTILINE)
+    example = section.partition("```json\n")[2].partition("\n```")[0]
+    assert msgspec.json.decode(example) in [msgspec.json.decode(body) for each, body in golden() if each == kind]
+
+
+def test_the_kinds_without_a_struct_are_becoming_fewer() -> None:
+    assert len([kind for kind, section in SECTIONS.items() if "| field |" not in section]) <= UNDECLARED
+
+
+@pytest.mark.parametrize("kind", sorted(kind for kind, section in SECTIONS.items() if "| field |" in section))
+def test_every_field_that_is_written_is_described(kind: str) -> None:
+    described = set(re.findall(r"^\| `(\w+)` \|", SECTIONS[kind], re.MULTILINE))
+    bodies = [msgspec.json.decode(body, type=dict[str, object]) for each, body in golden() if each == kind]
+
+    assert SECTIONS[kind].strip().split("\n")[0][0].isupper(), "a sentence on what happened"
+    assert {field for body in bodies for field in body} - described == set()
