@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.bench.catalogue import BENCHES
+from tallybench.catalogue import BENCHES
 
 SHAPE = {"bench", "what", "engine", "ratio", "ours", "baseline", "unit", "against", "budgets", "met", "details"}
 

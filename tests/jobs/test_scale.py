@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.bench.growing import MEMBERS, grow_to, member
+from tallybench.growing import MEMBERS, grow_to, member
 from tallystick.capabilities.jobs import replay
 from tallystick.capabilities.jobs.model import Job, Kind, job_id
 from tallystick.hub.hub import Hub

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # pathlib and json would double the start.
 HERE = os.path.dirname(__file__)  # noqa: PTH120
 PACKAGE = os.path.dirname(os.path.dirname(HERE))  # noqa: PTH120
-ABOVE = {"bench", "bus", "client", "commandline", "demo", "runner", "runtime", "server", "surfaces"}
+ABOVE = {"bus", "client", "commandline", "demo", "runner", "runtime", "server", "surfaces"}
 """What stands above the hub, or beside all of it, cannot be part of an operation."""
 
 

@@ -68,7 +68,7 @@ PROGRAMS = {
     "attach": ("tallystick.runtime.options:attach", "Put a coding agent on the bus: one run of it for each message."),
     "relay": ("tallystick.runtime.options:relay", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo.options:demo", "Show three agents at work in a room of their own."),
-    "bench": ("tallystick.bench.options:bench", "Measure the budgets on this machine."),
+    "bench": ("tallybench.options:bench", "Measure the budgets on this machine."),
 }
 """Commands that other parts of the program declare for themselves."""
 

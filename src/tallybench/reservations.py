@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from tallystick.bench import rooms
-from tallystick.bench.figures import Budget, Figure, median
-from tallystick.bench.setting import Setting
+from tallybench import rooms
+from tallybench.figures import Budget, Figure, median
+from tallybench.setting import Setting
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
 

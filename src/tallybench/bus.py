@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from tallystick.bench import servers
-from tallystick.bench.figures import Budget, Detail, Figure, median, percentile
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting
+from tallybench import servers
+from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.servers import Served
+from tallybench.setting import Setting
 
 ECHO = """
 import asyncio, sys

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import uvloop
 
-from tallystick.bench import servers
-from tallystick.bench.caller import Connection
-from tallystick.bench.figures import Budget, Detail, Figure, median, percentile
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting
+from tallybench import servers
+from tallybench.caller import Connection
+from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.servers import Served
+from tallybench.setting import Setting
 
 ONE, CROWD = "x.bench.one", "x.bench.crowd"
 WRITERS = 4

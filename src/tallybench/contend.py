@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tallystick.bench import company, rooms
-from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.setting import Setting
+from tallybench import company, rooms
+from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import TallyError
 

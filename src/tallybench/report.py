@@ -10,8 +10,8 @@ from typing import TextIO
 
 import msgspec
 
+from tallybench.figures import Figure
 from tallystick import __version__
-from tallystick.bench.figures import Figure
 
 HEADERS = ("ratio", "bench", "what", "ours", "baseline", "against", "budget", "met")
 

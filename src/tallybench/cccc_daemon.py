@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import cast
 
-from tallystick.bench import servers
+from tallybench import servers
 
 DISTRIBUTION, VERSION = "cccc-pair", "0.4.45"
 """The version that the budgets were set beside; another one is not measured under its name."""

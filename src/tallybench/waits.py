@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import msgspec
 import uvloop
 
-from tallystick.bench import rooms, servers
-from tallystick.bench.figures import Budget, Detail, Figure, percentile
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting
-from tallystick.bench.wire import REVISION
+from tallybench import rooms, servers
+from tallybench.figures import Budget, Detail, Figure, percentile
+from tallybench.servers import Served
+from tallybench.setting import Setting
+from tallybench.wire import REVISION
 
 AGENTS, PER_ROOM = 500, 10
 WAIT_MS = 8000

@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 
-from tallystick.bench import job_peers, rooms
-from tallystick.bench.callers import Callers, callers
-from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.job_peers import Peer
-from tallystick.bench.setting import Setting
+from tallybench import job_peers, rooms
+from tallybench.callers import Callers, callers
+from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.job_peers import Peer
+from tallybench.setting import Setting
 
 HANDS = 16
 """How many work at once: jobs are for fleets."""

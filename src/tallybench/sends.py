@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import uvloop
 
-from tallystick.bench import servers
-from tallystick.bench.caller import Connection
-from tallystick.bench.figures import Budget, Figure, median
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting
+from tallybench import servers
+from tallybench.caller import Connection
+from tallybench.figures import Budget, Figure, median
+from tallybench.servers import Served
+from tallybench.setting import Setting
 
 TEXT = "The parser accepts trailing commas now; the three failing cases are in the corpus and pass. " * 2
 CONNECTIONS = (1, 4, 16)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from tallystick.bench.setting import agent, tally
-from tallystick.bench.wire import StdioServer
+from tallybench.setting import agent, tally
+from tallybench.wire import StdioServer
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Self, cast
 
 import msgspec
 
-from tallystick.bench.servers import Served
+from tallybench.servers import Served
 
 
 class CallRefused(RuntimeError):

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from tallystick.bench import cccc_daemon, company, message_sender, rooms, servers
-from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.message_sender import Sender, Sent
-from tallystick.bench.sends import TEXT
-from tallystick.bench.setting import Setting
+from tallybench import cccc_daemon, company, message_sender, rooms, servers
+from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.message_sender import Sender, Sent
+from tallybench.sends import TEXT
+from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tallystick.bench import servers
-from tallystick.bench.doors import environment
-from tallystick.bench.figures import Budget, Figure, median
-from tallystick.bench.setting import Setting, tally
-from tallystick.bench.wire import StdioServer
+from tallybench import servers
+from tallybench.doors import environment
+from tallybench.figures import Budget, Figure, median
+from tallybench.setting import Setting, tally
+from tallybench.wire import StdioServer
 
 PYTHON = [sys.executable, "-c", "pass"]
 SMALLEST_SERVER = """

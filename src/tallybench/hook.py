@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from tallystick.bench import servers
-from tallystick.bench.doors import environment
-from tallystick.bench.figures import Budget, Figure, median
-from tallystick.bench.setting import Setting, tally
+from tallybench import servers
+from tallybench.doors import environment
+from tallybench.figures import Budget, Figure, median
+from tallybench.setting import Setting, tally
 
 FLOOR = "tally --help"
 DENIED = 2

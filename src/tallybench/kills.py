@@ -14,12 +14,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import IO, cast
 
-from tallystick.bench import rooms, servers
-from tallystick.bench.doors import environment
-from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting, tally
-from tallystick.bench.wire import StdioServer
+from tallybench import rooms, servers
+from tallybench.doors import environment
+from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.servers import Served
+from tallybench.setting import Setting, tally
+from tallybench.wire import StdioServer
 from tallystick.hub.settings import Settings
 
 CLIENTS = 20

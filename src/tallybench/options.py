@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tallystick.bench.catalogue import BENCHES
+from tallybench.catalogue import BENCHES
 from tallystick.commandline.command import Program
 from tallystick.commandline.invocation import Invocation
 from tallystick.commandline.suggestion import meant
@@ -49,6 +49,6 @@ def bench(invocation: Invocation, **given: Any) -> None:
 
     Each beside a baseline in the same run, all of them when no NAME is given. Progress goes to stderr.
     """
-    from tallystick.bench.command import run
+    from tallybench.command import run
 
     run(Arguments(**given), invocation)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from tallystick.bench import company, doors, rooms
-from tallystick.bench.doors import Call, Turn
-from tallystick.bench.figures import Budget, Detail, Figure, median, percentile
-from tallystick.bench.setting import Setting
+from tallybench import company, doors, rooms
+from tallybench.doors import Call, Turn
+from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 
 POLL_S = 0.25

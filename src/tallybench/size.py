@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tallystick.bench import rooms
-from tallystick.bench.figures import Budget, Detail, Figure, median
-from tallystick.bench.growing import TASK, Grown, grow, member
-from tallystick.bench.setting import Setting
+from tallybench import rooms
+from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.growing import TASK, Grown, grow, member
+from tallybench.setting import Setting
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import to_wire
 from tallystick.ledger import reading

@@ -9,12 +9,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from tallystick.bench import engines, report
-from tallystick.bench.catalogue import BENCHES
-from tallystick.bench.engines import Engine
-from tallystick.bench.figures import Figure
-from tallystick.bench.options import Arguments
-from tallystick.bench.setting import Setting
+from tallybench import engines, report
+from tallybench.catalogue import BENCHES
+from tallybench.engines import Engine
+from tallybench.figures import Figure
+from tallybench.options import Arguments
+from tallybench.setting import Setting
 from tallystick.commandline.invocation import Invocation
 
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.bench.doors import environment
-from tallystick.bench.setting import tally
+from tallybench.doors import environment
+from tallybench.setting import tally
 from tallystick.hub.settings import Settings
 
 BARE = """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.bench.engines import Engine
+from tallybench.engines import Engine
 from tallystick.harnesses import processes
 from tallystick.kernel.caller import Caller, SessionKind
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.bench import rooms
+from tallybench import rooms
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings

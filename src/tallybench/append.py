@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 
-from tallystick.bench import rooms
-from tallystick.bench.bare import bare_store
-from tallystick.bench.callers import Callers, callers
-from tallystick.bench.figures import Budget, Figure, median
-from tallystick.bench.setting import Setting
+from tallybench import rooms
+from tallybench.bare import bare_store
+from tallybench.callers import Callers, callers
+from tallybench.figures import Budget, Figure, median
+from tallybench.setting import Setting
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
 from tallystick.ledger import reading

@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from tallystick.bench import rooms, servers
-from tallystick.bench.figures import Budget, Detail, Figure, median, percentile
-from tallystick.bench.growing import MEMBERS, grow_to, member
-from tallystick.bench.servers import Served
-from tallystick.bench.setting import Setting
+from tallybench import rooms, servers
+from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.growing import MEMBERS, grow_to, member
+from tallybench.servers import Served
+from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 
 if TYPE_CHECKING:

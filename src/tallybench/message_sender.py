@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tallystick.bench import company
+from tallybench import company
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import uvloop
 
-from tallystick.bench import rooms
+from tallybench import rooms
 from tallystick.bus import records
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
