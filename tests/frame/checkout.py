@@ -8,11 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "tallystick"
+BENCH = ROOT / "src" / "tallybench"
+"""What measures it, which is not in the wheel."""
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+def modules(package: Path = PACKAGE) -> list[Path]:
+    return sorted(package.rglob("*.py"))
 
 
 @cache

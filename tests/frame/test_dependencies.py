@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import cast
 
-from tests.frame.checkout import PACKAGE, ROOT, modules, nodes, shown
+from tests.frame.checkout import BENCH, ROOT, modules, nodes, shown
 
 NEEDED_BY = {"httptools": "uvicorn.protocols.http.httptools_impl"}
 """What uvicorn leaves to whoever installs it, and the module of uvicorn that we import and that needs it."""
@@ -47,7 +47,7 @@ installed = cache(packages_distributions)
 
 def distributions(names: Iterable[str]) -> set[str]:
     """The distributions that foreign modules come from; a module that is not installed stands for itself."""
-    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"tallystick"}
+    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"tallybench", "tallystick"}
     return {_named(each) for top in tops for each in installed().get(top, [top])}
 
 
@@ -61,13 +61,14 @@ def test_every_dependency_is_imported() -> None:
 def test_every_import_is_a_declared_dependency() -> None:
     borrowed = {
         f"{shown(path)}: {name}"
-        for path in modules()
-        # What measures us beside others is not used by those who only install us.
-        for name in distributions(imported(path)) - declared(*(("bench", "dev") if _measures(path) else ()))
+        for paths, groups in ((modules(), ()), (modules(BENCH), ("bench", "dev")))
+        for path in paths
+        for name in distributions(imported(path)) - declared(*groups)
     }
 
     assert borrowed == set()
 
 
-def _measures(path: Path) -> bool:
-    return path.is_relative_to(PACKAGE / "bench")
+def test_nothing_in_the_wheel_imports_what_is_not_in_it() -> None:
+    """But by name, where the command line offers it if it is there."""
+    assert [shown(path) for path in modules() if any(name.startswith(BENCH.name) for name in imported(path))] == []

@@ -6,8 +6,11 @@ import ast
 import re
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
+
+import pytest
 
 import tallystick
 from tests.frame.checkout import LOCKS, PACKAGE, ROOT, modules, shown
@@ -80,18 +83,23 @@ def test_the_changelog_has_an_entry_for_the_current_version() -> None:
     assert tallystick.__version__ in headings
 
 
-def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)],
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert built.returncode == 0, built.stderr
+    (made,) = folder.glob("*.whl")
+    return zipfile.ZipFile(made)
 
-    (wheel,) = tmp_path.glob("*.whl")
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tallystick/")}
+
+def test_the_wheel_carries_every_file_of_the_package_and_no_other(wheel: zipfile.ZipFile) -> None:
+    packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     ours = {
         path.relative_to(PACKAGE.parent).as_posix()
         for path in PACKAGE.rglob("*")
@@ -100,3 +108,20 @@ def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
 
     assert {name for name in ours if name.endswith(".sql")}
     assert packed == ours
+
+
+def test_bench_is_not_in_the_wheel_and_says_where_it_is(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    # Without `site`, whose path file would lead to the checkout.
+    start = [sys.executable, "-S", "-m", "tallystick.surfaces.cli.main"]
+    path = f"{tmp_path}:{sysconfig.get_path('purelib')}"
+
+    listed, asked = (
+        subprocess.run([*start, *words], env={"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+        for words in ([], ["bench", "--quick"])
+    )
+
+    assert "\n  demo " in listed.stdout
+    assert "bench" not in listed.stdout
+    assert asked.returncode == 2
+    assert "`tally bench` is not part of the installed package; `make bench` in a checkout runs it." in asked.stderr

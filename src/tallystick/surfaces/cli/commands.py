@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
 
 from tallystick.commandline.global_options import OPTIONS
 from tallystick.surfaces.cli import catalogue
@@ -68,9 +69,12 @@ PROGRAMS = {
     "attach": ("tallystick.runtime.options:attach", "Put a coding agent on the bus: one run of it for each message."),
     "relay": ("tallystick.runtime.options:relay", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo.options:demo", "Show three agents at work in a room of their own."),
-    "bench": ("tallybench.options:bench", "Measure the budgets on this machine."),
 }
 """Commands that other parts of the program declare for themselves."""
+CHECKOUT = {"bench": ("tallybench.options:bench", "Measure the budgets on this machine.")}
+"""Commands of packages that are not in the wheel: offered where these can be imported."""
+if PathFinder.find_spec("tallybench"):
+    PROGRAMS.update(CHECKOUT)
 
 GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **PROGRAMS}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}

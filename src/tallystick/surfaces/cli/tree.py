@@ -25,6 +25,8 @@ class Root(Group):
         # `tally events` is an everyday command, `tally events list` an operation; a folder of that name is ./list.
         if name in commands.NOUNS_TOO and _first_word(rest) in noun_verbs(name):
             return noun(name)
+        if name in commands.CHECKOUT.keys() - commands.COMMANDS.keys():
+            ctx.fail(f"`tally {name}` is not part of the installed package; `make {name}` in a checkout runs it.")
         return self.get_command(ctx, name)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
