@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.capabilities.messages import texts
+from tallystick.capabilities.messages import search as texts
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub

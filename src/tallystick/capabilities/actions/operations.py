@@ -1,10 +1,14 @@
-"""`actions.*`: results and what is pending; submitting is in `submitting`, the owner's short way in `relaying`."""
+"""`actions.result`, `.pending` and `.task`, what messages and waits need of actions, and the capability as a whole."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
     ActionView,
+    ContextFields,
     OpenAction,
     PendingActions,
     Progressed,
@@ -13,19 +17,17 @@ from tallystick.capabilities.actions.contract import (
     Resulted,
     TaskProgress,
 )
-from tallystick.capabilities.actions.model import Kind, Lane, TaskStatus
+from tallystick.capabilities.actions.model import Kind, Lane, MessageKind, TaskStatus
 from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
-from tallystick.capabilities.actions.relaying import outcomes, relay
-from tallystick.capabilities.actions.submitting import earlier_action, submit
-from tallystick.capabilities.actions.talking import OFFERS
+from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import TaskBoard
+from tallystick.capabilities.rooms.model import Conversations, Errands, TaskBoard
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, operation
-from tallystick.ledger import bodies
+from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
 
@@ -115,6 +117,33 @@ def open_action(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
     """An action by its id; ids are their senders' own, so what is none of ours is left to others."""
     found = queries.action(tx, room_id, text)
     return Opened.of("action", text, ActionView.of(queries.written(tx, room_id, found))) if found else None
+
+
+class OpenConversations:
+    def admit(self, tx: Tx, room_id: str, by: str, about: Mapping[str, object]) -> None:
+        """The rules for a message are those for an action: replies answer once, everything else is the owner's."""
+        said = cast("Mapping[str, str]", about)
+        if parent := said.get("parent_message_id"):
+            reading.event_by_id(tx, room_id, parent)
+        answered = said.get("reply_to_action_id")
+        if said.get("kind") == MessageKind.REPLY:
+            if answered is None:
+                raise InvalidField("A reply names what it answers.", field="conversation.reply_to_action_id")
+            asked = earlier_action(tx, room_id, answered)
+            rules.check_reply(asked, by, context_id=said.get("context_id"), dst=None)
+        elif context_id := said.get("context_id"):
+            known = queries.conversation(tx, room_id, context_id)
+            fields = ContextFields(context_id=context_id, owner_id=said.get("owner_id"))
+            rules.conversation(known, fields, by, context_id)
+
+
+class NextErrands:
+    def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
+        head = rules.deliverable(queries.heads(tx, room_id, agent_rules.principal(me.agent_id)))
+        return ActionView.of(queries.written(tx, room_id, head)).to_data() if head else None
+
+
+OFFERS: dict[type, object] = {Conversations: OpenConversations(), Errands: NextErrands()}
 
 
 CAPABILITY = Capability(

@@ -15,9 +15,9 @@ from tallystick.capabilities.blobs.contract import (
     PutBlob,
 )
 from tallystick.capabilities.blobs.errors import BlobElsewhere
-from tallystick.capabilities.blobs.holdings import OFFERS
 from tallystick.capabilities.blobs.model import KIND, Content, Files
 from tallystick.capabilities.blobs.projections import PROJECTIONS
+from tallystick.capabilities.rooms.model import Blobs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField, TooLarge
@@ -81,6 +81,26 @@ def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
     if content is None:
         raise BlobElsewhere(sha256=ask.sha256)
     return BlobContent(blob=BlobView.of(blob), content_base64=base64.b64encode(content).decode())
+
+
+class Holdings:
+    def check(self, tx: Tx, room_id: str, sha256: str) -> None:
+        queries.blob(tx, room_id, sha256)
+
+    def bring(self, tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
+        if queries.known(tx, target, sha256):
+            return
+        blob = queries.blob(tx, source, sha256)
+        data: dict[str, object] = {
+            "sha256": blob.sha256,
+            "bytes": blob.size,
+            "mime_type": blob.mime_type,
+            "name": blob.name,
+        }
+        tx.append(target, by, [Draft(kind=KIND, data=data)])
+
+
+OFFERS: dict[type, object] = {Blobs: Holdings()}
 
 
 CAPABILITY = Capability(

@@ -1,15 +1,17 @@
-"""`messages.inbox`: what was delivered to somebody, what became of it, and what its reader is still waiting for."""
+"""`messages.inbox` and what a wait for mail needs: what was delivered to somebody and what became of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.messages import overdue, queries
+from tallystick.capabilities.messages import notifications, queries, rules
 from tallystick.capabilities.messages.contract import Awaiting, InboxView, ReactionView, ReadInbox, Received
 from tallystick.capabilities.messages.model import Letter
+from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Mail, Post, Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Pending, moment, operation
@@ -28,10 +30,10 @@ def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxV
     waits until there is something to show.
     """
     room = rooms.room(tx, ask.room_id)
-    if overdue.due(tx, room):
+    if notifications.due(tx, room):
         if not tx.writable:
             return Pending(_view(tx, me, ask), act=True)
-        overdue.nudge(tx, room)
+        notifications.nudge(tx, room)
     view = _view(tx, me, ask)
     return view if view.messages else Pending(view, wait_ms=ask.max_wait_ms)
 
@@ -96,3 +98,62 @@ def _awaiting(tx: Tx, room_id: str, sender: str) -> list[Awaiting]:
         )
         for attention in queries.awaiting(tx, room_id, sender)
     ]
+
+
+AT_MOST = 50
+
+
+class MailPost:
+    def begin(self, tx: Tx, room_id: str, me: Caller, *, wait_ms: int) -> str:
+        present = queries.listener(tx, room_id, me.agent_id)
+        if present:
+            rules.check_listener(present, tx.process_state(present.process), now=tx.now)
+        listener_id = tx.new_id()
+        tx.run(
+            SQL["listen"],
+            room_id=room_id,
+            agent_id=me.agent_id,
+            listener_id=listener_id,
+            since=tx.now,
+            until=tx.now + wait_ms + rules.LISTENER_GRACE_MS,
+            host_id=me.process.host_id if me.process else None,
+            pid=me.process.pid if me.process else None,
+            process_started_at=me.process.started_at if me.process else None,
+        )
+        return listener_id
+
+    def end(self, tx: Tx, room_id: str, me: Caller, listener_id: str) -> None:
+        tx.run(SQL["stop_listening"], room_id=room_id, agent_id=me.agent_id, listener_id=listener_id)
+
+    def waiting(self, tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> Post:
+        if tx.writable:
+            notifications.nudge(tx, room)
+        room_id, actor_id = room.room_id, agent_rules.principal(me.agent_id)
+        start = self._start(tx, room_id, me) if after is None else after
+        kind = next(iter(kinds)) if len(kinds) == 1 else None
+        letters = queries.letters(tx, room_id, actor_id, start, kind=kind, limit=AT_MOST)
+        events = [letter.event for letter in letters]
+        # A page that is not full has seen everything up to the head.
+        cursor = events[-1].seq if len(events) == AT_MOST else max(start, tx.head(room_id).seq)
+        if tx.writable and events:
+            tx.run(SQL["heard"], room_id=room_id, agent_id=me.agent_id, seq=cursor)
+        return Post(events=events, cursor=cursor, act=bool(events) or notifications.due(tx, room))
+
+    def _start(self, tx: Tx, room_id: str, me: Caller) -> int:
+        """Where this member's last wait ended, or what it has read since, whichever is later."""
+        listener = queries.listener(tx, room_id, me.agent_id)
+        read_seq = queries.inbox(tx, room_id, agent_rules.principal(me.agent_id)).read_seq
+        return max(listener.heard_seq if listener else 0, read_seq)
+
+
+def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
+    """What a member who called about something else should know."""
+    inbox = queries.inbox(tx, room_id, agent_rules.principal(me.agent_id))
+    if not inbox.unread and not inbox.unacked:
+        return None
+    unread = f"{inbox.unread} unread message{'s' if inbox.unread != 1 else ''}"
+    owed = f", {inbox.unacked} need{'s' if inbox.unacked == 1 else ''} your ack" if inbox.unacked else ""
+    return f"{unread}{owed}: messages.inbox"
+
+
+OFFERS: dict[type, object] = {Mail: MailPost()}

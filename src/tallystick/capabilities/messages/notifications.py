@@ -1,13 +1,17 @@
-"""`notifications.*`: signs from the system and from tools, kept apart from the conversation."""
+"""`notifications.*`: signs from the system and from tools, kept apart from the conversation; overdue acks among them.
+
+There is no timer for these. The first to read an inbox or write a message after the time is up makes it happen.
+"""
 
 from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.messages import overdue, rules
-from tallystick.capabilities.messages.acking import acked
+from tallystick.capabilities.messages import queries, rules
 from tallystick.capabilities.messages.contract import Acked, AckNotification, Notified, Notify
-from tallystick.capabilities.messages.model import Kind, Selector
+from tallystick.capabilities.messages.model import SYSTEM, Attention, Kind, Selector
+from tallystick.capabilities.messages.receipts import acked
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -33,7 +37,7 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
     given = ask.present(without={"room_id"})
     data = {**given, "target_actor_id": ask.target_actor_id, "recipients": recipients}
     bodies.check(data)
-    overdue.nudge(tx, room)
+    nudge(tx, room)
     draft = Draft(kind=Kind.NOTIFY, data=data, scope_key=author.scope_key)
     (event,) = tx.append(room.room_id, author.principal, [draft])
     return Notified(event=Envelope.of(event), recipients=recipients)
@@ -51,3 +55,20 @@ def ack(tx: Tx, me: Caller, ask: AckNotification) -> Acked:
         event_id=ask.notify_event_id,
         actor_id=ask.actor_id,
     )
+
+
+def due(tx: Tx, room: Room) -> bool:
+    return room.closed_at is None and bool(_overdue(tx, room))
+
+
+def nudge(tx: Tx, room: Room) -> None:
+    """Tell every sender whose acks are overdue; told once, a message is never told again."""
+    if room.closed_at is not None:
+        return
+    for attention in _overdue(tx, room):
+        missing = queries.missing(tx, room.room_id, attention.seq)
+        tx.append(room.room_id, SYSTEM, [rules.nudge(attention, missing)])
+
+
+def _overdue(tx: Tx, room: Room) -> list[Attention]:
+    return queries.overdue(tx, room.room_id, tx.now - room.policy.ack_overdue_ms)

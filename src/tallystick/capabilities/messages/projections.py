@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from tallystick.capabilities.messages import queries, rules, texts
+from tallystick.capabilities.messages import queries, rules, search
 from tallystick.capabilities.messages.model import SYSTEM, Kind
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.kernel.envelope import Event, to_json
@@ -117,10 +117,10 @@ def indexed(tx: Tx, event: Event) -> None:
         SQL["index_text"],
         room_id=event.room_id,
         seq=event.seq,
-        kind=texts.SEARCHED[event.kind],
+        kind=search.SEARCHED[event.kind],
         author=event.by,
         ts=event.ts,
-        words=" ".join(texts.words(texts.content(event))),
+        words=" ".join(search.words(search.content(event))),
     )
 
 
@@ -136,7 +136,7 @@ PROJECTIONS: dict[str, Projection] = {
 
 TABLES = ("deliveries", "inboxes", "attention", "sends", "reactions", "context")
 
-DEFERRED: dict[str, Projection] = dict.fromkeys(texts.SEARCHED, indexed)
+DEFERRED: dict[str, Projection] = dict.fromkeys(search.SEARCHED, indexed)
 """Cutting a text into words takes longer than writing it down, so nobody who speaks waits for it (see `search`)."""
 
 DEFERRED_TABLES = ("texts",)

@@ -1,15 +1,84 @@
-"""`messages.receipts`: who got what of a stretch of the room, who has read it, and who has accepted it."""
+"""`messages.read`, `.ack`, `.react` and `.receipts`: what recipients made of what was delivered to them."""
 
 from __future__ import annotations
 
-from tallystick.capabilities.messages.contract import AskReceipts, Receipt, Receipts
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages import queries, rules
+from tallystick.capabilities.messages.contract import (
+    Acked,
+    AckMessage,
+    AskReceipts,
+    MarkedRead,
+    MarkRead,
+    React,
+    Reacted,
+    Receipt,
+    Receipts,
+)
+from tallystick.capabilities.messages.model import Delivery, Kind
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import moment, operation
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
+
+Check: TypeAlias = Callable[[Event, Delivery | None, str], Delivery]
+
+
+def acked(tx: Tx, me: Caller, kind: Kind, check: Check, *, room_id: str, event_id: str, actor_id: str | None) -> Acked:
+    room = rooms.open_room(tx, room_id)
+    mine = agent_rules.principal(me.agent_id)
+    rules.check_self(mine, actor_id)
+    event = reading.event_by_id(tx, room.room_id, event_id)
+    delivery = check(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
+    if delivery.acked_at is not None:
+        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=moment(delivery.acked_at))
+    (done,) = tx.append(room.room_id, mine, [rules.settlement(kind, mine, event.id)])
+    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))
+
+
+@operation("messages.read", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
+def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkedRead:
+    """Mark everything delivered to you up to one event as read. It acknowledges nothing, and never goes backwards."""
+    room = rooms.open_room(tx, ask.room_id)
+    mine = agent_rules.principal(me.agent_id)
+    actor_id = agent_rules.principal(ask.actor_id or me.agent_id)
+    rules.check_reader(mine, actor_id)
+    event = reading.event_by_id(tx, room.room_id, ask.event_id)
+    delivery = rules.addressed(event, queries.delivery(tx, room.room_id, actor_id, event.seq), actor_id)
+    moved = rules.moves(queries.inbox(tx, room.room_id, actor_id), delivery)
+    if moved:
+        tx.append(room.room_id, mine, [rules.settlement(Kind.READ, actor_id, event.id)])
+    now = queries.inbox(tx, room.room_id, actor_id)
+    return MarkedRead(actor_id=actor_id, event_id=event.id, moved=moved, read_seq=now.read_seq, unread=now.unread)
+
+
+@operation("messages.ack", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
+def ack(tx: Tx, me: Caller, ask: AckMessage) -> Acked:
+    """Accept a message that asked for your attention: you have understood it and will act on it. Once is enough."""
+    return acked(tx, me, Kind.ACK, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
+
+
+@operation("messages.react", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},))
+def react(tx: Tx, me: Caller, ask: React) -> Reacted:
+    """Put an emoji on an event of the room; the same one twice counts once. A reaction is no acknowledgement."""
+    room = rooms.open_room(tx, ask.room_id)
+    author = rules.author(agents.roster(tx, room.room_id), me)
+    event = reading.event_by_id(tx, room.room_id, ask.event_id)
+    already = queries.reacted(tx, room.room_id, event.seq, author.principal, ask.emoji)
+    if not already:
+        data: dict[str, object] = {"event_id": event.id, "actor_id": author.principal, "emoji": ask.emoji}
+        tx.append(room.room_id, author.principal, [Draft(kind=Kind.REACTION, data=data)])
+    return Reacted(actor_id=author.principal, event_id=event.id, emoji=ask.emoji, already=already)
+
 
 STRETCH = 1000
 

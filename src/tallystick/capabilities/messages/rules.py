@@ -9,7 +9,7 @@ from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant, Role
-from tallystick.capabilities.messages.contract import SendMessage
+from tallystick.capabilities.messages.contract import TEXT_LIMIT, SendMessage
 from tallystick.capabilities.messages.errors import (
     ClientIdConflict,
     DuplicateListener,
@@ -22,7 +22,6 @@ from tallystick.capabilities.messages.errors import (
     UnknownRecipient,
     WrongSenderName,
 )
-from tallystick.capabilities.messages.fields import TEXT_LIMIT
 from tallystick.capabilities.messages.model import (
     SYSTEM,
     USER,

@@ -6,11 +6,14 @@ read and compared one by one, so that a search finds what was just said and neve
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import cast
 
-from tallystick.capabilities.messages import texts
 from tallystick.capabilities.messages.contract import Hit, Hits, SearchMessages
+from tallystick.capabilities.messages.model import Kind, Searched
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -21,6 +24,82 @@ from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
 
+SEARCHED: dict[str, Searched] = {
+    Kind.MESSAGE: "message",
+    "x.tally.note.add": "note",
+    "x.tally.stick.release": "handoff",
+    "x.tally.stick.pass": "handoff",
+}
+"""Event kind -> what a searcher calls it."""
+
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST_WORD = 64
+_LONGEST_TEXT = 100_000
+_WIDTH = 160
+_BEFORE = 40
+
+
+def words(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT]).casefold()
+    return sorted({word[:_LONGEST_WORD] for word in _WORD.findall(folded)})
+
+
+def content(event: Event) -> str:
+    """The text of an event that people search for."""
+    match SEARCHED[event.kind]:
+        case "message":
+            return str(event.data["text"])
+        case "note":
+            return str(event.data["body"])
+        case _:
+            return "\n".join(_lines(cast("dict[str, object]", event.data["handoff"])))
+
+
+def _lines(handoff: dict[str, object]) -> list[str]:
+    artifacts = cast("list[dict[str, object]]", handoff.get("artifacts") or [])
+    return [
+        str(handoff["status"]),
+        str(handoff["next_action"]),
+        *cast("list[str]", handoff.get("open_questions") or []),
+        *cast("list[str]", handoff.get("do_not") or []),
+        *(f"{artifact['path']} {artifact.get('note') or ''}" for artifact in artifacts),
+    ]
+
+
+def matches(text: str, terms: Sequence[str]) -> bool:
+    """Whether for every term some word begins with it: what the index of either engine says."""
+    found = words(text)
+    return all(any(word.startswith(term) for word in found) for term in terms)
+
+
+def may_match(body: str, terms: Sequence[str]) -> bool:
+    """False when an event's JSON text shows that it cannot match: cutting it into words takes ten times as long."""
+    if not body.isascii() or "\\u" in body:
+        return True
+    lower = body.lower()
+    return all(term in lower for term in terms)
+
+
+def _begins(word: str, terms: tuple[str, ...]) -> bool:
+    return any(part.startswith(terms) for part in words(word))
+
+
+def snippet(text: str, terms: Sequence[str]) -> str:
+    """The surroundings of the first hit on one line, every hit in it marked «so»."""
+    flat = unicodedata.normalize("NFC", " ".join(text.split()))
+    hits = [found for found in _WORD.finditer(flat) if _begins(found[0], tuple(terms))]
+    start = max(0, hits[0].start() - _BEFORE) if hits else 0
+    end = start + _WIDTH
+    pieces, last = list[str](), start
+    for hit in hits:
+        if hit.start() >= end:
+            break
+        pieces += [flat[last : hit.start()], f"«{hit[0][:_WIDTH]}»"]
+        last = hit.end()
+    pieces.append(flat[last:end])
+    return ("…" if start else "") + "".join(pieces) + ("…" if max(last, end) < len(flat) else "")
+
+
 TERMS_LIMIT = 20
 AT_ONCE = 500
 
@@ -29,8 +108,8 @@ AT_ONCE = 500
 def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
     """Search the room's messages, notes and handoffs; newest first, with the hits marked in a snippet."""
     room = rooms.room(tx, ask.room_id)
-    terms = texts.words(ask.query)[:TERMS_LIMIT]
-    kinds = [*(ask.kinds or sorted(set(texts.SEARCHED.values())))]
+    terms = words(ask.query)[:TERMS_LIMIT]
+    kinds = [*(ask.kinds or sorted(set(SEARCHED.values())))]
     if not terms or not kinds:
         return Hits(hits=[])
     since = from_wire(ask.since_ts) if ask.since_ts else 0
@@ -62,24 +141,24 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
 def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str]) -> Iterator[Event]:
     """What matches among the events that are not in the index yet, newest first."""
     head = tx.head(room_id)
-    wanted = [kind for kind, name in texts.SEARCHED.items() if name in kinds]
+    wanted = [kind for kind, name in SEARCHED.items() if name in kinds]
     before = head.seq + 1
     while before > head.deferred_seq:
         page = reading.before(tx, room_id, before, kinds=wanted, limit=AT_ONCE)
         for event in reversed(page):
             if event.seq <= head.deferred_seq:
                 return
-            if texts.may_match(event.body, terms) and texts.matches(texts.content(event), terms):
+            if may_match(event.body, terms) and matches(content(event), terms):
                 yield event
         before = page[0].seq if len(page) == AT_ONCE else 0
 
 
 def _hit(event: Event, terms: list[str]) -> Hit:
     return Hit(
-        kind=texts.SEARCHED[event.kind],
+        kind=SEARCHED[event.kind],
         event_id=event.id,
         seq=event.seq,
         by=event.by,
         ts=moment(event.ts),
-        snippet=texts.snippet(texts.content(event), terms),
+        snippet=snippet(content(event), terms),
     )
