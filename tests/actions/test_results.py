@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.capabilities.actions.model import Status
+from tallystick.capabilities.actions.model import ActionStatus
 from tests.actions.errands import answer, control, ids, message, pending, submit, upcoming
 from tests.scene import Actor, Row, Scene, refused
 
@@ -16,7 +16,7 @@ def pair(scene: Scene) -> tuple[Actor, Actor]:
 
 
 def test_there_are_six_statuses_and_three_of_them_are_terminal() -> None:
-    assert {status.value: status.terminal for status in Status} == {
+    assert {status.value: status.terminal for status in ActionStatus} == {
         "accepted": False,
         "completed": True,
         "blocked": False,
@@ -73,8 +73,8 @@ def test_only_the_target_says_what_became_of_an_action(scene: Scene, pair: tuple
 
 
 @pytest.mark.parametrize("last", ["completed", "rejected", "error"])
-@pytest.mark.parametrize("late", list(Status))
-def test_nothing_follows_a_terminal_result(pair: tuple[Actor, Actor], last: str, late: Status) -> None:
+@pytest.mark.parametrize("late", list(ActionStatus))
+def test_nothing_follows_a_terminal_result(pair: tuple[Actor, Actor], last: str, late: ActionStatus) -> None:
     boss, worker = pair
     submit(boss, message("a1", "worker"))
     answer(worker, "a1", last)

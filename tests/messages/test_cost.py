@@ -51,4 +51,4 @@ def test_no_question_about_messages_reads_a_whole_table(scene: Scene, name: str)
 
 
 def test_the_questions_are_all_there() -> None:
-    assert {"inbox", "delivery", "letters", "letters_of_kind", "letters_owed", "overdue", "awaiting"} < set(READS)
+    assert {"inbox", "delivery", "delivered", "delivered_of_kind", "delivered_owed", "overdue", "awaiting"} < set(READS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages import rules
 from tallystick.capabilities.messages.errors import DuplicateListener, UnknownRecipient
-from tallystick.capabilities.messages.model import Listener, Sending
+from tallystick.capabilities.messages.model import ClientIdUse, InboxListener
 from tallystick.kernel.caller import ProcessState
 from tests.scene import refused
 
@@ -60,7 +60,7 @@ def test_another_token_never_reaches_fewer(team: list[Participant], to: list[str
 
 def test_a_client_id_is_remembered_to_the_millisecond() -> None:
     data = {"text": "x", "client_id": "c", "client_ts": "then", "recipients": ["bob"]}
-    sending = Sending(digest=rules.fingerprint({"text": "x", "client_id": "c"}), seq=1, sent_at=1000)
+    sending = ClientIdUse(digest=rules.fingerprint({"text": "x", "client_id": "c"}), seq=1, sent_at=1000)
     assert rules.check_replay(sending, data, now=1000 + rules.REPLAY_MS - 1) is True
     assert rules.check_replay(sending, {**data, "text": "y"}, now=1000 + rules.REPLAY_MS) is False
     assert rules.check_replay(None, data, now=1000) is False
@@ -70,7 +70,7 @@ def test_a_client_id_is_remembered_to_the_millisecond() -> None:
 
 @given(st.integers(0, 200), st.sampled_from(ProcessState))
 def test_a_listener_bars_others_exactly_while_it_lives(now: int, process: ProcessState) -> None:
-    listener = Listener(heard_seq=0, listener_id="l", since=50, until=150, process=None)
+    listener = InboxListener(heard_seq=0, listener_id="l", since=50, until=150, process=None)
     try:
         rules.check_listener(listener, process, now=now)
         barred = False

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.model import Kind, Written
+from tallystick.capabilities.actions.model import Kind, SubmittedAction
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.reading import before, since
@@ -23,7 +23,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """A room's actions after a place."""
 
     results: Sequence[Event]
-    due: Mapping[str, Written | None]
+    due: Mapping[str, SubmittedAction | None]
     """For each agent that something changed for: the action that may be handed to it now."""
     cursor: int
     more: bool
@@ -38,7 +38,7 @@ def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: 
     page = since(tx, room_id, after, limit=PAGE)
     events = [event for event in page if event.kind in KINDS]
     moved = {event.by if event.kind == RESULT else cast("str", event.data["dst"]) for event in events}
-    due = dict[str, Written | None]()
+    due = dict[str, SubmittedAction | None]()
     for agent in {*fresh, *(moved & set(attached))}:
         action = rules.deliverable(queries.heads(tx, room_id, agent))
         due[agent] = queries.written(tx, room_id, action) if action else None

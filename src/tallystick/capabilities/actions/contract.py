@@ -8,13 +8,13 @@ from msgspec import Meta
 
 from tallystick.capabilities.actions.model import (
     Action,
+    ActionOutcome,
+    ActionStatus,
     ActionType,
-    Command,
+    ControlCommand,
     MessageKind,
-    Outcome,
-    Status,
-    TaskStatus,
-    Written,
+    ReportedTaskStatus,
+    SubmittedAction,
 )
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment, moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
@@ -27,7 +27,7 @@ Target = Annotated[str, Meta(min_length=1, max_length=200, description="The agen
 Index = Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="Its place in the group; rises from action to action.")]
 
 
-class Plan(Ask):
+class ActionPlan(Ask):
     steps: Annotated[
         list[Annotated[str, Meta(max_length=4096)]], Meta(max_length=100, description="What to do, step by step.")
     ]
@@ -41,14 +41,14 @@ class MessageAction(Ask, tag_field="type", tag="message"):
     kind: Annotated[MessageKind, Meta(description="`user` asks for something, `reply` answers it.")]
     text: Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, description="What you say.")]
     reply_to_action_id: Annotated[Id | None, Meta(description="The action you answer or follow up.")] = None
-    plan: Annotated[Plan | None, Meta(description="How you want it done.")] = None
+    plan: Annotated[ActionPlan | None, Meta(description="How you want it done.")] = None
 
 
 class ControlAction(Ask, tag_field="type", tag="control"):
     dst: Target
     action_id: Annotated[Id, Meta(description="Your own id of it, new in this room.")]
     action_index: Index
-    command: Annotated[Command, Meta(description="new, compact, interrupt or review.")]
+    command: Annotated[ControlCommand, Meta(description="new, compact, interrupt or review.")]
     args: Annotated[
         Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="Instructions for a review.")
     ] = None
@@ -75,7 +75,7 @@ class SubmitActions(Ask):
     task_id: Annotated[Id | None, Meta(description="The task they are about.")] = None
 
 
-class Placed(Answer):
+class PlacedAction(Answer):
     action_id: str
     action_index: int
     dst: str
@@ -84,18 +84,20 @@ class Placed(Answer):
     """Its place in the room's ledger, and so in the target's queue."""
 
 
-class Submitted(Answer):
+class SubmitResult(Answer):
     room_id: str
     group_id: str
     context_id: str
     owner_id: str
-    actions: list[Placed]
+    actions: list[PlacedAction]
 
 
 class ReportResult(Ask):
     room_id: RoomId
     action_id: Annotated[Id, Meta(description="The action that was delivered to you.")]
-    status: Annotated[Status, Meta(description="accepted, queued or blocked; completed, rejected and error are final.")]
+    status: Annotated[
+        ActionStatus, Meta(description="accepted, queued or blocked; completed, rejected and error are final.")
+    ]
     group_id: Annotated[Id | None, Meta(description="Its group, to be compared.")] = None
     action_index: Annotated[
         Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="Its place there, likewise.")
@@ -106,17 +108,17 @@ class ReportResult(Ask):
     ] = None
 
 
-class Resulted(Answer):
+class ReportedResult(Answer):
     room_id: str
     group_id: str
     action_id: str
     action_index: int
-    status: Status
+    status: ActionStatus
     terminal: bool
     seq: int
 
 
-class PendingActions(Ask):
+class ReadPendingActions(Ask):
     room_id: RoomId
     agent_id: Annotated[
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="Whose; yours when left out.")
@@ -137,18 +139,18 @@ class ActionView(Answer):
     text: str | None
     plan: JsonObject | None
     reply_to_action_id: str | None
-    command: Command | None
+    command: ControlCommand | None
     args: str | None
     context: dict[str, str]
     task_id: str | None
     message_id: str | None
     """The message in the inbox that says the same."""
-    status: Status | None
+    status: ActionStatus | None
     seq: int
     submitted_at: Moment
 
     @classmethod
-    def of(cls, written: Written) -> ActionView:
+    def of(cls, written: SubmittedAction) -> ActionView:
         action = written.action
         data: dict[str, Any] = written.event.data
         return cls(
@@ -181,7 +183,7 @@ class OpenAction(Answer):
     action_index: int
     src: str
     dst: str
-    status: Status | None
+    status: ActionStatus | None
     seq: int
 
     @classmethod
@@ -197,7 +199,7 @@ class OpenAction(Answer):
         )
 
 
-class Queue(Answer):
+class ActionQueue(Answer):
     agent_id: str
     next: ActionView | None
     """What to do now; it is shown until you have sent a result for it."""
@@ -209,10 +211,10 @@ class Queue(Answer):
     """What this agent asked of others and has no final result of."""
 
 
-class TaskProgress(Ask):
+class ReportTaskProgress(Ask):
     room_id: RoomId
     task_id: Annotated[Id, Meta(description="The task.")]
-    status: Annotated[TaskStatus, Meta(description="running, blocked, ready or done.")]
+    status: Annotated[ReportedTaskStatus, Meta(description="running, blocked, ready or done.")]
     detail: Annotated[
         Annotated[str, Meta(max_length=2000)] | None, Meta(description="What is going on, in a line.")
     ] = None
@@ -222,57 +224,57 @@ class TaskProgress(Ask):
     context: Annotated[ContextFields | None, Meta(description="The conversation it belongs to.")] = None
 
 
-class Progressed(Answer):
+class TaskProgressResult(Answer):
     room_id: str
     task_id: str
-    status: TaskStatus
+    status: ReportedTaskStatus
     seq: int
 
 
-class RelayMessage(Ask, tag_field="type", tag="message"):
+class RelayMessageAction(Ask, tag_field="type", tag="message"):
     dst: Target
     text: Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, description="What you say.")]
-    plan: Annotated[Plan | None, Meta(description="How you want it done.")] = None
+    plan: Annotated[ActionPlan | None, Meta(description="How you want it done.")] = None
 
 
-class RelayControl(Ask, tag_field="type", tag="control"):
+class RelayControlAction(Ask, tag_field="type", tag="control"):
     dst: Target
-    command: Annotated[Command, Meta(description="new, compact, interrupt or review.")]
+    command: Annotated[ControlCommand, Meta(description="new, compact, interrupt or review.")]
     args: Annotated[
         Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="Instructions for a review.")
     ] = None
 
 
-RelayAction: TypeAlias = RelayMessage | RelayControl
+RelayAction: TypeAlias = RelayMessageAction | RelayControlAction
 
 
-class Done(Ask):
+class RelayDone(Ask):
     summary: Annotated[
         Annotated[str, Meta(max_length=16_384)] | None, Meta(description="What came of it, for the user.")
     ] = None
 
 
-class Relay(Ask):
+class RelayActions(Ask):
     room_id: RoomId
     actions: Annotated[
         list[RelayAction], Meta(max_length=GROUP_LIMIT, description="In order; each for one target.")
     ] = []
-    done: Annotated[Done | None, Meta(description="Instead of actions: the relay is over.")] = None
+    done: Annotated[RelayDone | None, Meta(description="Instead of actions: the relay is over.")] = None
     context_id: Annotated[Id | None, Meta(description="The conversation, from the first answer on.")] = None
     task_id: Annotated[Id | None, Meta(description="The task it is about; the conversation when left out.")] = None
 
 
-class Relayed(Answer):
+class RelayResult(Answer):
     room_id: str
     context_id: str
     task_id: str
     group_id: str | None
     """What to ask `actions.outcomes` for; None when the relay is over."""
-    actions: list[Placed]
+    actions: list[PlacedAction]
     done: bool
 
 
-class GroupOutcomes(Ask):
+class ReadOutcomes(Ask):
     room_id: RoomId
     group_id: Annotated[Id, Meta(description="The group you submitted or relayed.")]
     agent_id: Annotated[
@@ -285,7 +287,7 @@ class OutcomeView(Answer):
     action_id: str
     action_index: int
     dst: str
-    status: Status | None
+    status: ActionStatus | None
     """None until the target has said something."""
     detail: str | None
     data: JsonObject | None
@@ -293,7 +295,7 @@ class OutcomeView(Answer):
     """What the target answered, in its own words."""
 
     @classmethod
-    def of(cls, outcome: Outcome) -> OutcomeView:
+    def of(cls, outcome: ActionOutcome) -> OutcomeView:
         said: dict[str, Any] = outcome.result.data if outcome.result else {}
         reply: dict[str, Any] = outcome.reply.data if outcome.reply else {}
         return cls(
@@ -307,7 +309,7 @@ class OutcomeView(Answer):
         )
 
 
-class Outcomes(Answer):
+class GroupOutcomes(Answer):
     group_id: str
     settled: bool
     """Whether every action is finished, or blocked and so yours to decide about."""

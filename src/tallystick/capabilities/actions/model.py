@@ -29,14 +29,14 @@ class MessageKind(StrEnum):
     REPLY = "reply"
 
 
-class Command(StrEnum):
+class ControlCommand(StrEnum):
     NEW = "new"
     COMPACT = "compact"
     INTERRUPT = "interrupt"
     REVIEW = "review"
 
 
-class Status(StrEnum):
+class ActionStatus(StrEnum):
     """What a target says of an action."""
 
     ACCEPTED = "accepted"
@@ -48,17 +48,17 @@ class Status(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        return self in {Status.COMPLETED, Status.REJECTED, Status.ERROR}
+        return self in {ActionStatus.COMPLETED, ActionStatus.REJECTED, ActionStatus.ERROR}
 
 
-class TaskStatus(StrEnum):
+class ReportedTaskStatus(StrEnum):
     RUNNING = "running"
     BLOCKED = "blocked"
     READY = "ready"
     DONE = "done"
 
 
-class Lane(IntEnum):
+class QueueLane(IntEnum):
     """Each target has two queues: interrupts do not wait for what they are meant to interrupt."""
 
     ORDINARY = 0
@@ -84,10 +84,10 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     dst: str
     type: ActionType
     kind: MessageKind | None
-    command: Command | None
+    command: ControlCommand | None
     context_id: str
-    lane: Lane
-    status: Status | None
+    lane: QueueLane
+    status: ActionStatus | None
     """None until the target has answered: it may be handed over again."""
     released: bool
     """Whether the next one in its lane may be delivered."""
@@ -109,10 +109,10 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
             dst=cast("str", row["dst"]),
             type=ActionType(row["type"]),
             kind=MessageKind(kind) if kind else None,
-            command=Command(command) if command else None,
+            command=ControlCommand(command) if command else None,
             context_id=cast("str", row["context_id"]),
-            lane=Lane(cast("int", row["lane"])),
-            status=Status(status) if status else None,
+            lane=QueueLane(cast("int", row["lane"])),
+            status=ActionStatus(status) if status else None,
             released=row["released"] == 1,
             finished=row["finished"] == 1,
             replied=row["replied"] == 1,
@@ -125,24 +125,24 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         return self.status is not None
 
 
-class Heads(msgspec.Struct, frozen=True, kw_only=True):
+class QueueHeads(msgspec.Struct, frozen=True, kw_only=True):
     """The first unreleased action of each of a target's lanes."""
 
     ordinary: Action | None = None
     interrupt: Action | None = None
 
-    def of(self, lane: Lane) -> Action | None:
-        return self.interrupt if lane is Lane.INTERRUPT else self.ordinary
+    def of(self, lane: QueueLane) -> Action | None:
+        return self.interrupt if lane is QueueLane.INTERRUPT else self.ordinary
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class SubmittedAction(msgspec.Struct, frozen=True, kw_only=True):
     """An action together with the event that holds its words."""
 
     action: Action
     event: Event
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ActionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """An action with the last result and the reply that it got."""
 
     action: Action

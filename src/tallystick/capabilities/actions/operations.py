@@ -7,17 +7,17 @@ from typing import cast
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
+    ActionQueue,
     ActionView,
     ContextFields,
     OpenAction,
-    PendingActions,
-    Progressed,
-    Queue,
+    ReadPendingActions,
+    ReportedResult,
     ReportResult,
-    Resulted,
-    TaskProgress,
+    ReportTaskProgress,
+    TaskProgressResult,
 )
-from tallystick.capabilities.actions.model import Kind, Lane, MessageKind, TaskStatus
+from tallystick.capabilities.actions.model import Kind, MessageKind, QueueLane, ReportedTaskStatus
 from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
 from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
 from tallystick.capabilities.agents import rules as agent_rules
@@ -39,7 +39,7 @@ SHOWN = 50
     writes=True,
     examples=({"room_id": "ROOM", "action_id": "a1", "status": "completed", "detail": "tests are green"},),
 )
-def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
+def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
     """Say what became of an action that was delivered to you: accepted, queued, blocked; completed, rejected or error.
 
     The last three are final. Until you have sent one result the action counts as not received and is shown again.
@@ -61,7 +61,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
     }
     bodies.check(data)
     (event,) = tx.append(room.room_id, action.dst, [Draft(kind=Kind.RESULT, data=data, scope_key=scope_key)])
-    return Resulted(
+    return ReportedResult(
         room_id=room.room_id,
         group_id=action.group_id,
         action_id=action.action_id,
@@ -73,7 +73,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> Resulted:
 
 
 @operation("actions.pending", waits=True, examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
-def pending(tx: Tx, me: Caller, ask: PendingActions) -> Queue | Pending[Queue]:
+def pending(tx: Tx, me: Caller, ask: ReadPendingActions) -> ActionQueue | Pending[ActionQueue]:
     """Show the action that is yours to do now, how many wait behind it, and what you asked of others.
 
     It shows the same action until you have sent a result for it. With `max_wait_ms` it waits for one.
@@ -81,8 +81,8 @@ def pending(tx: Tx, me: Caller, ask: PendingActions) -> Queue | Pending[Queue]:
     room_id = rooms.room(tx, ask.room_id).room_id
     agent_id = agent_rules.principal(ask.agent_id or me.agent_id)
     head = rules.deliverable(queries.heads(tx, room_id, agent_id))
-    waiting = [queries.waiting(tx, room_id, agent_id, lane, limit=rules.QUEUE_LIMIT) for lane in Lane]
-    found = Queue(
+    waiting = [queries.waiting(tx, room_id, agent_id, lane, limit=rules.QUEUE_LIMIT) for lane in QueueLane]
+    found = ActionQueue(
         agent_id=agent_id,
         next=ActionView.of(queries.written(tx, room_id, head)) if head else None,
         waiting=min(sum(waiting), rules.QUEUE_LIMIT),
@@ -97,20 +97,20 @@ def pending(tx: Tx, me: Caller, ask: PendingActions) -> Queue | Pending[Queue]:
     writes=True,
     examples=({"room_id": "ROOM", "task_id": "TASK-7", "status": "done", "summary": "shipped"},),
 )
-def task(tx: Tx, me: Caller, ask: TaskProgress) -> Progressed:
+def task(tx: Tx, me: Caller, ask: ReportTaskProgress) -> TaskProgressResult:
     """Say how a task goes: running, blocked, ready, or done with a summary. Everyone who follows the room sees it.
 
     A task of this room (`TASK-…`) changes accordingly; any other id is a task of your own.
     """
     room = rooms.open_room(tx, ask.room_id)
     src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
-    if ask.summary is not None and ask.status is not TaskStatus.DONE:
+    if ask.summary is not None and ask.status is not ReportedTaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
     tx.use(TaskBoard).progress(tx, room.room_id, src, task_id=ask.task_id, status=ask.status.value, summary=ask.summary)
     data = ask.present(without={"room_id"})
-    kind = Kind.TASK_DONE if ask.status is TaskStatus.DONE else Kind.TASK_UPDATED
+    kind = Kind.TASK_DONE if ask.status is ReportedTaskStatus.DONE else Kind.TASK_UPDATED
     (event,) = tx.append(room.room_id, src, [Draft(kind=kind, data=data, scope_key=scope_key)])
-    return Progressed(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)
+    return TaskProgressResult(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)
 
 
 def open_action(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:

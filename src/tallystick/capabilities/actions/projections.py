@@ -7,7 +7,7 @@ from typing import cast
 from msgspec import structs
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.model import Action, ActionType, Command, Kind, MessageKind, Status
+from tallystick.capabilities.actions.model import Action, ActionStatus, ActionType, ControlCommand, Kind, MessageKind
 from tallystick.capabilities.actions.queries import SQL
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Projection, Tx
@@ -27,9 +27,9 @@ def submitted(tx: Tx, event: Event) -> None:
         dst=cast("str", data["dst"]),
         type=ActionType(data["type"]),
         kind=MessageKind(kind) if kind else None,
-        command=Command(command) if command else None,
+        command=ControlCommand(command) if command else None,
         context_id=context["context_id"],
-        lane=rules.lane(Command(command) if command else None),
+        lane=rules.lane(ControlCommand(command) if command else None),
         status=None,
         released=False,
         finished=False,
@@ -57,7 +57,7 @@ def submitted(tx: Tx, event: Event) -> None:
 def resulted(tx: Tx, event: Event) -> None:
     action_id = cast("str", event.data["action_id"])
     action = queries.action(tx, event.room_id, action_id)
-    status = Status(event.data["status"])
+    status = ActionStatus(event.data["status"])
     if action is None:
         return
     # What was let through once stays through: a message that was accepted may still be blocked later.

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from tallystick.capabilities.actions.model import Action, Conversation, Heads, Lane, Outcome, Written
+from tallystick.capabilities.actions.model import (
+    Action,
+    ActionOutcome,
+    Conversation,
+    QueueHeads,
+    QueueLane,
+    SubmittedAction,
+)
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Participant
 from tallystick.kernel.caller import Caller
@@ -39,12 +46,12 @@ def has_group(tx: Tx, room_id: str, src: str, group_id: str) -> bool:
     return tx.one(SQL["group"], dict[str, str], room_id=room_id, src=src, group_id=group_id) is not None
 
 
-def heads(tx: Tx, room_id: str, dst: str) -> Heads:
+def heads(tx: Tx, room_id: str, dst: str) -> QueueHeads:
     found = {each.lane: each for each in tx.all(SQL["heads"], Action.of_row, room_id=room_id, dst=dst)}
-    return Heads(ordinary=found.get(Lane.ORDINARY), interrupt=found.get(Lane.INTERRUPT))
+    return QueueHeads(ordinary=found.get(QueueLane.ORDINARY), interrupt=found.get(QueueLane.INTERRUPT))
 
 
-def waiting(tx: Tx, room_id: str, dst: str, lane: Lane, *, limit: int) -> int:
+def waiting(tx: Tx, room_id: str, dst: str, lane: QueueLane, *, limit: int) -> int:
     """How many actions of a lane are not released yet, counted no further than `limit`."""
     return tx.one(SQL["waiting"], _number, room_id=room_id, dst=dst, lane=lane.value, limit=limit) or 0
 
@@ -80,16 +87,16 @@ def forget_conversation(tx: Tx, room_id: str, context_id: str) -> None:
     tx.folded(room_id).pop(("conversation", context_id), None)
 
 
-def written(tx: Tx, room_id: str, action: Action) -> Written:
+def written(tx: Tx, room_id: str, action: Action) -> SubmittedAction:
     """The action with its words, as they were submitted."""
-    return Written(action=action, event=reading.event_at(tx, room_id, action.seq))
+    return SubmittedAction(action=action, event=reading.event_at(tx, room_id, action.seq))
 
 
-def group(tx: Tx, room_id: str, src: str, group_id: str) -> list[Outcome]:
+def group(tx: Tx, room_id: str, src: str, group_id: str) -> list[ActionOutcome]:
     """What came of every action of a group, in its order."""
     found = tx.all(SQL["group_actions"], Action.of_row, room_id=room_id, src=src, group_id=group_id)
     return [
-        Outcome(
+        ActionOutcome(
             action=each,
             result=reading.event_at(tx, room_id, each.result_seq) if each.result_seq else None,
             reply=reading.event_at(tx, room_id, each.reply_seq) if each.reply_seq else None,

@@ -26,13 +26,13 @@ from tallystick.capabilities.actions.errors import (
 )
 from tallystick.capabilities.actions.model import (
     Action,
+    ActionStatus,
     ActionType,
-    Command,
+    ControlCommand,
     Conversation,
-    Heads,
-    Lane,
     MessageKind,
-    Status,
+    QueueHeads,
+    QueueLane,
 )
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
@@ -67,7 +67,7 @@ def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
         seen.add(each.action_id)
         if isinstance(each, MessageAction) and not each.text.strip():
             raise InvalidField("text must be non-empty.", field="actions.text")
-        if isinstance(each, ControlAction) and each.args is not None and each.command is not Command.REVIEW:
+        if isinstance(each, ControlAction) and each.args is not None and each.command is not ControlCommand.REVIEW:
             raise InvalidField(f"args belong to review, not to {each.command}.", field="actions.args")
 
 
@@ -115,7 +115,7 @@ def check_ending(known: Conversation | None, src: str, context_id: str) -> None:
 
 def settled(action: Action) -> bool:
     """Whether whoever asked need not wait any longer: it is finished, or blocked until somebody decides."""
-    return action.finished or action.status is Status.BLOCKED
+    return action.finished or action.status is ActionStatus.BLOCKED
 
 
 def replies(actions: Sequence[MessageAction | ControlAction]) -> bool:
@@ -162,8 +162,8 @@ def check_reply(asked: Action, src: str, *, context_id: str | None, dst: str | N
         raise AlreadyReplied(f"'{asked.action_id}' has its reply.", action_id=asked.action_id)
 
 
-def lane(command: Command | None) -> Lane:
-    return Lane.INTERRUPT if command is Command.INTERRUPT else Lane.ORDINARY
+def lane(command: ControlCommand | None) -> QueueLane:
+    return QueueLane.INTERRUPT if command is ControlCommand.INTERRUPT else QueueLane.ORDINARY
 
 
 def check_queue(dst: str, waiting: int, more: int) -> None:
@@ -171,18 +171,18 @@ def check_queue(dst: str, waiting: int, more: int) -> None:
         raise QueueFull(f"{waiting} actions wait for '{dst}'; at most {QUEUE_LIMIT} may.", dst=dst, limit=QUEUE_LIMIT)
 
 
-def deliverable(heads: Heads) -> Action | None:
+def deliverable(heads: QueueHeads) -> Action | None:
     """The one action that may be handed to a target now: an open interrupt comes first and holds up the rest."""
     first = heads.interrupt or heads.ordinary
     return first if first and not first.answered else None
 
 
-def releases(type: ActionType, status: Status) -> bool:
+def releases(type: ActionType, status: ActionStatus) -> bool:
     """Whether the next action may follow one with this status: at once after an accepted message, else at its end."""
-    return status.terminal or (type is ActionType.MESSAGE and status is Status.ACCEPTED)
+    return status.terminal or (type is ActionType.MESSAGE and status is ActionStatus.ACCEPTED)
 
 
-def check_result(action: Action, heads: Heads, me: str, ask: ReportResult) -> None:
+def check_result(action: Action, heads: QueueHeads, me: str, ask: ReportResult) -> None:
     """A result comes from the target, about what was delivered to it, and changes something."""
     if me != action.dst:
         raise NotTarget(f"'{action.action_id}' was sent to '{action.dst}', not to '{me}'.", dst=action.dst)

@@ -10,18 +10,18 @@ from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
     ContextFields,
     ControlAction,
-    Done,
     GroupOutcomes,
     MessageAction,
-    Outcomes,
     OutcomeView,
-    Placed,
-    Relay,
-    RelayControl,
-    Relayed,
-    RelayMessage,
+    PlacedAction,
+    ReadOutcomes,
+    RelayActions,
+    RelayControlAction,
+    RelayDone,
+    RelayMessageAction,
+    RelayResult,
     SubmitActions,
-    Submitted,
+    SubmitResult,
 )
 from tallystick.capabilities.actions.errors import ActionNotFound, DuplicateActionId, DuplicateGroup, GroupNotFound
 from tallystick.capabilities.actions.model import Action, Conversation, Kind, MessageKind
@@ -46,7 +46,7 @@ _CONTROL = {"type": "control", "dst": "worker", "action_id": "a2", "action_index
     writes=True,
     examples=({"room_id": "ROOM", "group_id": "g1", "actions": [_MESSAGE, _CONTROL]},),
 )
-def submit(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
+def submit(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     """Ask other agents for something: messages and controls (new, compact, interrupt, review), each for one target.
 
     A target gets its actions in the order submitted, one at a time: the next one when the last was accepted or is
@@ -56,7 +56,7 @@ def submit(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
     return place(tx, me, ask)
 
 
-def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
+def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     """Put a group into its targets' queues, whichever operation it came by."""
     room = rooms.open_room(tx, ask.room_id)
     members = _involved(tx, room.room_id, me, ask)
@@ -66,7 +66,7 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
     targets = [rules.target(members, each.dst, src) for each in ask.actions]
     talk = _conversation(tx, src, ask, targets)
     _check_queues(tx, room.room_id, ask.actions, targets)
-    placed = list[Placed]()
+    placed = list[PlacedAction]()
     for each, dst in zip(ask.actions, targets, strict=True):
         data = _body(ask, each, dst, talk)
         if isinstance(each, MessageAction):
@@ -74,8 +74,8 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> Submitted:
             data["message_id"] = tx.use(Talk).say(tx, room, members, speech)
         bodies.check(data)
         (event,) = tx.append(room.room_id, src, [Draft(kind=Kind.SUBMIT, data=data, scope_key=scope_key)])
-        placed.append(Placed(action_id=each.action_id, action_index=each.action_index, dst=dst, seq=event.seq))
-    return Submitted(
+        placed.append(PlacedAction(action_id=each.action_id, action_index=each.action_index, dst=dst, seq=event.seq))
+    return SubmitResult(
         room_id=room.room_id,
         group_id=ask.group_id,
         context_id=talk.context_id,
@@ -162,7 +162,7 @@ _ASK = {"type": "message", "dst": "worker", "text": "plan it", "plan": {"steps":
         {"room_id": "ROOM", "context_id": "CONTEXT", "done": {"summary": "planned and built"}},
     ),
 )
-def relay(tx: Tx, me: Caller, ask: Relay) -> Relayed:
+def relay(tx: Tx, me: Caller, ask: RelayActions) -> RelayResult:
     """Send messages and controls to other agents as the owner of a conversation, or end it with a summary.
 
     Name targets by id or name; the hub numbers the actions. Pass the answer's context_id with every later call, and
@@ -186,7 +186,7 @@ def relay(tx: Tx, me: Caller, ask: Relay) -> Relayed:
             task_id=task_id,
         ),
     )
-    return Relayed(
+    return RelayResult(
         room_id=ask.room_id,
         context_id=context_id,
         task_id=task_id,
@@ -196,7 +196,7 @@ def relay(tx: Tx, me: Caller, ask: Relay) -> Relayed:
     )
 
 
-def _finish(tx: Tx, me: Caller, ask: Relay, done: Done) -> Relayed:
+def _finish(tx: Tx, me: Caller, ask: RelayActions, done: RelayDone) -> RelayResult:
     if ask.context_id is None:
         raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
@@ -209,13 +209,15 @@ def _finish(tx: Tx, me: Caller, ask: Relay, done: Done) -> Relayed:
     if done.summary is not None:
         data["summary"] = done.summary
     tx.append(room.room_id, src, [Draft(kind=Kind.TASK_DONE, data=data, scope_key=scope_key)])
-    return Relayed(
+    return RelayResult(
         room_id=room.room_id, context_id=ask.context_id, task_id=task_id, group_id=None, actions=[], done=True
     )
 
 
-def _numbered(each: RelayMessage | RelayControl, index: int, action_id: str) -> MessageAction | ControlAction:
-    if isinstance(each, RelayControl):
+def _numbered(
+    each: RelayMessageAction | RelayControlAction, index: int, action_id: str
+) -> MessageAction | ControlAction:
+    if isinstance(each, RelayControlAction):
         return ControlAction(
             dst=each.dst,
             action_id=action_id,
@@ -234,7 +236,7 @@ def _numbered(each: RelayMessage | RelayControl, index: int, action_id: str) -> 
 
 
 @operation("actions.outcomes", waits=True, examples=({"room_id": "ROOM", "group_id": "g1", "max_wait_ms": 30_000},))
-def outcomes(tx: Tx, me: Caller, ask: GroupOutcomes) -> Outcomes | Pending[Outcomes]:
+def outcomes(tx: Tx, me: Caller, ask: ReadOutcomes) -> GroupOutcomes | Pending[GroupOutcomes]:
     """Show what came of each action of a group: its status, why, and the reply in its target's own words.
 
     With `max_wait_ms` it waits until every action is finished or blocked.
@@ -244,5 +246,5 @@ def outcomes(tx: Tx, me: Caller, ask: GroupOutcomes) -> Outcomes | Pending[Outco
     if not found:
         raise GroupNotFound(f"There is no group '{ask.group_id}' of that sender.", group_id=ask.group_id)
     settled = all(rules.settled(each.action) for each in found)
-    seen = Outcomes(group_id=ask.group_id, settled=settled, actions=[OutcomeView.of(each) for each in found])
+    seen = GroupOutcomes(group_id=ask.group_id, settled=settled, actions=[OutcomeView.of(each) for each in found])
     return seen if settled else Pending(seen, wait_ms=ask.max_wait_ms)

@@ -8,7 +8,7 @@ import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.messages import rules
-from tallystick.capabilities.messages.contract import Change, ContextView, SyncContext
+from tallystick.capabilities.messages.contract import ContextChange, ContextView, SyncContext
 from tallystick.capabilities.messages.model import Kind
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
@@ -52,7 +52,9 @@ def _entry(*, name: str, value: str) -> tuple[str, object]:
     return name, msgspec.json.decode(value, type=dict[str, object])["value"]
 
 
-def _applied(entries: dict[str, object], ops: Sequence[Change]) -> tuple[dict[str, object], list[dict[str, object]]]:
+def _applied(
+    entries: dict[str, object], ops: Sequence[ContextChange]
+) -> tuple[dict[str, object], list[dict[str, object]]]:
     """The entries after some changes, and those changes that made a difference."""
     effective: list[dict[str, object]] = []
     for change in ops:

@@ -78,7 +78,7 @@ class SendMessage(Ask):
     ] = None
 
 
-class Sent(Answer):
+class SendMessageResult(Answer):
     event: Envelope
     recipients: list[str]
     """Who it was delivered to, resolved when it was appended."""
@@ -100,7 +100,7 @@ class RelayMessage(Ask):
     client_id: ClientId = None
 
 
-class Relayed(Sent):
+class RelayMessageResult(SendMessageResult):
     record: Envelope | None
     """The note in the source room, when one was asked for and written now."""
 
@@ -125,7 +125,7 @@ class ReactionView(Answer):
     emoji: str
 
 
-class Received(Answer):
+class ReceivedEvent(Answer):
     """One event in an inbox, with what became of it."""
 
     event: Envelope
@@ -138,13 +138,13 @@ class Received(Answer):
     reactions: list[ReactionView]
 
 
-class AskReceipts(Ask):
+class ReadReceipts(Ask):
     room_id: RoomId
     first_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="The first event of the stretch.")]
     last_seq: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="The last one, at most 1000 events on.")]
 
 
-class Receipt(Answer):
+class DeliveryReceipt(Answer):
     """What became of one message at one recipient."""
 
     seq: int
@@ -156,11 +156,11 @@ class Receipt(Answer):
     acked_at: Moment | None
 
 
-class Receipts(Answer):
-    receipts: list[Receipt]
+class DeliveryReceipts(Answer):
+    receipts: list[DeliveryReceipt]
 
 
-class Awaiting(Answer):
+class AwaitedAck(Answer):
     """A message of yours that not everybody has acknowledged."""
 
     event_id: str
@@ -171,14 +171,14 @@ class Awaiting(Answer):
 
 class InboxView(Answer):
     actor_id: str
-    messages: list[Received]
+    messages: list[ReceivedEvent]
     cursor: int
     """Pass it as since_seq to page on."""
     more: bool
     read_seq: int
     unread: int
     unacked: int
-    awaiting: list[Awaiting]
+    awaiting: list[AwaitedAck]
     """Your own messages that still lack an ack, oldest first."""
 
 
@@ -188,7 +188,7 @@ class MarkRead(Ask):
     actor_id: ActorId = None
 
 
-class MarkedRead(Answer):
+class MarkReadResult(Answer):
     actor_id: str
     event_id: str
     moved: bool
@@ -203,7 +203,7 @@ class AckMessage(Ask):
     actor_id: ActorId = None
 
 
-class Acked(Answer):
+class AckResult(Answer):
     actor_id: str
     event_id: str
     already: bool
@@ -217,7 +217,7 @@ class React(Ask):
     emoji: Annotated[Text, Meta(min_length=1, max_length=64, description="One emoji, or a short word.")]
 
 
-class Reacted(Answer):
+class ReactResult(Answer):
     actor_id: str
     event_id: str
     emoji: str
@@ -238,7 +238,7 @@ class SearchMessages(Ask):
     limit: Annotated[int, Meta(ge=1, le=100, description="At most this many.")] = 20
 
 
-class Hit(Answer):
+class SearchHit(Answer):
     kind: Searched
     event_id: str
     seq: int
@@ -248,8 +248,8 @@ class Hit(Answer):
     """The words around the first hit, hits marked «so»."""
 
 
-class Hits(Answer):
-    hits: list[Hit]
+class SearchHits(Answer):
+    hits: list[SearchHit]
 
 
 class Notify(Ask):
@@ -275,7 +275,7 @@ class Notify(Ask):
     related_event_id: Annotated[EventId | None, Meta(description="The event it is about.")] = None
 
 
-class Notified(Answer):
+class NotifyResult(Answer):
     event: Envelope
     recipients: list[str]
 
@@ -286,7 +286,7 @@ class AckNotification(Ask):
     actor_id: ActorId = None
 
 
-class Change(Ask):
+class ContextChange(Ask):
     op: Annotated[Literal["set", "delete"], Meta(description="What to do.")]
     name: Annotated[Text, Meta(min_length=1, max_length=200, description="Which value.")]
     value: Annotated[Any, Meta(description="Its new content, any JSON; for `set`.")] = None
@@ -295,7 +295,8 @@ class Change(Ask):
 class SyncContext(Ask):
     room_id: RoomId
     ops: Annotated[
-        Annotated[list[Change], Meta(max_length=100)] | None, Meta(description="Changes; without any, this only reads.")
+        Annotated[list[ContextChange], Meta(max_length=100)] | None,
+        Meta(description="Changes; without any, this only reads."),
     ] = None
 
 

@@ -7,8 +7,8 @@ from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import notifications, queries, rules
-from tallystick.capabilities.messages.contract import Awaiting, InboxView, ReactionView, ReadInbox, Received
-from tallystick.capabilities.messages.model import Letter
+from tallystick.capabilities.messages.contract import AwaitedAck, InboxView, ReactionView, ReadInbox, ReceivedEvent
+from tallystick.capabilities.messages.model import DeliveredEvent
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Mail, Post, Room
@@ -43,12 +43,12 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     counts = queries.inbox(tx, ask.room_id, actor_id)
     # What is owed is shown whether it was read or not.
     start = ask.since_seq if ask.since_seq is not None else 0 if ask.owed else counts.read_seq
-    found = queries.letters(tx, ask.room_id, actor_id, start, kind=ask.kind, owed=ask.owed, limit=ask.limit + 1)
-    letters = found[: ask.limit]
+    found = queries.delivered(tx, ask.room_id, actor_id, start, kind=ask.kind, owed=ask.owed, limit=ask.limit + 1)
+    deliveries = found[: ask.limit]
     return InboxView(
         actor_id=actor_id,
-        messages=_received(tx, letters, counts.read_seq) if letters else [],
-        cursor=letters[-1].event.seq if letters else start,
+        messages=_received(tx, deliveries, counts.read_seq) if deliveries else [],
+        cursor=deliveries[-1].event.seq if deliveries else start,
         more=len(found) > ask.limit,
         read_seq=counts.read_seq,
         unread=counts.unread,
@@ -57,23 +57,23 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     )
 
 
-def _received(tx: Tx, letters: Sequence[Letter], read_seq: int) -> list[Received]:
-    first, last = letters[0].event, letters[-1].event
+def _received(tx: Tx, deliveries: Sequence[DeliveredEvent], read_seq: int) -> list[ReceivedEvent]:
+    first, last = deliveries[0].event, deliveries[-1].event
     reactions = queries.reactions(tx, first.room_id, first.seq, last.seq)
     return [
-        Received(
-            event=Envelope.of(letter.event),
-            read=letter.event.seq <= read_seq,
-            needs_ack=letter.needs_ack and letter.acked_at is None,
-            acked_at=moment(letter.acked_at),
-            source_available=_source_available(tx, letter.event),
+        ReceivedEvent(
+            event=Envelope.of(each.event),
+            read=each.event.seq <= read_seq,
+            needs_ack=each.needs_ack and each.acked_at is None,
+            acked_at=moment(each.acked_at),
+            source_available=_source_available(tx, each.event),
             reactions=[
                 ReactionView(actor_id=reaction.actor_id, emoji=reaction.emoji)
                 for reaction in reactions
-                if reaction.seq == letter.event.seq
+                if reaction.seq == each.event.seq
             ],
         )
-        for letter in letters
+        for each in deliveries
     ]
 
 
@@ -88,9 +88,9 @@ def _source_available(tx: Tx, event: Event) -> bool | None:
     return True
 
 
-def _awaiting(tx: Tx, room_id: str, sender: str) -> list[Awaiting]:
+def _awaiting(tx: Tx, room_id: str, sender: str) -> list[AwaitedAck]:
     return [
-        Awaiting(
+        AwaitedAck(
             event_id=attention.event_id,
             seq=attention.seq,
             sent_at=moment(attention.sent_at),
@@ -131,8 +131,8 @@ class MailPost:
         room_id, actor_id = room.room_id, agent_rules.principal(me.agent_id)
         start = self._start(tx, room_id, me) if after is None else after
         kind = next(iter(kinds)) if len(kinds) == 1 else None
-        letters = queries.letters(tx, room_id, actor_id, start, kind=kind, limit=AT_MOST)
-        events = [letter.event for letter in letters]
+        deliveries = queries.delivered(tx, room_id, actor_id, start, kind=kind, limit=AT_MOST)
+        events = [each.event for each in deliveries]
         # A page that is not full has seen everything up to the head.
         cursor = events[-1].seq if len(events) == AT_MOST else max(start, tx.head(room_id).seq)
         if tx.writable and events:

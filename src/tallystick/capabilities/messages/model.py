@@ -41,7 +41,7 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
     scope_key: str = ""
 
 
-class Inbox(msgspec.Struct, frozen=True, kw_only=True):
+class InboxCounts(msgspec.Struct, frozen=True, kw_only=True):
     """One recipient's counts. `read_seq` is its watermark."""
 
     delivered: int = 0
@@ -60,7 +60,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     acked_at: Instant | None
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveredEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A delivered event together with its state."""
 
     event: Event
@@ -68,11 +68,11 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     acked_at: Instant | None
 
     @classmethod
-    def of_row(cls, *, needs_ack: int, acked_at: Instant | None, **event: object) -> Letter:
+    def of_row(cls, *, needs_ack: int, acked_at: Instant | None, **event: object) -> DeliveredEvent:
         return cls(event=Event(**event), needs_ack=needs_ack == 1, acked_at=acked_at)  # pyright: ignore[reportArgumentType]
 
 
-class Attention(msgspec.Struct, frozen=True, kw_only=True):
+class AwaitedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message whose sender still waits for acks."""
 
     seq: int
@@ -88,7 +88,7 @@ class Reaction(msgspec.Struct, frozen=True, kw_only=True):
     emoji: str
 
 
-class Sending(msgspec.Struct, frozen=True, kw_only=True):
+class ClientIdUse(msgspec.Struct, frozen=True, kw_only=True):
     """What a client_id was used for."""
 
     digest: str
@@ -96,7 +96,7 @@ class Sending(msgspec.Struct, frozen=True, kw_only=True):
     sent_at: Instant
 
 
-class Listener(msgspec.Struct, frozen=True, kw_only=True):
+class InboxListener(msgspec.Struct, frozen=True, kw_only=True):
     """How far a member has listened, and the wait that listens for it now, if any."""
 
     heard_seq: int
@@ -116,7 +116,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
         host_id: str | None,
         pid: int | None,
         process_started_at: str | None,
-    ) -> Listener:
+    ) -> InboxListener:
         process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
         return cls(heard_seq=heard_seq, listener_id=listener_id, since=since or 0, until=until or 0, process=process)
 

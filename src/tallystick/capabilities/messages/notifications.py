@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.messages import queries, rules
-from tallystick.capabilities.messages.contract import Acked, AckNotification, Notified, Notify
-from tallystick.capabilities.messages.model import SYSTEM, Attention, Kind, Selector
+from tallystick.capabilities.messages.contract import AckNotification, AckResult, Notify, NotifyResult
+from tallystick.capabilities.messages.model import SYSTEM, AwaitedMessage, Kind, Selector
 from tallystick.capabilities.messages.receipts import acked
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
@@ -25,7 +25,7 @@ from tallystick.ledger.tx import Tx
     writes=True,
     examples=({"room_id": "ROOM", "kind": "status_change", "title": "CI is red on main"},),
 )
-def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
+def notify(tx: Tx, me: Caller, ask: Notify) -> NotifyResult:
     """Notify one member, the user, or everyone, without adding to the conversation. For tools and automation."""
     room = rooms.open_room(tx, ask.room_id)
     members = agents.roster(tx, room.room_id)
@@ -40,11 +40,11 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> Notified:
     nudge(tx, room)
     draft = Draft(kind=Kind.NOTIFY, data=data, scope_key=author.scope_key)
     (event,) = tx.append(room.room_id, author.principal, [draft])
-    return Notified(event=Envelope.of(event), recipients=recipients)
+    return NotifyResult(event=Envelope.of(event), recipients=recipients)
 
 
 @operation("notifications.ack", writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},))
-def ack(tx: Tx, me: Caller, ask: AckNotification) -> Acked:
+def ack(tx: Tx, me: Caller, ask: AckNotification) -> AckResult:
     """Say that you have taken note of a notification addressed to you. Once is enough."""
     return acked(
         tx,
@@ -70,5 +70,5 @@ def nudge(tx: Tx, room: Room) -> None:
         tx.append(room.room_id, SYSTEM, [rules.nudge(attention, missing)])
 
 
-def _overdue(tx: Tx, room: Room) -> list[Attention]:
+def _overdue(tx: Tx, room: Room) -> list[AwaitedMessage]:
     return queries.overdue(tx, room.room_id, tx.now - room.policy.ack_overdue_ms)

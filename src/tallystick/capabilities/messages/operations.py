@@ -10,10 +10,10 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.messages import context, inbox, notifications, queries, receipts, rules, search
 from tallystick.capabilities.messages.contract import (
-    Relayed,
     RelayMessage,
+    RelayMessageResult,
     SendMessage,
-    Sent,
+    SendMessageResult,
 )
 from tallystick.capabilities.messages.errors import SourceUnavailable
 from tallystick.capabilities.messages.model import SYSTEM, USER, Author, Kind
@@ -34,7 +34,7 @@ _ATTENTION = {"room_id": "ROOM", "text": "Please review src/parser.py", "to": ["
 
 
 @operation("messages.send", writes=True, examples=(_ATTENTION,))
-def send(tx: Tx, me: Caller, ask: SendMessage) -> Sent:
+def send(tx: Tx, me: Caller, ask: SendMessage) -> SendMessageResult:
     """Say something to agents of the room, or to the user. Whom it reaches is settled now and never changes later.
 
     With `priority: attention` every recipient has to acknowledge it. With a `client_id` sending it twice counts once.
@@ -45,10 +45,12 @@ def send(tx: Tx, me: Caller, ask: SendMessage) -> Sent:
     return post(tx, room, members, author, rules.message(ask))
 
 
-def post(tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]) -> Sent:
+def post(
+    tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]
+) -> SendMessageResult:
     """Append a message for its author, unless its client_id shows that this was already done."""
     client_id = cast("str | None", data.get("client_id"))
-    known = queries.sending(tx, room.room_id, author.principal, client_id)
+    known = queries.client_id_use(tx, room.room_id, author.principal, client_id)
     if known and rules.check_replay(known, data, now=tx.now):
         return _sent(reading.event_at(tx, room.room_id, known.seq), replayed=True)
     if room.closed_at is not None:
@@ -94,9 +96,9 @@ class ActionTalk:
         return _append(tx, room, members, author, data).id
 
 
-def _sent(event: Event, *, replayed: bool) -> Sent:
+def _sent(event: Event, *, replayed: bool) -> SendMessageResult:
     recipients = cast("list[str]", event.data["recipients"])
-    return Sent(event=Envelope.of(event), recipients=recipients, replayed=replayed)
+    return SendMessageResult(event=Envelope.of(event), recipients=recipients, replayed=replayed)
 
 
 class Letterbox:
@@ -147,7 +149,7 @@ def _noted_in(ask: RelayMessage) -> tuple[str, ...]:
     also_locks=_noted_in,
     examples=({"room_id": "ROOM", "src_group_id": "OTHER", "src_event_id": "EVENT", "to": ["@all"]},),
 )
-def relay(tx: Tx, me: Caller, ask: RelayMessage) -> Relayed:
+def relay(tx: Tx, me: Caller, ask: RelayMessage) -> RelayMessageResult:
     """Bring a message from another room into this one, word for word and with a pointer to where it came from.
 
     Give a `summary` to send that instead; it is marked as one. Attached files come along; references to tasks and slots
@@ -162,7 +164,7 @@ def relay(tx: Tx, me: Caller, ask: RelayMessage) -> Relayed:
         tx.use(Blobs).bring(tx, sha256, source=source.room_id, target=room.room_id, by=author.principal)
     sent = post(tx, room, members, author, body)
     record = _record(tx, me, ask, room, sent.event) if ask.record and not sent.replayed else None
-    return Relayed(event=sent.event, recipients=sent.recipients, replayed=sent.replayed, record=record)
+    return RelayMessageResult(event=sent.event, recipients=sent.recipients, replayed=sent.replayed, record=record)
 
 
 def _source(tx: Tx, ask: RelayMessage) -> Event:

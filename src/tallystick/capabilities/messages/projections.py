@@ -47,7 +47,7 @@ def sent(tx: Tx, event: Event) -> None:
         tx.forget(event.room_id, *queries.AWAITED)
     if client_id := cast("str | None", event.data.get("client_id")):
         tx.run(
-            SQL["remember_sending"],
+            SQL["remember_client_id"],
             room_id=event.room_id,
             sender=event.by,
             client_id=client_id,

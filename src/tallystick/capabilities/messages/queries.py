@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.messages.model import Attention, Delivery, Inbox, Letter, Listener, Reaction, Sending
+from tallystick.capabilities.messages.model import (
+    AwaitedMessage,
+    ClientIdUse,
+    DeliveredEvent,
+    Delivery,
+    InboxCounts,
+    InboxListener,
+    Reaction,
+)
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -14,10 +22,10 @@ AT_ONCE = 20
 """How many overdue or awaited messages one call looks at."""
 
 
-def inbox(tx: Tx, room_id: str, actor_id: str) -> Inbox:
+def inbox(tx: Tx, room_id: str, actor_id: str) -> InboxCounts:
     # Asked after every write of a member, and almost always the same as the last time.
-    def read() -> Inbox:
-        return tx.one(SQL["inbox"], Inbox, room_id=room_id, actor_id=actor_id) or Inbox()
+    def read() -> InboxCounts:
+        return tx.one(SQL["inbox"], InboxCounts, room_id=room_id, actor_id=actor_id) or InboxCounts()
 
     return tx.kept(room_id, ("inbox", actor_id), read)
 
@@ -26,24 +34,28 @@ def delivery(tx: Tx, room_id: str, recipient: str, seq: int) -> Delivery | None:
     return tx.one(SQL["delivery"], Delivery, room_id=room_id, recipient=recipient, seq=seq)
 
 
-def letters(
+def delivered(
     tx: Tx, room_id: str, recipient: str, after: int, *, kind: str | None = None, owed: bool = False, limit: int
-) -> list[Letter]:
+) -> list[DeliveredEvent]:
     """Up to `limit` events that were delivered to `recipient` after a seq, oldest first."""
     if owed:
-        query, value = SQL["letters_owed"], kind or ""
+        query, value = SQL["delivered_owed"], kind or ""
     elif kind:
-        query, value = SQL["letters_of_kind"], kind
+        query, value = SQL["delivered_of_kind"], kind
     else:
-        return tx.all(SQL["letters"], Letter.of_row, room_id=room_id, recipient=recipient, seq=after, limit=limit)
-    return tx.all(query, Letter.of_row, room_id=room_id, recipient=recipient, seq=after, kind=value, limit=limit)
+        return tx.all(
+            SQL["delivered"], DeliveredEvent.of_row, room_id=room_id, recipient=recipient, seq=after, limit=limit
+        )
+    return tx.all(
+        query, DeliveredEvent.of_row, room_id=room_id, recipient=recipient, seq=after, kind=value, limit=limit
+    )
 
 
-def overdue(tx: Tx, room_id: str, cutoff: Instant) -> list[Attention]:
+def overdue(tx: Tx, room_id: str, cutoff: Instant) -> list[AwaitedMessage]:
     """Messages sent up to `cutoff` whose missing acks their sender has not been told about."""
     if tx.holds(room_id) and _first_awaited(tx, room_id) > cutoff:
         return []
-    return tx.all(SQL["overdue"], Attention, room_id=room_id, cutoff=cutoff, limit=AT_ONCE)
+    return tx.all(SQL["overdue"], AwaitedMessage, room_id=room_id, cutoff=cutoff, limit=AT_ONCE)
 
 
 def _first_awaited(tx: Tx, room_id: str) -> Instant:
@@ -55,8 +67,8 @@ def _sent_at(*, sent_at: Instant) -> Instant:
     return sent_at
 
 
-def awaiting(tx: Tx, room_id: str, sender: str) -> list[Attention]:
-    return tx.all(SQL["awaiting"], Attention, room_id=room_id, sender=sender, limit=AT_ONCE)
+def awaiting(tx: Tx, room_id: str, sender: str) -> list[AwaitedMessage]:
+    return tx.all(SQL["awaiting"], AwaitedMessage, room_id=room_id, sender=sender, limit=AT_ONCE)
 
 
 def missing(tx: Tx, room_id: str, seq: int) -> list[str]:
@@ -68,10 +80,10 @@ def _recipient(*, recipient: str) -> str:
     return recipient
 
 
-def sending(tx: Tx, room_id: str, sender: str, client_id: str | None) -> Sending | None:
+def client_id_use(tx: Tx, room_id: str, sender: str, client_id: str | None) -> ClientIdUse | None:
     if client_id is None:
         return None
-    return tx.one(SQL["sending"], Sending, room_id=room_id, sender=sender, client_id=client_id)
+    return tx.one(SQL["client_id_use"], ClientIdUse, room_id=room_id, sender=sender, client_id=client_id)
 
 
 def reactions(tx: Tx, room_id: str, first: int, last: int) -> list[Reaction]:
@@ -83,5 +95,5 @@ def reacted(tx: Tx, room_id: str, seq: int, actor_id: str, emoji: str) -> bool:
     return tx.one(SQL["reaction"], Reaction, room_id=room_id, seq=seq, actor_id=actor_id, emoji=emoji) is not None
 
 
-def listener(tx: Tx, room_id: str, agent_id: str) -> Listener | None:
-    return tx.one(SQL["listener"], Listener.of_row, room_id=room_id, agent_id=agent_id)
+def listener(tx: Tx, room_id: str, agent_id: str) -> InboxListener | None:
+    return tx.one(SQL["listener"], InboxListener.of_row, room_id=room_id, agent_id=agent_id)

@@ -5,21 +5,21 @@ SELECT delivered, read_seq, unread, unacked FROM inboxes WHERE room_id = :room_i
 SELECT seq, place, sender, needs_ack, acked_at FROM deliveries
 WHERE room_id = :room_id AND recipient = :recipient AND seq = :seq
 
--- letters -- what one recipient got after a seq, oldest first
+-- delivered -- what one recipient got after a seq, oldest first
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v,
        d.needs_ack, d.acked_at
 FROM deliveries d JOIN events e ON e.room_id = d.room_id AND e.seq = d.seq
 WHERE d.room_id = :room_id AND d.recipient = :recipient AND d.seq > :seq
 ORDER BY d.seq LIMIT :limit
 
--- letters_of_kind --
+-- delivered_of_kind --
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v,
        d.needs_ack, d.acked_at
 FROM deliveries d JOIN events e ON e.room_id = d.room_id AND e.seq = d.seq
 WHERE d.room_id = :room_id AND d.recipient = :recipient AND d.kind = :kind AND d.seq > :seq
 ORDER BY d.seq LIMIT :limit
 
--- letters_owed -- what one recipient still has to acknowledge, read or not
+-- delivered_owed -- what one recipient still has to acknowledge, read or not
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v,
        d.needs_ack, d.acked_at
 FROM deliveries d JOIN events e ON e.room_id = d.room_id AND e.seq = d.seq
@@ -70,10 +70,10 @@ WHERE room_id = :room_id AND sender = :sender AND outstanding > 0 ORDER BY seq L
 SELECT recipient FROM deliveries
 WHERE room_id = :room_id AND seq = :seq AND needs_ack = 1 AND acked_at IS NULL ORDER BY recipient
 
--- sending --
+-- client_id_use --
 SELECT digest, seq, sent_at FROM sends WHERE room_id = :room_id AND sender = :sender AND client_id = :client_id
 
--- remember_sending --
+-- remember_client_id --
 INSERT INTO sends (room_id, sender, client_id, digest, seq, sent_at)
 VALUES (:room_id, :sender, :client_id, :digest, :seq, :sent_at)
 ON CONFLICT (room_id, sender, client_id) DO UPDATE SET

@@ -9,15 +9,15 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import queries, rules
 from tallystick.capabilities.messages.contract import (
-    Acked,
     AckMessage,
-    AskReceipts,
-    MarkedRead,
+    AckResult,
+    DeliveryReceipt,
+    DeliveryReceipts,
     MarkRead,
+    MarkReadResult,
     React,
-    Reacted,
-    Receipt,
-    Receipts,
+    ReactResult,
+    ReadReceipts,
 )
 from tallystick.capabilities.messages.model import Delivery, Kind
 from tallystick.capabilities.messages.queries import SQL
@@ -33,20 +33,22 @@ from tallystick.ledger.tx import Tx
 Check: TypeAlias = Callable[[Event, Delivery | None, str], Delivery]
 
 
-def acked(tx: Tx, me: Caller, kind: Kind, check: Check, *, room_id: str, event_id: str, actor_id: str | None) -> Acked:
+def acked(
+    tx: Tx, me: Caller, kind: Kind, check: Check, *, room_id: str, event_id: str, actor_id: str | None
+) -> AckResult:
     room = rooms.open_room(tx, room_id)
     mine = agent_rules.principal(me.agent_id)
     rules.check_self(mine, actor_id)
     event = reading.event_by_id(tx, room.room_id, event_id)
     delivery = check(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
     if delivery.acked_at is not None:
-        return Acked(actor_id=mine, event_id=event.id, already=True, acked_at=moment(delivery.acked_at))
+        return AckResult(actor_id=mine, event_id=event.id, already=True, acked_at=moment(delivery.acked_at))
     (done,) = tx.append(room.room_id, mine, [rules.settlement(kind, mine, event.id)])
-    return Acked(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))
+    return AckResult(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))
 
 
 @operation("messages.read", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
-def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkedRead:
+def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkReadResult:
     """Mark everything delivered to you up to one event as read. It acknowledges nothing, and never goes backwards."""
     room = rooms.open_room(tx, ask.room_id)
     mine = agent_rules.principal(me.agent_id)
@@ -58,17 +60,17 @@ def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkedRead:
     if moved:
         tx.append(room.room_id, mine, [rules.settlement(Kind.READ, actor_id, event.id)])
     now = queries.inbox(tx, room.room_id, actor_id)
-    return MarkedRead(actor_id=actor_id, event_id=event.id, moved=moved, read_seq=now.read_seq, unread=now.unread)
+    return MarkReadResult(actor_id=actor_id, event_id=event.id, moved=moved, read_seq=now.read_seq, unread=now.unread)
 
 
 @operation("messages.ack", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
-def ack(tx: Tx, me: Caller, ask: AckMessage) -> Acked:
+def ack(tx: Tx, me: Caller, ask: AckMessage) -> AckResult:
     """Accept a message that asked for your attention: you have understood it and will act on it. Once is enough."""
     return acked(tx, me, Kind.ACK, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
 
 
 @operation("messages.react", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},))
-def react(tx: Tx, me: Caller, ask: React) -> Reacted:
+def react(tx: Tx, me: Caller, ask: React) -> ReactResult:
     """Put an emoji on an event of the room; the same one twice counts once. A reaction is no acknowledgement."""
     room = rooms.open_room(tx, ask.room_id)
     author = rules.author(agents.roster(tx, room.room_id), me)
@@ -77,7 +79,7 @@ def react(tx: Tx, me: Caller, ask: React) -> Reacted:
     if not already:
         data: dict[str, object] = {"event_id": event.id, "actor_id": author.principal, "emoji": ask.emoji}
         tx.append(room.room_id, author.principal, [Draft(kind=Kind.REACTION, data=data)])
-    return Reacted(actor_id=author.principal, event_id=event.id, emoji=ask.emoji, already=already)
+    return ReactResult(actor_id=author.principal, event_id=event.id, emoji=ask.emoji, already=already)
 
 
 STRETCH = 1000
@@ -85,8 +87,8 @@ STRETCH = 1000
 
 def _receipt(
     *, seq: int, event_id: str, recipient: str, needs_ack: int, acked_at: Instant | None, read_seq: int
-) -> Receipt:
-    return Receipt(
+) -> DeliveryReceipt:
+    return DeliveryReceipt(
         seq=seq,
         event_id=event_id,
         recipient=recipient,
@@ -97,10 +99,10 @@ def _receipt(
 
 
 @operation("messages.receipts", examples=({"room_id": "ROOM", "first_seq": 1, "last_seq": 100},))
-def receipts(tx: Tx, me: Caller, ask: AskReceipts) -> Receipts:
+def receipts(tx: Tx, me: Caller, ask: ReadReceipts) -> DeliveryReceipts:
     """Show to whom the messages and notifications of a stretch went, and who has read and who has accepted each."""
     room = rooms.room(tx, ask.room_id)
     if ask.last_seq - ask.first_seq >= STRETCH:
         raise InvalidField(f"A stretch has at most {STRETCH} events.", field="last_seq")
     found = tx.all(SQL["receipts"], _receipt, room_id=room.room_id, first=ask.first_seq, last=ask.last_seq)
-    return Receipts(receipts=found)
+    return DeliveryReceipts(receipts=found)

@@ -40,7 +40,7 @@ class AttachmentFields(Record, frozen=True):
         return self.path.removeprefix("blobs/")
 
 
-class Snapshot(Record, frozen=True):
+class PresentationSnapshot(Record, frozen=True):
     path: BlobPath
     mime_type: Label | None = None
     bytes: Size | None = None
@@ -74,7 +74,7 @@ class PresentationReference(Record, frozen=True):
     href: Label | None = None
     excerpt: Annotated[str, Meta(max_length=16_384)] | None = None
     locator: Annotated[JsonObject | None, Meta(description="Where in the slot: page, heading, row.")] = None
-    snapshot: Snapshot | None = None
+    snapshot: PresentationSnapshot | None = None
 
 
 class TaskReference(Record, frozen=True):
@@ -86,7 +86,7 @@ class TaskReference(Record, frozen=True):
     status: Label | None = None
 
 
-class _Open(Custom):
+class _ExtensibleRecord(Custom):
     """The fields we know are checked; the whole is kept as it was given."""
 
     shapes: ClassVar[tuple[type[Record], ...]]
@@ -117,7 +117,7 @@ class _Open(Custom):
         return cls.shapes[0]
 
 
-class Attachment(_Open):
+class Attachment(_ExtensibleRecord):
     shapes = (AttachmentFields,)
 
     @property
@@ -129,7 +129,7 @@ class Attachment(_Open):
         return {**self._given, "kind": self.known.kind, "sha256": self.known.hash}
 
 
-class Reference(_Open):
+class Reference(_ExtensibleRecord):
     shapes = (PlainReference, PresentationReference, TaskReference)
     _named: ClassVar[Mapping[object, type[Record]]] = {
         "presentation_ref": PresentationReference,

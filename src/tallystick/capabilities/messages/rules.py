@@ -25,14 +25,14 @@ from tallystick.capabilities.messages.errors import (
 from tallystick.capabilities.messages.model import (
     SYSTEM,
     USER,
-    Attention,
     Author,
+    AwaitedMessage,
+    ClientIdUse,
     Delivery,
-    Inbox,
+    InboxCounts,
+    InboxListener,
     Kind,
-    Listener,
     Selector,
-    Sending,
 )
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
@@ -162,7 +162,7 @@ def fingerprint(data: Mapping[str, object]) -> str:
     return digest(to_json(written), length=64)
 
 
-def check_replay(sending: Sending | None, data: Mapping[str, object], *, now: Instant) -> bool:
+def check_replay(sending: ClientIdUse | None, data: Mapping[str, object], *, now: Instant) -> bool:
     """Whether this client_id has already sent exactly this message."""
     if sending is None or sending.sent_at + REPLAY_MS <= now:
         return False
@@ -214,7 +214,7 @@ def check_reader(me: str, actor_id: str) -> None:
         raise NotYourInbox(f"You are '{me}' and cannot mark for '{actor_id}'.", actor_id=actor_id)
 
 
-def moves(inbox: Inbox, delivery: Delivery) -> bool:
+def moves(inbox: InboxCounts, delivery: Delivery) -> bool:
     return delivery.seq > inbox.read_seq
 
 
@@ -224,7 +224,7 @@ def settlement(kind: Kind, actor_id: str, event_id: str) -> Draft:
     return Draft(kind=kind, data={"actor_id": actor_id, about: event_id})
 
 
-def nudge(attention: Attention, missing: Sequence[str]) -> Draft:
+def nudge(attention: AwaitedMessage, missing: Sequence[str]) -> Draft:
     """The notification that tells a sender who has not acknowledged."""
     who = ", ".join(missing)
     data: dict[str, object] = {
@@ -241,7 +241,7 @@ def nudge(attention: Attention, missing: Sequence[str]) -> Draft:
     return Draft(kind=Kind.NOTIFY, data=data)
 
 
-def check_listener(present: Listener, process: ProcessState, *, now: Instant) -> None:
+def check_listener(present: InboxListener, process: ProcessState, *, now: Instant) -> None:
     """One listener per name: a second one is refused unless the first is over, out of time or provably dead."""
     if present.listener_id is None or process is ProcessState.GONE:
         return

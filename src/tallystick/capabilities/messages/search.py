@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast
 
-from tallystick.capabilities.messages.contract import Hit, Hits, SearchMessages
+from tallystick.capabilities.messages.contract import SearchHit, SearchHits, SearchMessages
 from tallystick.capabilities.messages.model import Kind, Searched
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
@@ -105,13 +105,13 @@ AT_ONCE = 500
 
 
 @operation("messages.search", examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},))
-def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
+def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
     """Search the room's messages, notes and handoffs; newest first, with the hits marked in a snippet."""
     room = rooms.room(tx, ask.room_id)
     terms = words(ask.query)[:TERMS_LIMIT]
     kinds = [*(ask.kinds or sorted(set(SEARCHED.values())))]
     if not terms or not kinds:
-        return Hits(hits=[])
+        return SearchHits(hits=[])
     since = from_wire(ask.since_ts) if ask.since_ts else 0
     until = from_wire(ask.until_ts) if ask.until_ts else SEQ_LIMIT
 
@@ -135,7 +135,7 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> Hits:
             until=until,
             limit=ask.limit - len(found),
         )
-    return Hits(hits=[_hit(event, terms) for event in found])
+    return SearchHits(hits=[_hit(event, terms) for event in found])
 
 
 def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str]) -> Iterator[Event]:
@@ -153,8 +153,8 @@ def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str
         before = page[0].seq if len(page) == AT_ONCE else 0
 
 
-def _hit(event: Event, terms: list[str]) -> Hit:
-    return Hit(
+def _hit(event: Event, terms: list[str]) -> SearchHit:
+    return SearchHit(
         kind=SEARCHED[event.kind],
         event_id=event.id,
         seq=event.seq,
