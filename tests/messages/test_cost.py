@@ -11,6 +11,7 @@ from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
 from tests.scene import Scene
 
+assert SQL["inbox"]  # reads them all; before that there is none
 READS = [name for name, query in SQL.items() if query.sqlite.lstrip().startswith("SELECT") and name != "search"]
 VALUES: dict[str, Value] = {
     "room_id": "r",
