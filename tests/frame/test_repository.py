@@ -15,7 +15,6 @@ import pytest
 import tallystick
 from tests.frame.checkout import LOCKS, PACKAGE, ROOT, modules, shown
 
-LONGEST_MODULE = 400
 NAMES_THAT_SAY_NOTHING = {"base", "common", "core", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}
 PLACE = re.compile(r"://|^--?(?:f|i|find-links|index-url|extra-index-url)\b|^-e\b|\s@\s|(?:^|\s)~?/\w", re.MULTILINE)
 PINNED = re.compile(r"^[a-z0-9][a-z0-9-]*(?:\[[a-z,]+\])?==\S+(?: ; [^\\]+?)? \\$")
@@ -55,12 +54,6 @@ def test_every_module_says_what_it_is() -> None:
     silent = [shown(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
 
     assert silent == []
-
-
-def test_no_module_is_too_long_to_read() -> None:
-    sizes = {shown(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
-
-    assert {name: size for name, size in sizes.items() if size > LONGEST_MODULE} == {}
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
