@@ -234,7 +234,7 @@ def test_every_refusal_about_messages_says_what_to_do_next() -> None:
 
 
 def test_the_documents_say_what_an_authors_name_is_worth_under_local_trust() -> None:
-    page = (ROOT / "docs" / "decisions" / "0005-the-user-principal.md").read_text("utf-8")
+    page = (ROOT / "docs" / "decisions" / "303-the-user-principal.md").read_text("utf-8")
     said = " ".join(page.split())
     assert "whoever can open the store's file is trusted" in said
     assert "a hint about who spoke and not a security boundary" in said
