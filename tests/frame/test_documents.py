@@ -39,3 +39,21 @@ def test_every_page_can_be_reached_from_the_index() -> None:
             waiting.extend(links(page))
 
     assert [shown(page) for page in sorted((ROOT / "docs").rglob("*.md")) if page not in reached] == []
+
+
+DECISIONS = ROOT / "docs" / "decisions"
+HEADING = re.compile(r"# (\d{3})\. (.+)\n\nStatus: (accepted|superseded by \[\d{3}\]\(.+?\)), (\d{4}-\d\d-\d\d)[.;]")
+
+
+def test_every_decision_has_a_number_a_title_a_status_and_a_date_and_is_in_the_index() -> None:
+    index = (DECISIONS / "README.md").read_text("utf-8")
+    rows = dict[str, str]()
+    for page in sorted(DECISIONS.glob("[0-9]*.md")):
+        said = HEADING.match(page.read_text("utf-8"))
+        assert said, page.name
+        number, title, status, date = said.groups()
+        assert page.name.startswith(f"{number}-")
+        rows[f"[{number}. {title}]({page.name})"] = f"{status.replace('[', '').partition(']')[0]}|{date}"
+    found = re.findall(r"^\| (\[.+\)) \| (.+?)(?:, in part .+?)? \| (\S+) \|$", index, re.MULTILINE)
+
+    assert {link: f"{status}|{date}" for link, status, date in found} == rows
