@@ -18,7 +18,7 @@ from tallystick.client.calling import Answered
 from tallystick.hub import glance, trespass
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
-from tallystick.surfaces.hook import stamp
+from tallystick.surfaces.hook import agent_cache
 from tests.harnesses.trees import binary
 from tests.hooks.desk import Desk, caller
 from tests.surfaces.cli.place import TALLY
@@ -88,21 +88,21 @@ def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) 
     parent = Path(f"/proc/{os.getppid()}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
     folder = str(tmp_path)
 
-    stamp.leave(folder, "s", "me", os.getppid(), parent)
-    assert stamp.agent(folder, "s") == "me"
-    assert stamp.agent(folder, "other session") is None
+    agent_cache.leave(folder, "s", "me", os.getppid(), parent)
+    assert agent_cache.agent(folder, "s") == "me"
+    assert agent_cache.agent(folder, "other session") is None
 
-    stamp.leave(folder, "s", "me", os.getppid(), "1")
-    assert stamp.agent(folder, "s") is None, "another process under the same number"
+    agent_cache.leave(folder, "s", "me", os.getppid(), "1")
+    assert agent_cache.agent(folder, "s") is None, "another process under the same number"
 
-    stamp.leave(folder, "s", "me", os.getppid(), parent)
+    agent_cache.leave(folder, "s", "me", os.getppid(), parent)
     (file,) = (tmp_path / "hooks").iterdir()
-    old = file.stat().st_mtime - stamp.FRESH_SECONDS - 1
+    old = file.stat().st_mtime - agent_cache.FRESH_SECONDS - 1
     os.utime(file, (old, old))
-    assert stamp.agent(folder, "s") is None, "an old stamp"
+    assert agent_cache.agent(folder, "s") is None, "an old stamp"
 
-    os.utime(file, (old - stamp.KEPT_SECONDS, old - stamp.KEPT_SECONDS))
-    stamp.sweep(folder)
+    os.utime(file, (old - agent_cache.KEPT_SECONDS, old - agent_cache.KEPT_SECONDS))
+    agent_cache.sweep(folder)
     assert list((tmp_path / "hooks").iterdir()) == []
 
 

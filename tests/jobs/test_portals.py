@@ -13,8 +13,7 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidInput, TallyError, UnknownOperation, every_error
 from tallystick.surfaces.mcp import routing
-from tallystick.surfaces.mcp.portals import PORTALS
-from tallystick.surfaces.mcp.tools import ToolSet
+from tallystick.surfaces.mcp.tools import PORTALS, ToolSet
 from tests.frame.checkout import PACKAGE
 
 LEGACY = ["tasks_jobs_create", "tasks_jobs_radar", "tasks_runner_heartbeat", "tasks_snapshot", "tasks_macro_delegate"]

@@ -17,8 +17,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.mcp.portals import NOUNS
-from tallystick.surfaces.mcp.tools import NINE
+from tallystick.surfaces.mcp.tools import NINE, NOUNS
 from tests.surfaces.hubs import TALLY, hub
 from tests.surfaces.mcp.stage import Stage, bare_environment
 from tests.surfaces.mcp.wire import Wire, wired

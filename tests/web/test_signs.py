@@ -6,11 +6,9 @@ from typing import Any, cast
 
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.surfaces.web.asked import Asked
-from tallystick.surfaces.web.needs import Need
 from tallystick.surfaces.web.overview import Overview
-from tallystick.surfaces.web.people import Person
-from tallystick.surfaces.web.snapshot import look
+from tallystick.surfaces.web.page import PageRequest, read_page
+from tallystick.surfaces.web.room_status import Need, Person
 from tests.scene import Scene
 
 USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN))
@@ -18,7 +16,7 @@ USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN
 
 def overview(scene: Scene) -> dict[str, Any]:
     page = Overview()
-    return dict(look(scene.hub, USER, lambda snapshot: page.view(snapshot, Asked(path="/"))).context)
+    return dict(read_page(scene.hub, USER, lambda snapshot: page.view(snapshot, PageRequest(path="/"))).context)
 
 
 def signs(scene: Scene) -> dict[str, tuple[str, str]]:

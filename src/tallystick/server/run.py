@@ -30,7 +30,7 @@ from tallystick.surfaces.http.limits import Limits
 from tallystick.surfaces.http.listener import Listener
 from tallystick.surfaces.http.logs import Handler, Log
 from tallystick.surfaces.http.place import Place
-from tallystick.surfaces.mcp import sessions as mcp_socket
+from tallystick.surfaces.mcp import hub_socket as mcp_socket
 
 LOOK_S = 2.0
 """How often to look for jobs that nobody runs."""

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from tallystick.surfaces.cli.handoffs import artifact
-from tallystick.surfaces.cli.options import period
+from tallystick.surfaces.cli.options import artifact, period
 from tests.surfaces.cli.place import Place
 
 WORDS = ("--status", "fixed the parser", "--next-action", "review it")

@@ -10,7 +10,7 @@ import pytest
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, Refused, UnknownField, UnknownOperation
-from tallystick.surfaces.mcp.portals import PORTALS, Command
+from tallystick.surfaces.mcp.tools import PORTALS, PortalCommand
 
 ROOMS = PORTALS["rooms"]
 
@@ -18,7 +18,7 @@ ROOMS = PORTALS["rooms"]
 def test_an_op_is_a_verb_of_the_portals_own_noun() -> None:
     command = ROOMS.read({"op": "set_policy", "args": {"room_id": "R", "claim_ttl_ms": 5000}})
 
-    assert command == Command(
+    assert command == PortalCommand(
         operation=OPERATIONS["rooms.set_policy"], given={"room_id": "R", "claim_ttl_ms": 5000}, workspace=None
     )
 
@@ -32,7 +32,7 @@ def test_call_reaches_every_command_by_its_whole_name() -> None:
 def test_a_cmd_that_says_the_same_as_the_op_is_no_contradiction() -> None:
     command = ROOMS.read({"op": "show", "cmd": "rooms.show", "workspace": "R"})
 
-    assert command == Command(operation=OPERATIONS["rooms.show"], given={}, workspace="R")
+    assert command == PortalCommand(operation=OPERATIONS["rooms.show"], given={}, workspace="R")
 
 
 def refusal(arguments: Mapping[str, object]) -> Refused:

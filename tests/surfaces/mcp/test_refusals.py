@@ -14,7 +14,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
-from tallystick.surfaces.mcp import answers
+from tallystick.surfaces.mcp import handlers
 from tallystick.surfaces.mcp.clients import McpRequest
 from tallystick.surfaces.mcp.server import build_server
 from tests.surfaces.mcp.stage import MODES, Stage, both
@@ -43,7 +43,7 @@ class Refusing:
 
 
 def test_every_refusal_has_talking_sticks_flat_shape() -> None:
-    results = {kind: answers.refused(kind(details=DETAILS)) for kind in EVERY_ERROR}
+    results = {kind: handlers.refused(kind(details=DETAILS)) for kind in EVERY_ERROR}
 
     assert {kind: (result.is_error, both(result)) for kind, result in results.items()} == {
         kind: (
@@ -63,7 +63,7 @@ def test_every_refusal_has_talking_sticks_flat_shape() -> None:
 
 
 def test_no_detail_takes_the_place_of_the_code() -> None:
-    flat = answers.flat(TallyError("no", details={"error": "other", "message": "other", "retryable": True}))
+    flat = handlers.flat(TallyError("no", details={"error": "other", "message": "other", "retryable": True}))
 
     assert flat == {"error": "tally_error", "message": "no", "hint": "", "retryable": False}
 
@@ -78,7 +78,7 @@ async def test_every_refusal_passes_through_the_protocol_whole(revision: str) ->
             result = await client.call_tool("get_room_state", {"room_id": "R"})
             results[type(refusing.error).__name__] = bool(result.is_error), both(result)
 
-    assert results == {type(error).__name__: (True, answers.flat(error)) for error in errors}
+    assert results == {type(error).__name__: (True, handlers.flat(error)) for error in errors}
 
 
 @pytest.mark.anyio

@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator, validate
 from mcp_types import Tool
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.surfaces.mcp.portals import NOUNS, PORTALS
-from tallystick.surfaces.mcp.tools import DESTRUCTIVE, NINE, NOT_REPEATABLE, PUT_OFF, ToolSet
+from tallystick.surfaces.mcp.tools import DESTRUCTIVE, NINE, NOT_REPEATABLE, NOUNS, PORTALS, PUT_OFF, ToolSet
 
 TOKENS = 4_000
 CHARACTERS_PER_TOKEN = 4

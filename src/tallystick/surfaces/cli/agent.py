@@ -2,15 +2,175 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Concatenate, ParamSpec, cast
+
 import click
 
 from tallystick.commandline.command import Command, Group
-from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.agent_mail import ack, inbox, read, send
-from tallystick.surfaces.cli.agent_session import Acting, acting, call, said
+from tallystick.surfaces.cli import render, screen
+from tallystick.surfaces.cli.errors import Usage
+from tallystick.surfaces.cli.init import SessionStart
 from tallystick.surfaces.cli.options import room_option
-from tallystick.surfaces.cli.session import Session, absolute
-from tallystick.surfaces.cli.start import Start
+from tallystick.surfaces.cli.session import Reply, Session, absolute
+from tallystick.surfaces.cli.views import View
+
+P = ParamSpec("P")
+
+
+class _Agent(View):
+    agent_id: str
+
+
+class Acting:
+    """One agent in one room, for the length of a command."""
+
+    def __init__(self, session: Session, who: str | None, room_id: str | None) -> None:
+        self.session = session
+        self.room_id = session.room(None, room_id)
+        if who is not None:
+            # Looked up before anything else is done, so that a misspelt name does nothing.
+            session.act_as(
+                session.call("agents.show", {"room_id": self.room_id, "agent_id": who}).view(_Agent).agent_id
+            )
+
+    def ask(self, operation: str, **given: object) -> Reply:
+        return ask(self.session, operation, self.room_id, **given)
+
+    def call(self, operation: str, **given: object) -> None:
+        call(self.session, operation, self.room_id, **given)
+
+
+def ask(session: Session, operation: str, room_id: str, **given: object) -> Reply:
+    """Call an operation about a room; what was not given is left out."""
+    return session.call(
+        operation, {"room_id": room_id} | {key: each for key, each in given.items() if each is not None}
+    )
+
+
+def call(session: Session, operation: str, room_id: str, **given: object) -> None:
+    """The same, and show the answer."""
+    reply = ask(session, operation, room_id, **given)
+    if not session.finish(reply.data):
+        render.render(operation, reply.data)
+
+
+def acting(command: Callable[Concatenate[Acting, P], None], flag: str = "--agent") -> Callable[..., None]:
+    """Give a command `--agent` (or another flag) and `--room`, and itself as that agent."""
+
+    @click.pass_obj
+    @wraps(command)
+    def run(session: Session, who: str | None, room_id: str | None, *args: P.args, **kwargs: P.kwargs) -> None:
+        command(Acting(session, who, room_id), *args, **kwargs)
+
+    option = click.option(flag, "who", metavar="ID", help="Whom you speak for, by id or name; yourself if left out.")
+    return room_option(option(run))
+
+
+def said(scope: str) -> str:
+    """A scope as somebody at this directory means it: a wildcard at its end stays one."""
+    return absolute(scope)
+
+
+BROADCAST = {"broadcast": "@all", "role:peer": "@peers", "role:foreman": "@foreman"}
+
+
+@click.command(cls=Command)
+@partial(acting, flag="--from")
+@click.option("--to", required=True, metavar="ID", help="An agent, user, broadcast, role:peer or role:foreman.")
+@click.option("--bead", "--task", "task_id", metavar="ID", help="The task it is about; HANDOFF and BLOCKED need one.")
+@click.option(
+    "--category", type=click.Choice(["HANDOFF", "BLOCKED", "DECISION", "INFO"]), required=True, help="What it is."
+)
+@click.option("--subject", required=True, help="One line.")
+@click.option(
+    "--body", required=True, help="What was done (HANDOFF), what stands in the way (BLOCKED), or the message."
+)
+@click.option("--next-action", help="HANDOFF: what to do next.")
+@click.option("--requested-action", help="BLOCKED: what you need.")
+@click.option("--urgency", type=click.Choice(["low", "medium", "high"]), help="BLOCKED: how pressing it is; medium.")
+@click.option("--scope", metavar="PATH", help="The path it is about.")
+@click.option("--no-ack", is_flag=True, help="HANDOFF: it need not be accepted.")
+def send(
+    me: Acting,
+    *,
+    to: str,
+    task_id: str | None,
+    category: str,
+    subject: str,
+    body: str,
+    next_action: str | None,
+    requested_action: str | None,
+    urgency: str | None,
+    scope: str | None,
+    no_ack: bool,
+) -> None:
+    """Hand work over, say what blocks you, or just say something."""
+    if category in {"DECISION", "INFO"}:
+        me.call("messages.send", to=[BROADCAST.get(to, to)], text=f"{category}: {subject}\n\n{body}")
+        return
+    handoff = category == "HANDOFF"
+    me.call(
+        "protocol.send",
+        event_type=category,
+        to=to,
+        task_id=task_id,
+        scope=scope,
+        subject=subject,
+        summary=body if handoff else None,
+        blocker=None if handoff else body,
+        next_action=next_action,
+        requested_action=requested_action,
+        urgency=urgency if handoff else urgency or "medium",
+        requires_ack=False if no_ack else None,
+    )
+
+
+class _Letter(View):
+    read: bool
+    acked_at: str | None
+
+
+class _Inbox(View, messages=_Letter):
+    messages: list[_Letter]
+
+
+@click.command(cls=Command)
+@acting
+@click.option("--state", type=click.Choice(["unread", "read", "acked"]), help="Only these; everything when left out.")
+@click.option("--limit", type=int, help="At most this many; 50.")
+def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
+    """Show what was sent to you."""
+    if limit is not None and not 1 <= limit <= 200:
+        raise Usage("--limit takes 1 to 200.")
+    reply = me.ask("messages.inbox", since_seq=None if state == "unread" else 0, limit=limit or 50)
+    letters = reply.view(_Inbox).messages
+    wanted = [at for at, each in enumerate(letters) if state is None or _state(each) == state]
+    messages = cast("list[object]", reply.data["messages"])
+    data: dict[str, object] = {**reply.data, "messages": [messages[at] for at in wanted]}
+    if not me.session.finish(data):
+        render.render("messages.inbox", data)
+
+
+def _state(letter: _Letter) -> str:
+    return "acked" if letter.acked_at else "read" if letter.read else "unread"
+
+
+@click.command(cls=Command)
+@acting
+@click.option("--message", "event_id", metavar="ID", required=True, help="The last one you read.")
+def read(me: Acting, *, event_id: str) -> None:
+    """Mark what was sent to you as read, up to one message."""
+    me.call("messages.read", event_id=event_id)
+
+
+@click.command(cls=Command)
+@acting
+@click.option("--message", "event_id", metavar="ID", required=True, help="The message you accept.")
+def ack(me: Acting, *, event_id: str) -> None:
+    """Accept a message that asked for it."""
+    me.call("messages.ack", event_id=event_id)
 
 
 @click.group(cls=Group, subcommand_metavar="COMMAND [ARGS]...")
@@ -25,7 +185,7 @@ def agent() -> None:
 @click.pass_obj
 def register(session: Session, *, name: str | None, role: str | None, force_update: bool) -> None:
     """Join the room of this workspace under a name that nobody else has."""
-    start = Start(session, absolute(None), asks=False)
+    start = SessionStart(session, absolute(None), asks=False)
     data = start.register(name, role, mode="register", force=force_update)
     if not session.finish(data):
         screen.pairs(data)

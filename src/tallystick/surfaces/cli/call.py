@@ -12,8 +12,7 @@ from tallystick.commandline.command import Command
 from tallystick.surfaces.cli import catalogue, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED
-from tallystick.surfaces.cli.session import Session
-from tallystick.surfaces.cli.signals import Stop
+from tallystick.surfaces.cli.session import Session, StopSignal
 
 
 @click.command(cls=Command)
@@ -31,7 +30,7 @@ def call(session: Session, *, operation: str | None, text: str, list_them: bool)
         return 0
     if operation is None:
         raise Usage("Name an operation, or list them with --list.", hint="See `tally call --help`.")
-    with Stop() as stop:
+    with StopSignal() as stop:
         reply = session.call(operation, _input(sys.stdin.read() if text == "-" else text), stop)
     if not session.finish(reply.data):
         screen.answer(reply.data)

@@ -23,7 +23,7 @@ EVERYDAY = {
     "rooms": (HERE + "rooms:rooms", "List the rooms of this workspace."),
     "join": (HERE + "rooms:join", "Join the room of this workspace, creating it when there is none."),
     "wait": (HERE + "turns:wait", "Wait for your turn and claim it."),
-    "hold": (HERE + "hold:hold", "Wait for the turn and keep it while this command runs."),
+    "hold": (HERE + "turns:hold", "Wait for the turn and keep it while this command runs."),
     "release": (HERE + "turns:release", "Hand the stick to the next in turn, with a handoff."),
     "pass": (HERE + "turns:pass_", "Hand the stick to one member, with a handoff."),
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
@@ -35,7 +35,7 @@ EVERYDAY = {
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
     "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
-    "whoami": (HERE + "whoami:whoami", "Show which agent this command speaks for, and why."),
+    "whoami": (HERE + "doctor:whoami", "Show which agent this command speaks for, and why."),
 }
 OPERATIONS = {
     "call": (HERE + "call:call", "Call any operation with a JSON input."),
@@ -49,7 +49,7 @@ STORE = {
 }
 SETUP = {
     "init": (
-        HERE + "start:init",
+        HERE + "init:init",
         "Begin a session: under a name of its own, or as an agent that left work behind.",
     ),
     "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),

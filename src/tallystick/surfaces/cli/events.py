@@ -11,8 +11,7 @@ from tallystick.commandline.visible import visible_json
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
-from tallystick.surfaces.cli.session import Reply, Session
-from tallystick.surfaces.cli.signals import Stop
+from tallystick.surfaces.cli.session import Reply, Session, StopSignal
 
 PAGE = 1_000
 WAIT_MS = 30_000
@@ -52,7 +51,7 @@ def events(
 
 
 def _follow(session: Session, reply: Reply, ask: dict[str, object]) -> None:
-    with Stop() as stop:
+    with StopSignal() as stop:
         while True:
             _stream(session, reply)
             if stop.stopped():

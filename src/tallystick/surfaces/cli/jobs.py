@@ -12,8 +12,7 @@ from tallystick.commandline.visible import visible_json, visible_lines
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, room_option
-from tallystick.surfaces.cli.session import Reply, Session
-from tallystick.surfaces.cli.signals import Stop
+from tallystick.surfaces.cli.session import Reply, Session, StopSignal
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
@@ -58,7 +57,7 @@ def radar(
 
 def _watch(session: Session, ask: dict[str, object]) -> None:
     shown, since = None, None
-    with Stop() as stop:
+    with StopSignal() as stop:
         while not stop.stopped():
             more = {"since_seq": since, "max_wait_ms": LOOK_MS} if since is not None else {}
             found = session.call("jobs.radar", {**ask, **more}, stop)

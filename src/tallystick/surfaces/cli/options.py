@@ -1,13 +1,16 @@
-"""What the commands about rooms have in common: the room they mean, and values of unusual types."""
+"""Options and values that several commands share: the room they mean, times, JSON, and a handoff."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypedDict, TypeVar, cast
 
 import click
+
+from tallystick.surfaces.cli.errors import Usage
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -40,3 +43,77 @@ def json_text(value: str) -> object:
         return json.loads(value)
     except (ValueError, RecursionError) as wrong:
         raise click.BadParameter(f"this is not JSON: {wrong}.") from None
+
+
+ROLES = ("examine", "review", "edit", "context", "output")
+_LINES = re.compile(r"(\d+)(?:-(\d+))?")
+_OPTIONS = (
+    click.option("--status", help="What you did, what you learned, what is unfinished."),
+    click.option("--next-action", help="What the next one should do."),
+    click.option(
+        "--artifact",
+        "artifacts",
+        multiple=True,
+        metavar="PATH[:A-B][:ROLE]",
+        help=f"Where to look: a path, lines, and {', '.join(ROLES)} (examine if left out). Repeatable.",
+    ),
+    click.option("--question", "questions", multiple=True, help="An open question. Repeatable."),
+    click.option("--do-not", "do_not", multiple=True, help="Off-limits for the next one. Repeatable."),
+)
+stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read the handoff as JSON from stdin.")
+
+
+def handoff_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def artifact(text: str) -> dict[str, object]:
+    """`src/a.py:10-20:review`, read from its end, since a path may have colons of its own."""
+    role, lines = "examine", None
+    path, _, last = text.rpartition(":")
+    if path and last in ROLES:
+        text, role = path, last
+        path, _, last = text.rpartition(":")
+    if path and (found := _LINES.fullmatch(last)):
+        text, lines = path, [int(found[1]), int(found[2] or found[1])]
+    found_lines: dict[str, object] = {"lines": lines} if lines else {}
+    return {"path": text, "role": role, **found_lines}
+
+
+class HandoffWords(TypedDict):
+    """What the options bring."""
+
+    status: str | None
+    next_action: str | None
+    artifacts: tuple[str, ...]
+    questions: tuple[str, ...]
+    do_not: tuple[str, ...]
+
+
+def handoff(words: HandoffWords, *, from_stdin: bool = False) -> dict[str, object]:
+    """The handoff as given; what it lacks is for the hub to refuse."""
+    given: dict[str, object] = {
+        "status": words["status"],
+        "next_action": words["next_action"],
+        "artifacts": [artifact(each) for each in words["artifacts"]],
+        "open_questions": list(words["questions"]),
+        "do_not": list(words["do_not"]),
+    }
+    given = {name: value for name, value in given.items() if value is not None and value != []}
+    if not from_stdin:
+        return given
+    if given:
+        raise Usage("--stdin brings the whole handoff: leave the other flags out.")
+    return _from_stdin()
+
+
+def _from_stdin() -> dict[str, object]:
+    try:
+        found: object = json.load(sys.stdin)
+    except (ValueError, RecursionError) as wrong:
+        raise Usage(f"stdin is not JSON: {wrong}.") from None
+    if not isinstance(found, dict):
+        raise Usage("stdin must be a JSON object with status and next_action.")
+    return cast("dict[str, object]", found)

@@ -7,6 +7,8 @@ store itself (export, import, backup, rebuild, doctor) always work in this proce
 from __future__ import annotations
 
 import os
+import select
+import signal
 from functools import cached_property
 
 from tallystick.commandline import output
@@ -17,7 +19,8 @@ from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeVar
+    from types import FrameType, TracebackType
+    from typing import Any, TypeVar
 
     from tallystick.client.nearest import Nearest, Stop
     from tallystick.hub.hub import Hub
@@ -25,6 +28,46 @@ if TYPE_CHECKING:
     from tallystick.kernel.caller import Caller
 
     V = TypeVar("V")
+
+CAUGHT = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class StopSignal:
+    """Ends a wait once a signal came. As a context it takes the place of the handlers."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._before: dict[signal.Signals, Any] = {}
+        self._came, self._told = os.pipe()
+
+    def __enter__(self) -> StopSignal:
+        self._before = {each: signal.signal(each, self._note) for each in CAUGHT}
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+        os.close(self._came)
+        os.close(self._told)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        if self.signal is None:
+            self.signal = number
+            os.write(self._told, b"!")
+
+    def fileno(self) -> int:
+        """Readable once a signal came: a handler alone would not end a system call that waits."""
+        return self._came
+
+    def stopped(self) -> bool:
+        return self.signal is not None
+
+    def waiting(self, elapsed: float, total: float) -> None:
+        pass
+
+    def pause(self, seconds: float) -> None:
+        select.select([self._came], [], [], seconds)
+
 
 ANSWER_SECONDS = 30.0
 """A hub that takes longer than this does not answer at all; the call is then done without it."""

@@ -78,7 +78,7 @@ def without_null(schema: JsonSchema, defs: JsonSchema) -> JsonSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FieldRow:
     """One field of an input or an answer, in words."""
 
     name: str
@@ -87,11 +87,11 @@ class Row:
     text: str
 
 
-def rows(model: type[Record]) -> Iterator[Row]:
+def rows(model: type[Record]) -> Iterator[FieldRow]:
     schema = schemas.of(model)
     said = _said_beside(model)
     for name, field in schema.get("properties", {}).items():
-        yield Row(
+        yield FieldRow(
             name=name,
             type=in_words(field, schema.get("$defs", {})),
             required=name in schema.get("required", []),

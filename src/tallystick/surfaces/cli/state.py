@@ -12,8 +12,7 @@ from tallystick.commandline.visible import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
 from tallystick.surfaces.cli import screen, views
 from tallystick.surfaces.cli.options import about_a_room
-from tallystick.surfaces.cli.session import Reply, Session
-from tallystick.surfaces.cli.signals import Stop
+from tallystick.surfaces.cli.session import Reply, Session, StopSignal
 
 LOOK_AGAIN_MS = 2_000
 """A lease that runs out and a process that dies leave no event, so watching also looks by itself."""
@@ -39,7 +38,7 @@ def state(session: Session, *, path: str | None, room_id: str | None, watch: boo
 
 def _watch(session: Session, room: str) -> None:
     shown: dict[str, object] | None = None
-    with Stop() as stop:
+    with StopSignal() as stop:
         while not stop.stopped():
             reply = session.call("turns.state", {"room_id": room})
             if (now := _lasting(reply)) != shown:

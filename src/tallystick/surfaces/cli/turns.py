@@ -1,19 +1,22 @@
-"""`tally wait|release|pass|takeover`: the stick, from one-shot commands."""
+"""`tally wait|release|pass|takeover`, and `tally hold`: a person's turn, held by this very process."""
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from typing import Unpack
 
 import click
 
 from tallystick.commandline.command import Command
+from tallystick.commandline.output import remark
+from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.surfaces.cli import screen, views
+from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
-from tallystick.surfaces.cli.handoffs import Words, handoff, handoff_options, stdin_option
-from tallystick.surfaces.cli.options import about_a_room, period
-from tallystick.surfaces.cli.session import Reply, Session
-from tallystick.surfaces.cli.signals import Stop
+from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
+from tallystick.surfaces.cli.session import Reply, Session, StopSignal, absolute
 
 LONGEST_WAIT_MS = 110_000
 """What the hub takes in one call; a longer wait is several."""
@@ -21,7 +24,7 @@ AGAIN_MS = 50
 """A hub that is going down answers those who wait at once. Whoever waits on gives it the time to be gone."""
 
 
-def waited(session: Session, room_id: str, timeout_ms: int | None, stop: Stop) -> Reply:
+def waited(session: Session, room_id: str, timeout_ms: int | None, stop: StopSignal) -> Reply:
     """Wait for a turn, for as long as it takes when no time is given."""
     deadline = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
     while True:
@@ -47,7 +50,7 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
     takeover_available decide whether to take over.
     """
     room = session.room(path, room_id)
-    with Stop() as stop:
+    with StopSignal() as stop:
         reply = waited(session, room, timeout, stop)
     turn = reply.view(views.Turn)
     if not session.finish(reply.data):
@@ -102,7 +105,7 @@ def release(
     lease: str | None,
     turn: int | None,
     from_stdin: bool,
-    **words: Unpack[Words],
+    **words: Unpack[HandoffWords],
 ) -> None:
     """Hand the stick to the next in turn, with a handoff.
 
@@ -130,7 +133,7 @@ def pass_(
     lease: str | None,
     turn: int | None,
     from_stdin: bool,
-    **words: Unpack[Words],
+    **words: Unpack[HandoffWords],
 ) -> None:
     """Hand the stick to one member, with a handoff.
 
@@ -167,3 +170,98 @@ def takeover(session: Session, *, path: str | None, room_id: str | None, reason:
     taken = reply.view(views.TookOver)
     screen.say(f"It is your turn: turn {taken.turn_id}, lease {taken.lease_id}. It was {taken.revoked_agent_id}'s.")
     screen.say("Next: `tally turns history --newest` shows what was going on.")
+
+
+@click.command(cls=Command)
+@about_a_room
+@click.option("--takeover", metavar="REASON", help="Take the stick over if whoever has or expects it failed.")
+@handoff_options
+@click.pass_obj
+def hold(
+    session: Session, *, path: str | None, room_id: str | None, takeover: str | None, **words: Unpack[HandoffWords]
+) -> int:
+    """Wait for the turn and keep it while this command runs.
+
+    Joins the room if you are not in it, shows the handoff you get, and renews the lease in time. Ctrl-C asks for your
+    handoff, unless --status and --next-action already gave it, and passes the stick on. If this command is killed the
+    others may take the stick over at once.
+    """
+    session.guard()
+    where = {"room_id": room_id} if room_id else {"context_path": absolute(path)}
+    joined = session.call("rooms.join", where).view(views.Joined)
+    with StopSignal() as stop:
+        turn = _wait_for_stick(session, joined, takeover, stop)
+        if turn.status != "your_turn":
+            remark("You stopped waiting before your turn came." if stop.stopped() else "The room was closed.")
+            return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
+        _announce(session, joined, turn)
+        _keep(session, joined, turn, stop)
+    fence = {"room_id": joined.room_id, "lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
+    reply = session.call("turns.release", {**fence, "handoff": _asked_handoff(words, stop)})
+    if not session.finish({"turn_id": turn.turn_id, **reply.data}):
+        to = reply.view(views.HandedOver).reserved_for
+        screen.say(f"Handed over to {to}." if to else "Released; the next to come gets your handoff.")
+    return 0
+
+
+def _wait_for_stick(session: Session, joined: views.Joined, takeover: str | None, stop: StopSignal) -> views.Turn:
+    remark(f"Waiting for your turn in {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
+    turn = waited(session, joined.room_id, None, stop).view(views.Turn)
+    if turn.status != "takeover_available":
+        return turn
+    if takeover is None:
+        raise TakeoverNeeded(f"{turn.current_owner or turn.reserved_for} failed: {turn.reason}.", reason=turn.reason)
+    ask = {"room_id": joined.room_id, "expected_turn_id": turn.turn_id, "reason": takeover}
+    taken = session.call("turns.takeover", ask).view(views.TookOver)
+    given = {"status": "your_turn", "turn_id": taken.turn_id, "lease_id": taken.lease_id, "reason": "takeover"}
+    return views.Turn(given)
+
+
+def _announce(session: Session, joined: views.Joined, turn: views.Turn) -> None:
+    remark(f"It is your turn: turn {turn.turn_id} in room {joined.room_id}. Ctrl-C hands it over.")
+    if turn.handoff and not session.as_json:
+        screen.handoff(turn.handoff, by=turn.from_agent_id)
+        sys.stdout.flush()
+
+
+def _keep(session: Session, joined: views.Joined, turn: views.Turn, stop: StopSignal) -> None:
+    """Renew the lease by the policy's interval, and at every event, since one of them may be our end."""
+    cursor, interval = int(joined.cursor), joined.policy.heartbeat_interval_ms
+    due = time.monotonic() + interval / 1000
+    while not stop.stopped():
+        left = max(0, int((due - time.monotonic()) * 1000))
+        follow = {"room_id": joined.room_id, "since_seq": cursor, "max_wait_ms": min(left, LONGEST_WAIT_MS)}
+        try:
+            news = session.call("events.follow", follow, stop).view(views.Events)
+            cursor = news.cursor
+            if news.events or time.monotonic() >= due:
+                interval = _renew(session, joined.room_id, turn)
+                due = time.monotonic() + interval / 1000
+        except Unavailable as trouble:
+            remark(f"Could not renew the lease: {trouble.message} Trying again.")
+            stop.pause(1)
+
+
+def _renew(session: Session, room_id: str, turn: views.Turn) -> int:
+    """Heartbeat; the result is when the policy, which may have changed, wants the next one."""
+    try:
+        session.call(
+            "turns.heartbeat", {"room_id": room_id, "lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
+        )
+    except Refused:
+        remark("The stick is no longer yours.")
+        raise
+    return session.call("turns.state", {"room_id": room_id}).view(views.State).policy.heartbeat_interval_ms
+
+
+def _asked_handoff(words: HandoffWords, stop: StopSignal) -> dict[str, object]:
+    """The handoff from the options, or asked for; only somebody who pressed Ctrl-C at a terminal can be asked."""
+    given = handoff(words)
+    missing = [name for name in ("status", "next_action") if name not in given]
+    if missing and (stop.signal != signal.SIGINT or not sys.stdin.isatty()):
+        raise NoHandoff
+    questions = {"status": "What did you do, learn and leave open", "next_action": "What should the next one do"}
+    try:
+        return {**given, **{name: click.prompt(questions[name], err=True) for name in missing}}
+    except click.Abort:
+        raise NoHandoff from None

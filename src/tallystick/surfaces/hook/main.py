@@ -73,11 +73,11 @@ def _answered(words: list[str]) -> Reply:
         return hooks.ALLOW
     if moment == EDIT and (not paths or _passes(payload, paths)):
         return hooks.ALLOW
-    from tallystick.surfaces.hook import attending
+    from tallystick.surfaces.hook import replies
 
     if moment == EDIT:
-        return attending.before_edit(payload, paths)
-    return attending.at_start(payload) if moment == START else attending.at_stop(payload)
+        return replies.before_edit(payload, paths)
+    return replies.at_start(payload) if moment == START else replies.at_stop(payload)
 
 
 def _fields() -> dict[str, object]:
@@ -120,9 +120,9 @@ def _passes(payload: Payload, paths: list[str]) -> bool:
     from time import time
 
     from tallystick.hub import glance
-    from tallystick.surfaces.hook import stamp
+    from tallystick.surfaces.hook import agent_cache
 
     folder = places.data_dir()
     return glance.concerns_nobody(
-        f"{folder}/tally.sqlite", paths, stamp.agent(folder, payload.session), int(time() * 1000)
+        f"{folder}/tally.sqlite", paths, agent_cache.agent(folder, payload.session), int(time() * 1000)
     )

@@ -17,20 +17,20 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
 
-class Incoming(Protocol):
+class MessageSource(Protocol):
     async def receive(self) -> SessionMessage | Exception: ...
 
     async def aclose(self) -> None: ...
 
 
-class Outgoing(Protocol):
+class MessageSink(Protocol):
     async def send(self, item: SessionMessage, /) -> None: ...
 
 
 class Screened:
     """What comes in, with everything unreadable answered on the way out instead."""
 
-    def __init__(self, incoming: Incoming, outgoing: Outgoing) -> None:
+    def __init__(self, incoming: MessageSource, outgoing: MessageSink) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
 

@@ -1,17 +1,22 @@
 """The tools and resources themselves: each request is routed to an operation, carried out and encoded.
 
-A refusal is a result that a model reads; only what MCP cannot put into a result is a protocol error.
+An answer is structured content, and the same JSON as text for clients that read only text. A refusal is a result that a
+model reads; only what MCP cannot put into a result is a protocol error.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
+import msgspec
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     ListResourcesResult,
@@ -20,17 +25,48 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    TextContent,
 )
 
 from tallystick.hub.engine import Request, Response
 from tallystick.hub.serving import OnWait
-from tallystick.kernel.errors import InternalFault, TallyError
+from tallystick.kernel.errors import InternalFault, Refused, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.mcp import answers, resources, routing
+from tallystick.surfaces.mcp import resources, routing
 from tallystick.surfaces.mcp.clients import ClientContext, McpRequest
-from tallystick.surfaces.mcp.exchange import KEY
+from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.routing import Ask, Routed
 from tallystick.surfaces.mcp.tools import ToolSet
+
+NOTICES = "tallystick/notices"
+
+
+def answered(answer: Answer, notices: Sequence[str] = ()) -> CallToolResult:
+    """The answer first; what else the caller should know stands beside it and never in it."""
+    content = [TextContent(text=answer.to_json().decode()), *(TextContent(text=f"Notice: {each}") for each in notices)]
+    result = CallToolResult(content=list(content), structured_content=answer.to_data())
+    return result.model_copy(update={"meta": {NOTICES: list(notices)}}) if notices else result
+
+
+def refused(error: TallyError) -> CallToolResult:
+    payload = flat(error)
+    return CallToolResult(
+        content=[TextContent(text=msgspec.json.encode(payload).decode())], structured_content=payload, is_error=True
+    )
+
+
+def flat(error: TallyError) -> dict[str, object]:
+    """Talking Stick's shape: the details stand beside the code, and never in its place."""
+    own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
+    details = cast("dict[str, object]", msgspec.json.decode(msgspec.json.encode(dict(error.details), enc_hook=str)))
+    return {**own, **details, **own}
+
+
+def protocol_error(error: TallyError) -> MCPError:
+    """A refusal where MCP has no result to put one into: reading a resource, naming a tool that is not there."""
+    code = INVALID_PARAMS if isinstance(error, Refused) else INTERNAL_ERROR
+    return MCPError(code=code, message=f"{error.message} {error.advice}".strip(), data=flat(error))
+
 
 T = TypeVar("T")
 
@@ -59,17 +95,17 @@ class Handlers:
         try:
             routed = routing.route(self._tools, params.name, params.arguments or {})
         except TallyError as refusal:
-            return answers.refused(refusal)
+            return refused(refusal)
         if routed is None:
-            raise answers.protocol_error(routing.unknown(self._tools, params.name))
+            raise protocol_error(routing.unknown(self._tools, params.name))
         try:
             response = await self._respond(request, routed, _key(params))
         except TallyError as error:
-            return answers.refused(routed.explained(error))
+            return refused(routed.explained(error))
         except Exception:
             logger.exception("%s failed", routed.operation.name)
-            return answers.refused(InternalFault())
-        return answers.answered(response.answer, response.notices)
+            return refused(InternalFault())
+        return answered(response.answer, response.notices)
 
     async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> Response:
         name = routed.operation.name
@@ -107,10 +143,10 @@ async def _read(find: Callable[[], Awaitable[T]]) -> T:
     try:
         return await find()
     except TallyError as error:
-        raise answers.protocol_error(error) from error
+        raise protocol_error(error) from error
     except Exception as fault:
         logger.exception("reading resources failed")
-        raise answers.protocol_error(InternalFault()) from fault
+        raise protocol_error(InternalFault()) from fault
 
 
 def _progress(request: McpRequest) -> OnWait:

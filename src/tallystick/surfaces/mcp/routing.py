@@ -14,8 +14,7 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
 from tallystick.kernel.operation import Answer, AnyOperation
-from tallystick.surfaces.mcp.portals import Portal
-from tallystick.surfaces.mcp.tools import ToolSet
+from tallystick.surfaces.mcp.tools import Portal, ToolSet
 
 Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
 """Another operation, asked for the same caller."""

@@ -14,7 +14,7 @@ import socket
 
 from tallystick.commandline.global_options import VARIABLES, quickly
 from tallystick.kernel import places
-from tallystick.surfaces.mcp.exchange import OURS, Exchange, decoded
+from tallystick.surfaces.mcp.pending_requests import OURS, PendingRequests, decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _through_the_hub() -> bool:
     if hub is None:
         return False
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    exchange = Exchange()
+    exchange = PendingRequests()
     pump = Pump(exchange, 0, 1, hub)
     pump.run()
     if not pump.client_left:
@@ -130,7 +130,7 @@ def _line(hub: socket.socket) -> bytes:
 class Pump:
     """Lines between a client's two descriptors and a server's socket, until either end is gone."""
 
-    def __init__(self, exchange: Exchange, client_in: int, client_out: int, server: socket.socket) -> None:
+    def __init__(self, exchange: PendingRequests, client_in: int, client_out: int, server: socket.socket) -> None:
         self.client_left = False
         self.rest = b""
         """What came of a line whose end has not come yet."""
@@ -200,7 +200,7 @@ class Pump:
         return bool(chunk)
 
 
-def _go_on_alone(exchange: Exchange, rest: bytes) -> None:
+def _go_on_alone(exchange: PendingRequests, rest: bytes) -> None:
     """The hub is gone: be the server, for a pump that has the client's descriptors, and take up what was left open."""
     import threading
 

@@ -1,18 +1,126 @@
 """Which tools there are: Talking Stick's nine, the ones it put off, and the portals, in three sets.
 
-Everything a client reads about a tool comes from the operation behind it; only names and hints are kept here.
+Everything a client reads about a tool comes from the operation behind it; only names and hints are kept here. A portal
+is one tool per noun, `{op, cmd?, args, workspace?}`: `op` is a verb of its own noun, or `call` with the whole name in
+`cmd`. A schema cannot list the fields of all that is behind it, so each of its refusals carries a whole correct call.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 from mcp_types import Tool, ToolAnnotations
 
 from tallystick.hub.registry import OPERATIONS
+from tallystick.kernel import inputs
+from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
+from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
 from tallystick.surfaces.mcp import schemas
-from tallystick.surfaces.mcp.portals import PORTALS, Portal
+from tallystick.surfaces.mcp.schemas import Schema
+
+CALL = "call"
+_USE = "what has no tool of its own. A refusal shows a correct call."
+_ARGS = "Put the command's own fields into args; `example` is a whole correct call."
+
+
+class PortalCall(Ask):
+    op: str
+    cmd: str | None = None
+    args: JsonObject = msgspec.field(default_factory=dict)
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortalCommand:
+    """A portal call, read: the operation, its input, and the workspace that may fill in a room or a path."""
+
+    operation: AnyOperation
+    given: Mapping[str, object]
+    workspace: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portal:
+    name: str
+    nouns: tuple[str, ...]
+
+    @property
+    def commands(self) -> list[str]:
+        return [name for noun in self.nouns for name, operation in OPERATIONS.items() if operation.noun == noun]
+
+    @property
+    def description(self) -> str:
+        nouns = dict.fromkeys(OPERATIONS[name].noun for name in self.commands)
+        return f"{', '.join(nouns).capitalize()}: {_USE}"
+
+    @property
+    def schema(self) -> Schema:
+        own = f"{self.name}."
+        verbs = [name.removeprefix(own) for name in self.commands if name.startswith(own)]
+        others = [name for name in self.commands if not name.startswith(own)]
+        cmd = {"cmd": {"type": "string", "description": f"With op call: {', '.join(others)}"}} if others else {}
+        properties: Schema = {
+            "op": {"type": "string", "enum": [*verbs, CALL] if others else verbs},
+            **cmd,
+            "args": {"type": "object"},
+            "workspace": {"type": "string", "description": "Room id, or an absolute path in it."},
+        }
+        return {"type": "object", "properties": properties, "required": ["op"]}
+
+    def read(self, arguments: Mapping[str, object]) -> PortalCommand:
+        try:
+            asked = inputs.read(PortalCall, arguments)
+        except InvalidInput as wrong:
+            meant = f"{self.name}.{arguments.get('op')}"
+            name = meant if meant in self.commands else self.commands[0]
+            raise self.with_example(wrong, name, hint=_ARGS) from None
+        name = self._named(asked)
+        return PortalCommand(operation=OPERATIONS[name], given=asked.args, workspace=asked.workspace)
+
+    def with_example(self, refusal: Refused, name: str, *, hint: str) -> Refused:
+        """The refusal, with a whole correct call of that operation."""
+        operation = OPERATIONS[name]
+        call = {"op": operation.verb} if operation.noun == self.name else {"op": CALL, "cmd": name}
+        example = {**call, "args": dict(operation.examples[0]) if operation.examples else {}}
+        return type(refusal)(refusal.message, hint=hint, details={**refusal.details, "example": example})
+
+    def _named(self, asked: PortalCall) -> str:
+        name = f"{self.name}.{asked.op}" if asked.op != CALL else asked.cmd
+        if name is None:
+            wrong = InvalidField("op 'call' needs the operation's name in cmd.", field="cmd")
+            raise self.with_example(wrong, self.commands[-1], hint=_ARGS)
+        if asked.cmd not in {None, name}:
+            wrong = InvalidField(f"op says {name} and cmd says {asked.cmd}: give one of them.", field="cmd")
+            raise self.with_example(wrong, name if name in self.commands else self.commands[0], hint=wrong.advice)
+        if name not in self.commands:
+            near = difflib.get_close_matches(name, self.commands, n=1)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            unknown = UnknownOperation(
+                f"'{name[:80]}' is not behind the tool '{self.name}'.{meant}", operation=name[:80], valid=self.commands
+            )
+            raise self.with_example(unknown, (near or self.commands)[0], hint="Send one of the commands in `valid`.")
+        return name
+
+
+NOUNS: Mapping[str, tuple[str, ...]] = {
+    "rooms": ("rooms", "notes", "events", "hub"),
+    "agents": ("agents", "reservations", "protocol"),
+    "messages": ("messages", "notifications", "blobs", "context"),
+    "actions": ("actions",),
+    "tasks": ("tasks", "cards", "anchors"),
+    "jobs": ("jobs", "runners"),
+    "open": ("open",),
+}
+"""Which nouns are behind which portal, its own first."""
+
+_EVERY = [Portal(name=name, nouns=nouns) for name, nouns in NOUNS.items()]
+PORTALS: Mapping[str, Portal] = {portal.name: portal for portal in _EVERY if portal.commands}
+"""Those that have operations."""
+
 
 NINE: Mapping[str, str] = {
     "list_rooms": "rooms.list",

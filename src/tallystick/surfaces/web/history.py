@@ -1,4 +1,4 @@
-"""`/rooms/<id>/history`: the whole ledger of a room, filtered and searched; any event's envelope; the chain checked."""
+"""`/rooms/<id>/history` and `/replay`: the whole ledger of a room, any event's envelope, any past moment."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.web import frame, rows
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.snapshot import Facts, Snapshot
+from tallystick.surfaces.web import page, rows
+from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
 
 LIMIT = 100
 VERIFIED = 2_000
@@ -16,8 +15,8 @@ VERIFIED = 2_000
 RAW = 200_000
 
 
-def view(snapshot: Snapshot, asked: Asked) -> View:
-    around = frame.of(snapshot, asked)
+def view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
     text = asked.word("q")
     problem: TallyError | None = None
     hits: Sequence[Facts] = []
@@ -42,17 +41,17 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "verdict": _verdict(snapshot, asked, around.room["head"]),
         "problem": problem.payload() if problem else None,
     }
-    return View(template="history.html", context=context)
+    return PageView(template="history.html", context=context)
 
 
-def event(snapshot: Snapshot, asked: Asked) -> View:
+def event(snapshot: PageReader, asked: PageRequest) -> PageView:
     """One event's envelope, word for word."""
-    around = frame.of(snapshot, asked)
+    around = page.framed(snapshot, asked)
     seq = int(asked.item) if asked.item.isdecimal() and len(asked.item) < 19 else 0
     found = snapshot.rows("events.list", "events", room_id=asked.room_id, since_seq=max(seq - 1, 0), limit=1)
     envelope = found[0] if found and found[0]["seq"] == seq else None
     raw = json.dumps(envelope, indent=2, ensure_ascii=False) if envelope else ""
-    shown = rows.dressed(snapshot, asked.room_id, [rows.row(envelope)]) if envelope else []
+    shown = rows.with_receipts(snapshot, asked.room_id, [rows.row(envelope)]) if envelope else []
     context: dict[str, object] = {
         **around.context,
         "seq": seq,
@@ -61,16 +60,16 @@ def event(snapshot: Snapshot, asked: Asked) -> View:
         "cut": len(raw) > RAW,
         "envelope": envelope,
     }
-    return View(template="event.html", context=context)
+    return PageView(template="event.html", context=context)
 
 
-def _search(snapshot: Snapshot, asked: Asked, text: str) -> Sequence[Facts]:
+def _search(snapshot: PageReader, asked: PageRequest, text: str) -> Sequence[Facts]:
     given = {"by": asked.word("by"), "since_ts": asked.word("since"), "until_ts": asked.word("until")}
     named = {name: value for name, value in given.items() if value}
     return snapshot.rows("messages.search", "hits", room_id=asked.room_id, query=text, limit=100, **named)
 
 
-def _events(snapshot: Snapshot, asked: Asked) -> Sequence[Facts]:
+def _events(snapshot: PageReader, asked: PageRequest) -> Sequence[Facts]:
     """The newest events that fit, oldest first."""
     kind, by, task, since, until = (asked.word(name) for name in ("kind", "by", "task", "since", "until"))
     given: dict[str, object] = {"by": by, "task_id": task, "since_ts": since}
@@ -80,20 +79,50 @@ def _events(snapshot: Snapshot, asked: Asked) -> Sequence[Facts]:
     return snapshot.rows("events.list", "events", room_id=asked.room_id, newest=True, limit=LIMIT, kinds=kinds, **named)
 
 
-def _end(snapshot: Snapshot, room_id: str, until: str) -> int:
+def _end(snapshot: PageReader, room_id: str, until: str) -> int:
     """The first seq after a time."""
     after = snapshot.ask("events.list", room_id=room_id, since_ts=until, limit=1)
     return after["events"][0]["seq"] if after["events"] else after["head"] + 1
 
 
-def _kinds(snapshot: Snapshot, room_id: str) -> list[str]:
+def _kinds(snapshot: PageReader, room_id: str) -> list[str]:
     """The kinds to choose from: those among the newest events."""
     newest = snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=200)
     return sorted({each["kind"] for each in newest})
 
 
-def _verdict(snapshot: Snapshot, asked: Asked, head: int) -> Facts | None:
+def _verdict(snapshot: PageReader, asked: PageRequest, head: int) -> Facts | None:
     """What the chain says: asked at once where that is quick, and otherwise only when the reader wants it."""
     if head > VERIFIED and not asked.word("verify"):
         return None
     return snapshot.ask("events.verify", room_id=asked.room_id)["rooms"][0]
+
+
+JOBS = 30
+
+
+def replay(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
+    head: int = around.room["head"]
+    seq = max(1, min(asked.number("seq") or head, head))
+    moment = {"room_id": asked.room_id, "seq": seq}
+    then = snapshot.ask("rooms.replay", **moment)
+    handoff = _event(snapshot, asked.room_id, then["handoff_event_seq"])
+    found = rows.newest(snapshot, asked.room_id, limit=8, before=seq + 1)
+    context: dict[str, object] = {
+        **around.context,
+        "seq": seq,
+        "then": then,
+        "event": _event(snapshot, asked.room_id, seq),
+        "handoff": handoff,
+        "rows": found,
+        "held": snapshot.rows("reservations.replay", "reservations", **moment),
+        "work": snapshot.ask("jobs.replay", **moment, limit=JOBS),
+    }
+    return PageView(template="replay.html", context=context)
+
+
+def _event(snapshot: PageReader, room_id: str, seq: int | None) -> Facts | None:
+    if not seq:
+        return None
+    return snapshot.rows("events.list", "events", room_id=room_id, since_seq=seq - 1, limit=1)[0]

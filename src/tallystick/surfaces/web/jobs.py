@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.surfaces.web import frame
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.snapshot import Facts, Snapshot
+from tallystick.surfaces.web import page
+from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
 
 COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
 LIMIT = 100
@@ -15,10 +14,10 @@ MERGED = 50
 """Jobs that one report takes."""
 
 
-def view(snapshot: Snapshot, asked: Asked) -> View:
+def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     if asked.item:
         return _thread(snapshot, asked)
-    around = frame.of(snapshot, asked)
+    around = page.framed(snapshot, asked)
     radar = snapshot.ask("jobs.radar", room_id=asked.room_id, limit=LIMIT, runners_limit=50, offline_limit=10)
     ended = [
         job
@@ -36,11 +35,11 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "mergeable": [*ended, *(each["job"] for each in radar["jobs"])][:MERGED],
         "report": _report(snapshot, asked.room_id),
     }
-    return View(template="jobs.html", context=context)
+    return PageView(template="jobs.html", context=context)
 
 
-def _thread(snapshot: Snapshot, asked: Asked) -> View:
-    around = frame.of(snapshot, asked)
+def _thread(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
     before = asked.number("before")
     opened = snapshot.ask(
         "jobs.open",
@@ -62,10 +61,10 @@ def _thread(snapshot: Snapshot, asked: Asked) -> View:
         "running": opened["job"]["status"] == "RUNNING",
         "active": opened["job"]["status"] in COLUMNS[:2],
     }
-    return View(template="job.html", context=context)
+    return PageView(template="job.html", context=context)
 
 
-def _report(snapshot: Snapshot, room_id: str) -> Facts | None:
+def _report(snapshot: PageReader, room_id: str) -> Facts | None:
     """The newest merge report, which is a pinned card."""
     cards = snapshot.rows("cards.list", "cards", room_id=room_id, type="report", limit=1)
     return cards[0] if cards else None

@@ -1,13 +1,83 @@
-"""`/`: every room with its stick, everybody who works there, and first of all what waits for a person."""
+"""`/`: every room with its stick, everybody who works there, and first of all what waits for a person.
+
+A room's card is read again only where something may have changed: it is true as long as its room has no new event and
+no deadline has passed. Presence and renewed leases leave no event, so a card of an open room is never older than a few
+seconds either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tallystick.surfaces.web import people
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.glances import Glances
-from tallystick.surfaces.web.snapshot import Snapshot
+from tallystick.kernel.clock import Instant
+from tallystick.surfaces.web import filters, room_status
+from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
+from tallystick.surfaces.web.room_status import Need, Person, StickStatus
+
+ROOMS = 1000
+FRESH_MS = 10_000
+KEPT = 5_000
+"""Cards that are remembered at most, of all who look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomCard:
+    room: Facts
+    stick: StickStatus
+    needs: Sequence[Need]
+    people: Sequence[Person]
+    seq: int
+    at: Instant
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Trouble first, then work, then rest."""
+        return -len(self.needs), {"bad": 0, "ok": 1, "warn": 2}.get(self.stick.tone, 3)
+
+    def holds(self, seq: int, now: Instant) -> bool:
+        """Whether what it says is still true."""
+        if seq != self.seq:
+            return False
+        if self.room["closed_at"]:
+            return True
+        ends = [self.stick.facts[name] for name in ("lease_expires_at", "claim_expires_at")]
+        passed = any(self.at < filters.instant(end) <= now for end in ends if end)
+        return not passed and 0 <= now - self.at < FRESH_MS
+
+
+class RoomCards:
+    def __init__(self) -> None:
+        self._cards: dict[tuple[str, str], RoomCard] = {}
+
+    def cards(self, snapshot: PageReader) -> list[RoomCard]:
+        """A card of every room, those that moved last first."""
+        if len(self._cards) > KEPT:
+            self._cards.clear()
+        return [self._card(snapshot, head) for head in snapshot.rows("events.heads", "heads", limit=ROOMS)]
+
+    def _card(self, snapshot: PageReader, head: Facts) -> RoomCard:
+        # What needs a person depends on who looks.
+        key = (snapshot.me, head["room_id"])
+        known = self._cards.get(key)
+        if known is None or not known.holds(head["seq"], snapshot.now):
+            known = self._cards[key] = _look(snapshot, head)
+        return known
+
+
+def _look(snapshot: PageReader, head: Facts) -> RoomCard:
+    room = snapshot.ask("rooms.show", room_id=head["room_id"])
+    state = room_status.stick_of(snapshot, head["room_id"])
+    closed = bool(room["closed_at"])
+    return RoomCard(
+        room=room,
+        stick=state,
+        needs=[] if closed else room_status.needs_in(snapshot, room, state),
+        people=[] if closed else room_status.people_in(snapshot, room, state),
+        seq=head["seq"],
+        at=snapshot.now,
+    )
+
 
 SHOWN = 15
 """Open rooms on one page; those in trouble come first."""
@@ -16,12 +86,12 @@ PEOPLE = 15
 
 class Overview:
     def __init__(self) -> None:
-        self._glances = Glances()
+        self._cards = RoomCards()
 
-    def view(self, snapshot: Snapshot, asked: Asked) -> View:
-        every = self._glances.cards(snapshot)
+    def view(self, snapshot: PageReader, asked: PageRequest) -> PageView:
+        every = self._cards.cards(snapshot)
         cards = sorted((card for card in every if not card.room["closed_at"]), key=lambda card: card.order)
-        present = people.merged(cards)
+        present = room_status.everybody(cards)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
             "now": snapshot.now,
@@ -35,4 +105,4 @@ class Overview:
             "others": max(0, len(present) - PEOPLE),
             "holding": sum(1 for card in cards if card.stick.facts["owner"]),
         }
-        return View(template="overview.html", context=context)
+        return PageView(template="overview.html", context=context)

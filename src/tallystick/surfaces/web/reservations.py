@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tallystick.surfaces.web import frame, rows
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.rows import Row
-from tallystick.surfaces.web.snapshot import Facts, Snapshot
+from tallystick.surfaces.web import page, rows
+from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
+from tallystick.surfaces.web.rows import EventRow
 
 HELD = 1000
 ENDED = 20
@@ -16,44 +15,44 @@ INCURSIONS = 20
 
 
 @dataclass(slots=True, kw_only=True)
-class Branch:
+class PathNode:
     """A folder or file with what is reserved in it."""
 
     name: str
     path: str
     held: list[Facts] = field(default_factory=list[Facts])
-    below: dict[str, Branch] = field(default_factory=dict[str, "Branch"])
+    below: dict[str, PathNode] = field(default_factory=dict[str, "PathNode"])
 
     @property
-    def branches(self) -> list[Branch]:
+    def branches(self) -> list[PathNode]:
         return [self.below[name] for name in sorted(self.below)]
 
 
-def tree(held: Sequence[Facts]) -> Branch:
+def tree(held: Sequence[Facts]) -> PathNode:
     """Reservations by their path; folders in which only one thing is reserved share a line with it."""
-    root = Branch(name="", path="")
+    root = PathNode(name="", path="")
     for each in held:
         branch = root
         steps = [step for step in each["path"].split("/") if step not in {"", ".", "*"}]
         for depth, step in enumerate(steps):
             path = "/".join(steps[: depth + 1])
-            branch = branch.below.setdefault(step, Branch(name=step, path=path))
+            branch = branch.below.setdefault(step, PathNode(name=step, path=path))
         branch.held.append(each)
     return _joined(root)
 
 
-def _joined(branch: Branch) -> Branch:
+def _joined(branch: PathNode) -> PathNode:
     for name, child in list(branch.below.items()):
         joined = _joined(child)
         while not joined.held and len(joined.below) == 1:
             (only,) = joined.below.values()
-            joined = Branch(name=f"{joined.name}/{only.name}", path=only.path, held=only.held, below=only.below)
+            joined = PathNode(name=f"{joined.name}/{only.name}", path=only.path, held=only.held, below=only.below)
         branch.below[name] = joined
     return branch
 
 
-def view(snapshot: Snapshot, asked: Asked) -> View:
-    around = frame.of(snapshot, asked)
+def view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
     room_id = asked.room_id
     status = snapshot.ask("reservations.status", room_id=room_id, limit=HELD)
     held = status["reservations"]
@@ -66,8 +65,8 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "incursions": incursions(snapshot, room_id),
         "member": snapshot.me in {member["agent_id"] for member in around.room["members"]},
     }
-    return View(template="reservations.html", context=context)
+    return PageView(template="reservations.html", context=context)
 
 
-def incursions(snapshot: Snapshot, room_id: str) -> Sequence[Row]:
+def incursions(snapshot: PageReader, room_id: str) -> Sequence[EventRow]:
     return rows.newest(snapshot, room_id, limit=INCURSIONS, kinds=["x.tally.protocol.incursion"])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.surfaces.web import frame, lanes, needs, people, rows, stick
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.snapshot import Facts, Snapshot
+from tallystick.surfaces.web import chart, page, room_status, rows
+from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
 
 HISTORY = 80
 TALK = 12
@@ -21,19 +20,19 @@ FILTERS = (
 """The ways on into the whole conversation: its filter, its label and its tone."""
 
 
-def view(snapshot: Snapshot, asked: Asked) -> View:
-    around = frame.of(snapshot, asked)
+def view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
     room = around.room
-    state = stick.of(snapshot, asked.room_id)
+    state = room_status.stick_of(snapshot, asked.room_id)
     events = snapshot.rows("turns.history", "events", room_id=asked.room_id, newest=True, limit=HISTORY)
     order = [member["agent_id"] for member in state.facts["members"]]
     context: dict[str, object] = {
         **around.context,
         "stick": state,
         "handoff": _handoff(events),
-        "picture": lanes.draw(events, order, snapshot.now),
-        "needs": needs.of_room(snapshot, room, state),
-        "people": people.of_room(snapshot, room, state),
+        "picture": chart.draw(events, order, snapshot.now),
+        "needs": room_status.needs_in(snapshot, room, state),
+        "people": room_status.people_in(snapshot, room, state),
         "mine": state.facts["owner"] == snapshot.me,
         "member": snapshot.me in order,
         "rows": rows.newest(snapshot, asked.room_id, limit=TALK),
@@ -42,7 +41,7 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "held": snapshot.rows("reservations.status", "reservations", room_id=asked.room_id, limit=GLANCE),
         "heartbeat_ms": state.facts["policy"]["heartbeat_interval_ms"],
     }
-    return View(template="room.html", context=context)
+    return PageView(template="room.html", context=context)
 
 
 def _handoff(events: Sequence[Facts]) -> Facts | None:

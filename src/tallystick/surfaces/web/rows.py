@@ -8,8 +8,8 @@ from typing import Any
 
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.subjects import tasks_of
-from tallystick.surfaces.web import telling, words
-from tallystick.surfaces.web.snapshot import Facts, Snapshot
+from tallystick.surfaces.web import event_text, filters
+from tallystick.surfaces.web.page import Facts, PageReader
 
 QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync", "x.tally.task.focus"})
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
@@ -19,7 +19,7 @@ STEPS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class EventRow:
     seq: int
     id: str
     ts: str
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def clipped(self) -> bool:
-        return len(self.text) > words.CLIPPED
+        return len(self.text) > filters.CLIPPED
 
     @property
     def brief(self) -> bool:
@@ -75,13 +75,13 @@ class Row:
         return next(iter(tasks_of(self.data)), "")
 
 
-def row(event: Facts) -> Row:
+def row(event: Facts) -> EventRow:
     data: Facts = event["data"]
     known = {name: event[name] for name in ("seq", "id", "ts", "by", "kind")}
-    return Row(**known, data=data, **telling.told(event["kind"], data))
+    return EventRow(**known, data=data, **event_text.told(event["kind"], data))
 
 
-def dressed(snapshot: Snapshot, room_id: str, found: Sequence[Row]) -> list[Row]:
+def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow]) -> list[EventRow]:
     """Rows, newest first, with who has read and accepted them, and whether what they point at is still there."""
     if not found:
         return []
@@ -94,15 +94,15 @@ def dressed(snapshot: Snapshot, room_id: str, found: Sequence[Row]) -> list[Row]
             receipts.setdefault(each["event_id"], []).append(each)
     letters = {row.target for row in found if row.target != row.id}
     shown = sorted((row for row in found if row.id not in letters), key=lambda row: -row.seq)
-    return [_dress(snapshot, row, receipts.get(row.target, [])) for row in shown]
+    return [_with_receipts(snapshot, row, receipts.get(row.target, [])) for row in shown]
 
 
-def _dress(snapshot: Snapshot, row: Row, receipts: Sequence[Facts]) -> Row:
+def _with_receipts(snapshot: PageReader, row: EventRow, receipts: Sequence[Facts]) -> EventRow:
     mine = next((each for each in receipts if each["recipient"] == snapshot.me), None)
     return replace(row, receipts=receipts, mine=mine, source=_source(snapshot, row.data))
 
 
-def _source(snapshot: Snapshot, data: Facts) -> Facts | None:
+def _source(snapshot: PageReader, data: Facts) -> Facts | None:
     """Where a relayed message came from; without an address when it cannot be opened from here."""
     room_id, event_id = data.get("src_group_id"), data.get("src_event_id")
     if not room_id or not event_id:
@@ -118,25 +118,25 @@ def _source(snapshot: Snapshot, data: Facts) -> Facts | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class EventPage:
     """Rows, newest first, and the seq to go on before; None where the room begins."""
 
-    rows: Sequence[Row]
+    rows: Sequence[EventRow]
     older: int | None
 
 
 def stretch(
-    snapshot: Snapshot,
+    snapshot: PageReader,
     room_id: str,
     *,
     limit: int,
     before: int | None = None,
-    wanted: Callable[[Row], bool] = lambda _: True,
+    wanted: Callable[[EventRow], bool] = lambda _: True,
     kinds: Sequence[str] = (),
     task: str = "",
-) -> Stretch:
+) -> EventPage:
     """The last rows before a seq; a filter that fits little goes back a bounded way and says how far it came."""
-    found: list[Row] = []
+    found: list[EventRow] = []
     end = before
     for _ in range(STEPS):
         page = _page(snapshot, room_id, end, kinds, task)
@@ -145,14 +145,14 @@ def stretch(
         if len(found) > limit or end is None:
             break
     older = found[limit - 1].seq if len(found) > limit else end
-    return Stretch(rows=dressed(snapshot, room_id, found[:limit]), older=older)
+    return EventPage(rows=with_receipts(snapshot, room_id, found[:limit]), older=older)
 
 
-def newest(snapshot: Snapshot, room_id: str, *, limit: int, **given: Any) -> Sequence[Row]:
+def newest(snapshot: PageReader, room_id: str, *, limit: int, **given: Any) -> Sequence[EventRow]:
     """The last rows alone, for a view that leads elsewhere for more."""
     return stretch(snapshot, room_id, limit=limit, **given).rows
 
 
-def _page(snapshot: Snapshot, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Facts]:
+def _page(snapshot: PageReader, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Facts]:
     given = {name: value for name, value in {"before_seq": end, "task_id": task}.items() if value}
     return snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=PAGE, kinds=list(kinds), **given)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tallystick.surfaces.web import frame, rows
-from tallystick.surfaces.web.asked import Asked, View
-from tallystick.surfaces.web.rows import Row
-from tallystick.surfaces.web.snapshot import Snapshot
+from tallystick.surfaces.web import page, rows
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
+from tallystick.surfaces.web.rows import EventRow
 
 LIMIT = 80
 
-SHOWN: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
+SHOWN: Mapping[str, tuple[str, Callable[[EventRow], bool]]] = {
     "": ("all", lambda _: True),
     "handoffs": ("handoffs", lambda row: row.tag == "Passed to" or row.handoff is not None),
     "needs-input": ("needs input", lambda row: row.tag == "Needs input" or (row.tone == "b" and bool(row.tag))),
@@ -20,14 +19,14 @@ SHOWN: Mapping[str, tuple[str, Callable[[Row], bool]]] = {
 }
 
 
-def view(snapshot: Snapshot, asked: Asked) -> View:
-    around = frame.of(snapshot, asked)
+def view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
     agent, task, show, at = asked.word("agent"), asked.word("task"), asked.word("show"), asked.number("at")
     show = show if show in SHOWN else ""
     # A row that is pointed at stands a little below the top, with what came after it in sight.
     before = asked.number("before") or (at + LIMIT // 4 if at else None)
 
-    def wanted(row: Row) -> bool:
+    def wanted(row: EventRow) -> bool:
         return SHOWN[show][1](row) and _about(row, agent)
 
     found = rows.stretch(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted, task=task)
@@ -45,23 +44,23 @@ def view(snapshot: Snapshot, asked: Asked) -> View:
         "rooms": [each for each in _rooms(snapshot) if each["room_id"] != asked.room_id],
         "reply": _replied(snapshot, asked),
     }
-    return View(template="sessions.html", context=context)
+    return PageView(template="sessions.html", context=context)
 
 
-def _about(row: Row, agent: str) -> bool:
+def _about(row: EventRow, agent: str) -> bool:
     if not agent or agent in {row.by, *row.to}:
         return True
     return agent in row.data.get("recipients", ()) or agent == row.data.get("to_agent_id")
 
 
-def _rooms(snapshot: Snapshot) -> list[Mapping[str, object]]:
+def _rooms(snapshot: PageReader) -> list[Mapping[str, object]]:
     """Where a message may be relayed to; a token for one room reaches no other."""
     if snapshot.visitor.room_id is not None:
         return []
     return [room for room in snapshot.rows("rooms.list", "rooms", limit=200) if not room["closed_at"]]
 
 
-def _replied(snapshot: Snapshot, asked: Asked) -> Row | None:
+def _replied(snapshot: PageReader, asked: PageRequest) -> EventRow | None:
     """The row that a reply begun from another view answers."""
     seq = asked.number("reply")
     if not seq:

@@ -1,11 +1,19 @@
-"""From an address to a page: finds the view, lets it look, renders it whole or only its changing part."""
+"""From an address to a page: finds the view, lets it read, renders it whole or only its changing part.
+
+Also the templates, styles and scripts as they lie in the package; addresses of files carry their content's hash.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import cast
 from urllib.parse import parse_qs, unquote
 
+from jinja2 import ChainableUndefined, Environment, PackageLoader
 from msgspec import structs
 
 from tallystick.hub.serving import Serving
@@ -13,10 +21,57 @@ from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import assets, history, jobs, replay, reservations, room, sessions
-from tallystick.surfaces.web.asked import Asked, View
+from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, sessions
 from tallystick.surfaces.web.overview import Overview
-from tallystick.surfaces.web.snapshot import look
+from tallystick.surfaces.web.page import PageRequest, PageView, read_page
+
+TYPES: Mapping[str, str] = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    content: bytes
+    kind: str
+    mark: str
+    """Changes with the content."""
+
+
+@cache
+def files() -> Mapping[str, File]:
+    found: dict[str, File] = {}
+    for entry in resources.files("tallystick.surfaces.web").joinpath("static").iterdir():
+        kind = TYPES.get(entry.name.rpartition(".")[2])
+        if kind:
+            content = entry.read_bytes()
+            found[entry.name] = File(content=content, kind=kind, mark=hashlib.sha256(content).hexdigest()[:12])
+    return found
+
+
+@cache
+def release() -> str:
+    """One mark for all files together: modules import each other by plain name, so they change address together."""
+    return hashlib.sha256("".join(sorted(file.mark for file in files().values())).encode()).hexdigest()[:12]
+
+
+@cache
+def templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("tallystick.surfaces.web"),
+        autoescape=True,
+        undefined=ChainableUndefined,
+        finalize=filters.visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # The stubs know only the filters and globals that jinja itself brings.
+    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose)
+    cast("dict[str, object]", made.globals).update(static=f"/static/{release()}")
+    return made
+
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -25,11 +80,11 @@ POLICY = (
 HTML = "text/html; charset=utf-8"
 OVERVIEW = "Go to the overview at / and choose a room there."
 
-ROOM_VIEWS: Mapping[str, Callable[..., View]] = {
+ROOM_VIEWS: Mapping[str, Callable[..., PageView]] = {
     "": room.view,
     "sessions": sessions.view,
     "history": history.view,
-    "replay": replay.view,
+    "replay": history.replay,
     "reservations": reservations.view,
     "jobs": jobs.view,
     "event": history.event,
@@ -37,7 +92,7 @@ ROOM_VIEWS: Mapping[str, Callable[..., View]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class WebReply:
     content: bytes
     headers: Mapping[str, str]
 
@@ -47,7 +102,7 @@ class Site:
         self._serving = serving
         self._overview = Overview()
 
-    async def get(self, visitor: Visitor, path: str, query: str, *, part: bool) -> Reply:
+    async def get(self, visitor: Visitor, path: str, query: str, *, part: bool) -> WebReply:
         """A page, or only its changing part."""
         view, asked = self._find(path, query)
         return await self._serving.read(lambda: self._render(visitor, view, asked, part=part))
@@ -59,47 +114,47 @@ class Site:
             caller = replace(caller, session=SessionKind.HUMAN_GUARDIAN)
         return await self._serving.call(structs.replace(visitor, caller=caller), operation, given, key=key)
 
-    def file(self, path: str) -> Reply:
+    def file(self, path: str) -> WebReply:
         """A style, script or picture."""
         mark, _, name = path.removeprefix("/static/").partition("/")
-        file = assets.files().get(name)
+        file = files().get(name)
         if file is None:
             raise RouteNotFound(f"There is no file {name[:100]}.", hint=OVERVIEW)
         # An address with an old mark gets the present file, and is asked again next time.
-        keep = "private, max-age=31536000, immutable" if mark == assets.release() else "no-cache"
-        return Reply(content=file.content, headers={"content-type": file.kind, "cache-control": keep})
+        keep = "private, max-age=31536000, immutable" if mark == release() else "no-cache"
+        return WebReply(content=file.content, headers={"content-type": file.kind, "cache-control": keep})
 
-    def refusal(self, error: TallyError) -> Reply:
+    def refusal(self, error: TallyError) -> WebReply:
         """A refusal as a page, for a browser that asked for one."""
         return _page("refused.html", part=False, error=error.payload(), path="")
 
-    def _find(self, path: str, query: str) -> tuple[Callable[..., View], Asked]:
+    def _find(self, path: str, query: str) -> tuple[Callable[..., PageView], PageRequest]:
         fields = {name: values[-1] for name, values in parse_qs(query, max_num_fields=50).items()}
         match [unquote(step) for step in path.strip("/").split("/")]:
             case [""]:
-                return self._overview.view, Asked(path=path, query=fields)
+                return self._overview.view, PageRequest(path=path, query=fields)
             case ["rooms", room_id]:
-                return room.view, Asked(path=path, query=fields, room_id=room_id)
+                return room.view, PageRequest(path=path, query=fields, room_id=room_id)
             case ["rooms", room_id, name] if name in ROOM_VIEWS:
-                return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id)
+                return ROOM_VIEWS[name], PageRequest(path=path, query=fields, room_id=room_id)
             case ["rooms", room_id, name, item] if name in ROOM_VIEWS:
-                return ROOM_VIEWS[name], Asked(path=path, query=fields, room_id=room_id, item=item)
+                return ROOM_VIEWS[name], PageRequest(path=path, query=fields, room_id=room_id, item=item)
             case _:
                 raise RouteNotFound(f"There is nothing at {path[:100]}.", hint=OVERVIEW)
 
-    def _render(self, visitor: Visitor, view: Callable[..., View], asked: Asked, *, part: bool) -> Reply:
-        found = look(self._serving.hub, visitor, lambda snapshot: view(snapshot, asked))
+    def _render(self, visitor: Visitor, view: Callable[..., PageView], asked: PageRequest, *, part: bool) -> WebReply:
+        found = read_page(self._serving.hub, visitor, lambda snapshot: view(snapshot, asked))
         shared = {"path": asked.path, "query": asked.query, "me": visitor.caller.agent_id}
         return _page(found.template, part=part, **shared, **found.context)
 
 
-def _page(template: str, *, part: bool, **context: object) -> Reply:
+def _page(template: str, *, part: bool, **context: object) -> WebReply:
     frame = "part.html" if part else "page.html"
-    text = assets.templates().get_template(template).render(frame=frame, **context)
+    text = templates().get_template(template).render(frame=frame, **context)
     headers = {
         "content-type": HTML,
         "content-security-policy": POLICY,
         "referrer-policy": "same-origin",
         "vary": "tally-part",
     }
-    return Reply(content=text.encode("utf-8", "replace"), headers=headers)
+    return WebReply(content=text.encode("utf-8", "replace"), headers=headers)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tallystick.kernel.clock import Instant
-from tallystick.surfaces.web import words
-from tallystick.surfaces.web.snapshot import Facts
+from tallystick.surfaces.web import filters
+from tallystick.surfaces.web.page import Facts
 
 LEFT, RIGHT, TOP, PITCH, BAR = 150.0, 985.0, 10.0, 34.0, 20.0
 NARROWEST = 4.0
@@ -33,7 +33,7 @@ TURNS = 16
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class HeldTurn:
     agent_id: str
     turn_id: int
     start: Instant
@@ -47,7 +47,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    turn: Turn
+    turn: HeldTurn
     x: float
     y: float
     width: float
@@ -66,7 +66,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Chart:
     lanes: Sequence[tuple[str, float]]
     bars: Sequence[Bar]
     links: Sequence[Link]
@@ -77,21 +77,21 @@ class Picture:
     """Ticks are less than a minute apart."""
 
 
-def turns(events: Sequence[Facts]) -> list[Turn]:
+def turns(events: Sequence[Facts]) -> list[HeldTurn]:
     """Who held the stick when, from its events, oldest first."""
-    found: list[Turn] = []
+    found: list[HeldTurn] = []
     for event in events:
-        kind, at = event["event_type"], words.instant(event["created_at"])
+        kind, at = event["event_type"], filters.instant(event["created_at"])
         if kind != "claim" and found and found[-1].end is None:
             ended = found[-1]
             ended.end, ended.how, ended.seq = at, kind, event["event_seq"]
             ended.said = event["handoff"]["status"] if event["handoff"] else event["reason"] or ""
         if kind in {"claim", "takeover"}:
-            found.append(Turn(agent_id=event["to_agent_id"], turn_id=event["turn_id"], start=at))
+            found.append(HeldTurn(agent_id=event["to_agent_id"], turn_id=event["turn_id"], start=at))
     return found
 
 
-def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Picture | None:
+def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Chart | None:
     """The newest turns, in the members' order; None when nobody has held the stick."""
     held = turns(events)[-TURNS:]
     if not held:
@@ -101,22 +101,22 @@ def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Picture
     names = list(dict.fromkeys([*(name for name in order if any(t.agent_id == name for t in held)), *_names(held)]))
     rows = {name: TOP + PITCH * index for index, name in enumerate(names)}
     bars = [_bar(turn, rows[turn.agent_id], since, now) for turn in held]
-    return Picture(
+    return Chart(
         lanes=list(rows.items()),
         bars=bars,
         links=[_link(before, after) for before, after in pairwise(bars)],
         ticks=_ticks(since, now),
         height=TOP + PITCH * len(names) + 24,
-        span=words.span(now - since),
+        span=filters.span(now - since),
         fine=now - since <= 3 * _MINUTE,
     )
 
 
-def _names(held: Sequence[Turn]) -> list[str]:
+def _names(held: Sequence[HeldTurn]) -> list[str]:
     return [turn.agent_id for turn in held]
 
 
-def _window(held: Sequence[Turn], now: Instant) -> Instant:
+def _window(held: Sequence[HeldTurn], now: Instant) -> Instant:
     """The start of the picture: a round span that shows all these turns, or as many as a week holds."""
     wanted = now - held[0].start
     return now - next((span for span in SPANS if span >= wanted), SPANS[-1])
@@ -127,7 +127,7 @@ def _x(at: Instant, since: Instant, now: Instant) -> float:
     return round(LEFT + max(0.0, min(1.0, part)) * (RIGHT - LEFT), 1)
 
 
-def _bar(turn: Turn, y: float, since: Instant, now: Instant) -> Bar:
+def _bar(turn: HeldTurn, y: float, since: Instant, now: Instant) -> Bar:
     x, end = _x(turn.start, since, now), _x(turn.end or now, since, now)
     return Bar(turn=turn, x=x, y=y, width=max(NARROWEST, round(end - x, 1)), lost=turn.how == "takeover")
 

@@ -15,7 +15,7 @@ OURS = "tallystick"
 """The only field of a line that is for the other end of the socket and not for the MCP client or server behind it."""
 
 
-class Exchange:
+class PendingRequests:
     def __init__(self) -> None:
         self.called: str | None = None
         """The name the client gave itself with `agent_id_override`, as the server that knew it has told us."""

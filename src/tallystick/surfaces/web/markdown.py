@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from tallystick.kernel.errors import InvalidField
-from tallystick.surfaces.web import words
+from tallystick.surfaces.web import filters
 
 DEEPEST = 12
 """Lists nest up to here. The parser drops what is deeper than its own bound; ours is lower and shows it as text."""
@@ -56,7 +56,7 @@ _PARSER = _parser()
 
 def prose(given: object) -> Markup:
     """A text as it is shown; safe whatever it says."""
-    text = str(words.visible(str(given)))
+    text = str(filters.visible(str(given)))
     return _rendered(text) if _MARKED.search(text) else escape(text)
 
 
@@ -91,6 +91,6 @@ def _html(tokens: Iterable[Token]) -> Iterator[str]:
 
 def _time(found: re.Match[str]) -> str:
     try:
-        return str(words.clock(found[0]))
+        return str(filters.clock(found[0]))
     except InvalidField:
         return found[0]

@@ -1,8 +1,15 @@
-"""What the hooks say, in a few lines each. What others wrote is quoted, cut short and freed of control characters."""
+"""What each hook answers, in a few lines. What others wrote is quoted, cut short and freed of control characters."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import cast
+
+from tallystick.client.nearest import Nearest
+from tallystick.harnesses import hooks
+from tallystick.hub import trespass
+from tallystick.kernel import places
+from tallystick.surfaces.hook import agent_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +21,8 @@ if TYPE_CHECKING:
 
     Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]
     Row: TypeAlias = Mapping[str, object]
+    from tallystick.harnesses.hooks import Reply
+    from tallystick.surfaces.hook.main import Payload
 
 SHOWN = 5
 LONGEST = 300
@@ -85,7 +94,7 @@ def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
         yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
 
 
-def held(ask: Asking, rooms: Iterable[str]) -> list[Row]:
+def held_sticks(ask: Asking, rooms: Iterable[str]) -> list[Row]:
     """The states of the rooms whose stick the caller holds: a lease is shown to its holder alone."""
     states = [ask("turns.state", {"room_id": room_id}).data for room_id in rooms]
     return [state for state in states if state["lease_id"] is not None]
@@ -125,3 +134,53 @@ def _quoted(text: object) -> str:
 def _plain(text: object) -> str:
     """On one line, with nothing that a terminal would obey."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())
+
+
+ANSWER_SECONDS = 5.0
+"""An edit waits no longer than this for a hub that does not answer; the store is then asked without it."""
+
+
+def before_edit(payload: Payload, paths: list[str]) -> Reply:
+    """Deny what somebody else has reserved."""
+    with closing(_line()) as line:
+        found = trespass.found(line.ask, paths, folders=[payload.folder])
+    if found:
+        return hooks.deny(payload.harness, payload.event, denial(found))
+    _remember(payload)
+    return hooks.ALLOW
+
+
+def at_start(payload: Payload) -> Reply:
+    """Join the room of the folder that the session works in, and say in a few lines what is going on there."""
+    with closing(_line()) as line:
+        joined = line.call("rooms.join", context_path=payload.folder)
+        text = greeting(line.ask, joined)
+    agent_cache.sweep(places.data_dir())
+    _remember(payload)
+    return hooks.tell(payload.event, text)
+
+
+def at_stop(payload: Payload) -> Reply:
+    """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop."""
+    with closing(_line()) as line:
+        held = held_sticks(line.ask, trespass.rooms(line.ask, payload.folder))
+    if not held:
+        return hooks.ALLOW
+    if payload.again:
+        return hooks.remark(still_holding(held))
+    return hooks.go_on(payload.harness, reminder(held))
+
+
+def _line() -> Nearest:
+    return Nearest(patience=0, seconds=ANSWER_SECONDS)
+
+
+def _remember(payload: Payload) -> None:
+    """Leave a stamp, so that the next hooks of this session need not ask."""
+    if not payload.session:
+        return
+    from tallystick.harnesses import identity
+
+    caller = identity.of_this_process()
+    if process := caller.process:
+        agent_cache.leave(places.data_dir(), payload.session, caller.agent_id, process.pid, process.started_at)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tallystick.surfaces.mcp.exchange import KEY, Exchange
+from tallystick.surfaces.mcp.pending_requests import KEY, PendingRequests
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
@@ -28,7 +28,7 @@ def key_of(line: bytes) -> str:
 
 
 def test_every_tool_call_gets_a_key_of_its_own_and_keeps_the_rest() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     one, other = exchange.sent(call(1, _meta={"progressToken": 7})), exchange.sent(call(2))
 
     assert key_of(one) != key_of(other)
@@ -42,18 +42,18 @@ def test_every_tool_call_gets_a_key_of_its_own_and_keeps_the_rest() -> None:
 def test_a_key_that_the_client_chose_stays() -> None:
     line = call(1, _meta={KEY: "mine"})
 
-    assert Exchange().sent(line) == line
+    assert PendingRequests().sent(line) == line
 
 
 @pytest.mark.parametrize(
     "line", [b"nonsense\n", b"\n", b"[1]\n", b'{"id": 1, "result": {}}\n', b'{"a": ' * 5000, b'{"method": 7}\n', LIST]
 )
 def test_any_other_line_is_passed_on_as_it_is(line: bytes) -> None:
-    assert Exchange().sent(line) == line
+    assert PendingRequests().sent(line) == line
 
 
 def test_only_what_was_not_answered_is_asked_again_and_under_the_same_key() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     sent = [exchange.sent(call(number)) for number in (1, 2, 3)]
     exchange.received(answer(2))
 
@@ -61,7 +61,7 @@ def test_only_what_was_not_answered_is_asked_again_and_under_the_same_key() -> N
 
 
 def test_a_request_that_was_cancelled_is_not_asked_again() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     exchange.sent(call(1))
     exchange.sent(b'{"method":"notifications/cancelled","params":{"requestId":1}}\n')
 
@@ -69,7 +69,7 @@ def test_a_request_that_was_cancelled_is_not_asked_again() -> None:
 
 
 def test_the_handshake_is_repeated_for_the_next_server_but_not_for_the_client() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     exchange.sent(INITIALIZE)
     assert exchange.received(answer(0)) == answer(0)
     exchange.sent(INITIALIZED)
@@ -80,7 +80,7 @@ def test_the_handshake_is_repeated_for_the_next_server_but_not_for_the_client() 
 
 
 def test_a_handshake_that_was_never_answered_is_answered_by_the_next_server() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     exchange.sent(INITIALIZE)
 
     assert exchange.again() == [INITIALIZE]
@@ -88,7 +88,7 @@ def test_a_handshake_that_was_never_answered_is_answered_by_the_next_server() ->
 
 
 def test_what_the_hub_tells_the_shim_does_not_reach_the_client() -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
 
     assert exchange.received(b'{"tallystick": {"called": "zoe"}}\n') is None
     assert exchange.called == "zoe"
@@ -98,7 +98,7 @@ def test_what_the_hub_tells_the_shim_does_not_reach_the_client() -> None:
     "line", [b"noise\n", b'{"id": 1, "method": "ping"}\n', b'{"method": "notifications/progress"}\n']
 )
 def test_whatever_else_a_server_says_is_passed_on(line: bytes) -> None:
-    exchange = Exchange()
+    exchange = PendingRequests()
     exchange.sent(LIST)
 
     assert (exchange.received(line), exchange.again()) == (line, [LIST])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from tallystick.surfaces.web import words
-from tallystick.surfaces.web.snapshot import Facts
+from tallystick.surfaces.web import filters
+from tallystick.surfaces.web.page import Facts
 
 Words: TypeAlias = Mapping[str, Any]
 """Fields of a row: tag, tone, to, text, handoff, speech."""
@@ -30,7 +30,7 @@ def _handed(data: Facts) -> Words:
 
 def _taken(data: Facts) -> Words:
     lost = data.get("from_agent_id")
-    text = f"turn {data['turn_id']}" + (f", from {words.person(lost)}" if lost else "")
+    text = f"turn {data['turn_id']}" + (f", from {filters.person(lost)}" if lost else "")
     return {"tag": "Took over", "tone": "i", "text": f"{text}: {data.get('reason') or ''}"}
 
 
@@ -65,8 +65,8 @@ def _blocked(data: Facts) -> Words:
 
 def _incursion(data: Facts) -> Words:
     said = _payload(data)
-    owner = words.person(str(data.get("to_agent") or said.get("owner_agent", "")))
-    incoming = words.person(str(data.get("from_agent") or said.get("incoming_agent", "")))
+    owner = filters.person(str(data.get("to_agent") or said.get("owner_agent", "")))
+    incoming = filters.person(str(data.get("from_agent") or said.get("incoming_agent", "")))
     held = f"reserved by {owner} ({said.get('owner_liveness', 'unknown')}, {said.get('incursion_kind', '')})"
     return {"tag": "Incursion", "tone": "i", "text": f"{incoming} tried {data.get('scope')}, {held}. {_hint(said)}"}
 
@@ -77,8 +77,8 @@ def _hint(said: Facts) -> str:
 
 def _resumed(data: Facts) -> Words:
     said = _payload(data)
-    session = words.person(str(data.get("from_agent") or data.get("session_id") or ""))
-    text = f"{session} adopted {words.person(str(said.get('adopted_agent', '')))}: {said.get('evidence', '')}"
+    session = filters.person(str(data.get("from_agent") or data.get("session_id") or ""))
+    text = f"{session} adopted {filters.person(str(said.get('adopted_agent', '')))}: {said.get('evidence', '')}"
     return {"tag": "Resumed", "tone": "r", "text": text}
 
 
@@ -103,7 +103,7 @@ def _job(data: Facts) -> Words:
     tones = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
     first = {"created": "title", "completed": "summary"}.get(event, "message")
     said = data.get(first) or data.get("message") or data.get("summary") or ""
-    return {"tag": f"Job {words.spaced(event)}", "tone": tones.get(event, ""), "text": said}
+    return {"tag": f"Job {filters.spaced(event)}", "tone": tones.get(event, ""), "text": said}
 
 
 def _thing(label: str) -> Callable[[Facts], Words]:
@@ -140,7 +140,7 @@ TOLD: Mapping[str, Callable[[Facts], Words]] = {
     "x.tally.task.create": _thing("New task"),
     "x.tally.task.update": _thing("Task changed"),
     "x.tally.card.create": _thing("New card"),
-    "x.tally.card.update": _thing("Card changed"),
+    "x.tally.card.update": _thing("RoomCard changed"),
     "x.tally.anchor.create": _thing("New anchor"),
     "x.tally.anchor.update": _thing("Anchor changed"),
     "actor.update": lambda data: {"tag": "Is called", "text": data.get("name") or ""},

@@ -20,7 +20,7 @@ from tallystick.hub import local_sockets
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import ForeignUser
-from tallystick.surfaces.mcp.exchange import OURS
+from tallystick.surfaces.mcp.pending_requests import OURS
 from tallystick.surfaces.mcp.shim import SETS, SOCKET
 
 if TYPE_CHECKING:

@@ -88,7 +88,9 @@ def init(
     """
     if adopt is not None and register is not None:
         raise Usage("Give --adopt or --register, not both.")
-    start = Start(session, absolute(path), asks=not non_interactive and not session.as_json and sys.stdin.isatty())
+    start = SessionStart(
+        session, absolute(path), asks=not non_interactive and not session.as_json and sys.stdin.isatty()
+    )
     if adopt is not None:
         data = start.adopt(adopt, scope)
     elif register is not None:
@@ -99,7 +101,7 @@ def init(
         screen.pairs(data)
 
 
-class Start:
+class SessionStart:
     def __init__(self, session: Session, here: str, *, asks: bool) -> None:
         self._session, self._here, self._asks = session, here, asks
 

@@ -1,0 +1,105 @@
+"""What a page is made of: what the browser asked for, the operations a view may read, and what it gives the template.
+
+A view reads everything in one transaction, so that what stands on a page belongs together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar, cast
+
+from tallystick.hub import engine
+from tallystick.hub.hub import Hub
+from tallystick.hub.tokens_reach import Visitor
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.errors import NotFound
+from tallystick.kernel.operation import Answer
+
+Facts: TypeAlias = Mapping[str, Any]
+"""An answer as it goes over the wire."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    visitor: Visitor
+    now: Instant
+    answer: Callable[[str, Mapping[str, object]], Answer]
+    """What an operation answers in the page's transaction."""
+
+    @property
+    def me(self) -> str:
+        return self.visitor.caller.agent_id
+
+    def ask(self, operation: str, **given: object) -> Facts:
+        """The answer of an operation that only looks; a wait looks once."""
+        return self.answer(operation, given).to_data()
+
+    def rows(self, operation: str, field: str, **given: object) -> Sequence[Facts]:
+        return cast("Sequence[Facts]", self.ask(operation, **given)[field])
+
+    def found(self, operation: str, **given: object) -> Facts | None:
+        """The answer, or None when there is no such thing."""
+        try:
+            return self.ask(operation, **given)
+        except NotFound:
+            return None
+
+
+def read_page(hub: Hub, visitor: Visitor, view: Callable[[PageReader], T]) -> T:
+    with hub.reading() as tx:
+        return view(PageReader(visitor, tx.now, lambda name, given: engine.within(tx, visitor, name, given)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    room_id: str = ""
+    item: str = ""
+
+    def number(self, name: str) -> int | None:
+        """A count or seq of the query; anything else counts as not given."""
+        text = self.query.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 19 else None
+
+    def word(self, name: str) -> str:
+        return self.query.get(name, "").strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
+    template: str
+    context: Mapping[str, object]
+
+
+TABS = (
+    ("", "Room"),
+    ("sessions", "Sessions"),
+    ("reservations", "Reservations"),
+    ("jobs", "Jobs"),
+    ("history", "History"),
+)
+"""Each view of a room and its name."""
+SELECTORS = ("@all", "@peers", "@foreman", "@user")
+"""Whom a message may go to besides single agents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomFrame:
+    room: Facts
+    context: dict[str, object]
+
+
+def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
+    room = snapshot.ask("rooms.show", room_id=asked.room_id)
+    context: dict[str, object] = {
+        "now": snapshot.now,
+        "room": room,
+        "room_id": asked.room_id,
+        "head": room["head"],
+        "tabs": TABS,
+        "selectors": SELECTORS,
+    }
+    return RoomFrame(room=room, context=context)
