@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
 from tallystick.capabilities.agents.events import AgentResumed
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
+from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.scopes import Spot
 
 VERSION = "v1"
@@ -20,19 +24,34 @@ class EventType(StrEnum):
     RESUME = "RESUME"
 
 
-HANDOFF = "x.tally.protocol.handoff"
-BLOCKED = "x.tally.protocol.blocked"
-INCURSION = "x.tally.protocol.incursion"
-STICK = ("x.tally.stick.release", "x.tally.stick.pass")
+ProtocolBody: TypeAlias = WorkHandedOver | WorkBlocked | IncursionRecorded | AgentResumed | StickReleased | StickPassed
+"""What the protocol has an envelope for. Handing over the stick is a HANDOFF too."""
 
-TYPES: dict[str, EventType] = {
-    HANDOFF: EventType.HANDOFF,
-    BLOCKED: EventType.BLOCKED,
-    INCURSION: EventType.INCURSION,
-    AgentResumed.kind: EventType.RESUME,
-    **dict.fromkeys(STICK, EventType.HANDOFF),
-}
-"""Event kind -> what it is called in the protocol."""
+
+def event_type(body: ProtocolBody) -> EventType:
+    """What an event is called in the protocol."""
+    match body:
+        case WorkHandedOver() | StickReleased() | StickPassed():
+            return EventType.HANDOFF
+        case WorkBlocked():
+            return EventType.BLOCKED
+        case IncursionRecorded():
+            return EventType.INCURSION
+        case AgentResumed():
+            return EventType.RESUME
+
+
+def agents_concerned(body: ProtocolBody) -> tuple[str | None, str | None]:
+    """From whom it is, and to whom."""
+    match body:
+        case StickReleased() | StickPassed():
+            return body.from_agent_id, body.reserved_for
+        case _:
+            return body.from_agent, body.to_agent
+
+
+def task_of(body: ProtocolBody) -> str | None:
+    return None if isinstance(body, StickReleased | StickPassed) else body.task_id
 
 
 class Reason(StrEnum):

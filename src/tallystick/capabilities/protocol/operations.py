@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
+from tallystick.capabilities.messages.letters import Letterbox
 from tallystick.capabilities.protocol import adoption, queries, rendering, rules
 from tallystick.capabilities.protocol.contract import (
     AckView,
@@ -15,11 +14,13 @@ from tallystick.capabilities.protocol.contract import (
     ProtocolEvents,
     SendProtocol,
 )
-from tallystick.capabilities.protocol.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
+from tallystick.capabilities.protocol.model import ProtocolBody
+from tallystick.capabilities.protocol.projections import FOLDS
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Letters, Room
+from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Event
+from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
@@ -44,6 +45,7 @@ _BLOCKED = {
     "requested_action": "renew the token",
     "urgency": "high",
 }
+LETTERS = Letterbox()
 
 
 @operation("protocol.send", writes=True, examples=(_HANDOFF, _BLOCKED))
@@ -53,14 +55,15 @@ def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
     It reaches the recipient as a message, one to acknowledge if it requires an ack. INCURSION and RESUME are written by
     the hub itself.
     """
-    rules.payload(ask)
+    payload = rules.payload(ask)
     room = rooms.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     to = _recipient(tx, room.room_id, me, ask.to)
-    letter = tx.use(Letters).send(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
-    draft = rules.sending(ask, from_agent=me.agent_id, to_agent=to, message_id=letter.id, scope_key=member.scope_key)
+    message = LETTERS.send(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
+    body = rules.sending(ask, payload, from_agent=me.agent_id, to_agent=to, message_id=message.id)
+    draft = Draft.of(body, scope_key=member.scope_key)
     (event,) = tx.append(room.room_id, agent_rules.principal(me.agent_id), [draft])
-    return _listed(tx, room, event)
+    return _listed(tx, room, event, body)
 
 
 def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
@@ -74,18 +77,17 @@ def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
     return found.agent_id
 
 
-def _listed(tx: Tx, room: Room, event: Event) -> ListedEvent:
-    shown = rendering.envelope(event, room.canonical_path)
-    return ListedEvent(seq=event.seq, event=shown, ack=_ack(tx, event, shown.to_agent, shown.payload))
+def _listed(tx: Tx, room: Room, event: Event, body: ProtocolBody) -> ListedEvent:
+    shown = rendering.envelope(event, body, room.canonical_path)
+    return ListedEvent(seq=event.seq, event=shown, ack=_ack(tx, event.room_id, body))
 
 
-def _ack(tx: Tx, event: Event, to_agent: str | None, payload: dict[str, object]) -> AckView:
-    message_id = cast("str | None", event.data.get("message_id"))
-    required = payload.get("requires_ack") is True
-    if message_id is None or to_agent is None or not required:
-        return AckView(required=required, message_id=message_id, acked_at=None)
-    acked_at = tx.use(Letters).acked_at(tx, event.room_id, message_id, to_agent)
-    return AckView(required=True, message_id=message_id, acked_at=moment(acked_at))
+def _ack(tx: Tx, room_id: str, body: ProtocolBody) -> AckView:
+    if not isinstance(body, WorkHandedOver | WorkBlocked):
+        return AckView(required=False, message_id=None, acked_at=None)
+    required = body.payload.requires_ack
+    acked_at = LETTERS.acked_at(tx, room_id, body.message_id, body.to_agent) if required else None
+    return AckView(required=required, message_id=body.message_id, acked_at=moment(acked_at))
 
 
 @operation("protocol.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"}))
@@ -106,13 +108,14 @@ def list_events(tx: Tx, me: Caller, ask: ListProtocol) -> ProtocolEvents:
         limit=ask.limit,
     )
     cursor = found[-1].seq if found else ask.after_seq
-    return ProtocolEvents(room_id=room.room_id, events=[_listed(tx, room, each) for each in found], cursor=cursor)
+    events = [_listed(tx, room, each, body) for each in found if isinstance(body := each.content, ProtocolBody)]
+    return ProtocolEvents(room_id=room.room_id, events=events, cursor=cursor)
 
 
 CAPABILITY = Capability(
     name="protocol",
     package="tallystick.capabilities.protocol",
     operations=(send, list_events, adoption.adopt, adoption.candidates),
-    projections=PROJECTIONS,
-    tables=TABLES,
+    folds=FOLDS,
+    tables=("protocol_events", "protocol_parties"),
 )

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from tallystick.capabilities.protocol.model import STICK, TYPES
+from tallystick.capabilities.agents.events import AgentResumed
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
+from tallystick.capabilities.protocol.model import ProtocolBody, agents_concerned, event_type, task_of
 from tallystick.capabilities.protocol.queries import SQL
+from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.envelope import Event
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.ledger.capability import fold
+from tallystick.ledger.tx import Tx
 
 
-def parties(event: Event) -> tuple[str | None, str | None]:
-    """Whom it is from and to."""
-    data = event.data
-    if event.kind in STICK:
-        return cast("str | None", data["from_agent_id"]), cast("str | None", data["reserved_for"])
-    return cast("str | None", data["from_agent"]), cast("str | None", data["to_agent"])
-
-
-def noted(tx: Tx, event: Event) -> None:
-    task_id = cast("str | None", event.data.get("task_id"))
-    tx.run(SQL["add"], room_id=event.room_id, seq=event.seq, event_type=TYPES[event.kind].value, task_id=task_id)
-    for agent_id in sorted({each for each in parties(event) if each}):
+@fold(WorkHandedOver, WorkBlocked, IncursionRecorded, AgentResumed, StickReleased, StickPassed)
+def indexed(tx: Tx, event: Event, body: ProtocolBody) -> None:
+    tx.run(SQL["add"], room_id=event.room_id, seq=event.seq, event_type=event_type(body).value, task_id=task_of(body))
+    for agent_id in sorted({each for each in agents_concerned(body) if each}):
         tx.run(SQL["add_party"], room_id=event.room_id, seq=event.seq, agent_id=agent_id)
 
 
-PROJECTIONS: dict[str, Projection] = dict.fromkeys(TYPES, noted)
-TABLES = ("protocol_events", "protocol_parties")
+FOLDS = (indexed,)

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.protocol.contract import ProtocolEvent
-from tallystick.capabilities.protocol.model import STICK, TYPES, VERSION
-from tallystick.capabilities.protocol.projections import parties
+from tallystick.capabilities.protocol.model import VERSION, ProtocolBody, agents_concerned, event_type, task_of
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import moment
+from tallystick.kernel.operation import JsonObject, moment
 
 
-def envelope(event: Event, project_root: str) -> ProtocolEvent:
-    from_agent, to_agent = parties(event)
-    data = event.data
+def envelope(event: Event, body: ProtocolBody, project_root: str) -> ProtocolEvent:
+    from_agent, to_agent = agents_concerned(body)
+    of_stick = isinstance(body, StickReleased | StickPassed)
     return ProtocolEvent(
         id=event.id,
         version=VERSION,
-        event_type=TYPES[event.kind],
+        event_type=event_type(body),
         project_root=project_root,
-        bead_id=cast("str | None", data.get("task_id")),
+        bead_id=task_of(body),
         from_agent=from_agent,
         to_agent=to_agent,
-        scope=cast("str | None", data.get("scope")),
+        scope=None if of_stick else body.scope,
         created_at=moment(event.ts),
-        payload=_stick(event) if event.kind in STICK else cast("dict[str, object]", data["payload"]),
+        payload=_stick_payload(body) if of_stick else body.payload.to_data(),
     )
 
 
-def _stick(event: Event) -> dict[str, object]:
-    """A handoff of the stick: whoever claims the turn has accepted it, so it asks for no ack of its own."""
-    handoff = cast("dict[str, object]", event.data["handoff"])
+def _stick_payload(body: StickReleased | StickPassed) -> JsonObject:
+    """A handoff of the stick: the claim of the turn accepts it, so it asks for no ack of its own."""
     return {
-        "subject": f"The stick, turn {event.data['turn_id']}",
-        "summary": handoff["status"],
-        "next_action": handoff["next_action"],
+        "subject": f"The stick, turn {body.turn_id}",
+        "summary": body.handoff["status"],
+        "next_action": body.handoff["next_action"],
         "requires_ack": False,
     }

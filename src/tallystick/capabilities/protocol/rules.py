@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from tallystick.capabilities.agents.events import AgentResumed, ResumePayload
 from tallystick.capabilities.agents.model import Liveness, Member, OwnedTask
 from tallystick.capabilities.protocol.contract import Candidate, Recommendation, SendProtocol
 from tallystick.capabilities.protocol.errors import AdoptionRejected, AgentActive, InvalidPayload
-from tallystick.capabilities.protocol.model import BLOCKED, HANDOFF, Ground, Reason, Traces
+from tallystick.capabilities.protocol.events import BlockedPayload, HandoffPayload, WorkBlocked, WorkHandedOver
+from tallystick.capabilities.protocol.model import Ground, Reason, Traces
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
@@ -23,7 +25,7 @@ SHOWN = 5
 """So many files an evidence names."""
 
 
-def payload(ask: SendProtocol) -> dict[str, object]:
+def payload(ask: SendProtocol) -> HandoffPayload | BlockedPayload:
     """The payload of a HANDOFF or BLOCKED; refused when a field is missing, empty or another type's."""
     wanted = _FIELDS[ask.event_type]
     foreign = [name for names in _FIELDS.values() for name in names if name not in wanted]
@@ -34,7 +36,20 @@ def payload(ask: SendProtocol) -> dict[str, object]:
             raise InvalidPayload(f"{ask.event_type} needs {name}.", field=name)
     if ask.event_type == "BLOCKED" and not ask.requires_ack:
         raise InvalidPayload("BLOCKED always requires an ack.", field="requires_ack")
-    return {"subject": ask.subject, **{name: getattr(ask, name) for name in wanted}, "requires_ack": ask.requires_ack}
+    if ask.event_type == "HANDOFF":
+        return HandoffPayload(
+            subject=ask.subject,
+            summary=ask.summary or "",
+            next_action=ask.next_action or "",
+            requires_ack=ask.requires_ack,
+        )
+    return BlockedPayload(
+        subject=ask.subject,
+        blocker=ask.blocker or "",
+        requested_action=ask.requested_action or "",
+        urgency=ask.urgency or "low",
+        requires_ack=True,
+    )
 
 
 def message(ask: SendProtocol) -> str:
@@ -48,16 +63,23 @@ def message(ask: SendProtocol) -> str:
     return "\n\n".join(line or "" for line in lines)
 
 
-def sending(ask: SendProtocol, *, from_agent: str, to_agent: str, message_id: str, scope_key: str) -> Draft:
-    data: dict[str, object] = {
-        "task_id": ask.task_id,
-        "from_agent": from_agent,
-        "to_agent": to_agent,
-        "scope": ask.scope,
-        "message_id": message_id,
-        "payload": payload(ask),
-    }
-    return Draft(kind=HANDOFF if ask.event_type == "HANDOFF" else BLOCKED, data=data, scope_key=scope_key)
+def sending(
+    ask: SendProtocol, payload: HandoffPayload | BlockedPayload, *, from_agent: str, to_agent: str, message_id: str
+) -> WorkHandedOver | WorkBlocked:
+    common = _Common(
+        task_id=ask.task_id, from_agent=from_agent, to_agent=to_agent, scope=ask.scope, message_id=message_id
+    )
+    if isinstance(payload, HandoffPayload):
+        return WorkHandedOver(**common, payload=payload)
+    return WorkBlocked(**common, payload=payload)
+
+
+class _Common(TypedDict):
+    task_id: str
+    from_agent: str
+    to_agent: str
+    scope: str | None
+    message_id: str
 
 
 def ground(traces: Traces, tasks: Sequence[OwnedTask]) -> Ground | None:

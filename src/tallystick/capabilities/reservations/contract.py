@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.capabilities.agents.model import Liveness
-from tallystick.capabilities.reservations.model import Ending, Held, Mode, State, Verdict
+from tallystick.capabilities.reservations.events import ReservationEnding, ReservationMode
+from tallystick.capabilities.reservations.model import HeldReservation, PathAccess, ReservationState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment, moment
 from tallystick.kernel.scopes import LONGEST, Overlap
@@ -31,10 +32,12 @@ Fence = Annotated[
 ]
 
 
-class Reserve(Ask):
+class ReservePath(Ask):
     room_id: RoomId
     path: ReservedPath
-    mode: Annotated[Mode, Meta(description="exclusive, or shared with others who know of it.")] = Mode.EXCLUSIVE
+    mode: Annotated[ReservationMode, Meta(description="exclusive, or shared with others who know of it.")] = (
+        ReservationMode.EXCLUSIVE
+    )
     ttl_minutes: Minutes = 120
     takeover_stale: Annotated[bool, Meta(description="Take the place of holders that are stale or evicted.")] = False
     task_id: TaskId = None
@@ -47,13 +50,13 @@ class HolderView(Answer):
     path: str
     held_by: str
     name: str
-    mode: Mode
+    mode: ReservationMode
     until: Moment
     overlap: Overlap
     liveness: Liveness
 
     @classmethod
-    def of(cls, held: Held) -> HolderView:
+    def of(cls, held: HeldReservation) -> HolderView:
         return cls(
             reservation_id=held.reservation.reservation_id,
             path=held.reservation.spot.path,
@@ -73,19 +76,19 @@ class ReservationView(Answer):
     agent_id: str
     name: str
     liveness: Liveness
-    mode: Mode
+    mode: ReservationMode
     task_id: str | None
     fence: int
     """Rises with every grant in the room; whoever keeps state elsewhere can tell an old holder by it."""
     granted_at: Moment
     until: Moment
-    state: State
+    state: ReservationState
     ended_at: Moment | None
     ended_by: str | None
-    ending: Ending | None
+    ending: ReservationEnding | None
 
     @classmethod
-    def of(cls, room_id: str, held: Held, *, now: Instant) -> ReservationView:
+    def of(cls, room_id: str, held: HeldReservation, *, now: Instant) -> ReservationView:
         found = held.reservation
         return cls(
             reservation_id=found.reservation_id,
@@ -106,7 +109,7 @@ class ReservationView(Answer):
         )
 
 
-class Reserved(Answer):
+class ReserveResult(Answer):
     status: Literal["granted", "refreshed"]
     room_id: str
     reservation: ReservationView
@@ -116,7 +119,7 @@ class Reserved(Answer):
     """Whose reservations this one shares the path with."""
 
 
-class Renew(Ask):
+class RenewReservation(Ask):
     room_id: RoomId
     reservation_id: ReservationId = None
     path: OwnPath = None
@@ -124,19 +127,19 @@ class Renew(Ask):
     ttl_minutes: Minutes = 120
 
 
-class Renewed(Answer):
+class RenewResult(Answer):
     room_id: str
     reservation: ReservationView
 
 
-class Release(Ask):
+class ReleaseReservation(Ask):
     room_id: RoomId
     reservation_id: ReservationId = None
     path: OwnPath = None
     fence: Fence = None
 
 
-class Released(Answer):
+class ReservationReleaseResult(Answer):
     status: Literal["released"] = "released"
     room_id: str
     reservation_id: str
@@ -161,7 +164,7 @@ class PathVerdict(Answer):
     """`taken` means: leave it alone. The holder's fields are there when somebody else is concerned."""
 
     path: str
-    verdict: Verdict
+    verdict: PathAccess
     reservation_id: str | UnsetType = UNSET
     held_by: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -170,7 +173,7 @@ class PathVerdict(Answer):
     liveness: Liveness | UnsetType = UNSET
 
     @classmethod
-    def of(cls, path: str, verdict: Verdict, held: Held | None) -> PathVerdict:
+    def of(cls, path: str, verdict: PathAccess, held: HeldReservation | None) -> PathVerdict:
         if held is None:
             return cls(path=path, verdict=verdict)
         return cls(
@@ -185,14 +188,14 @@ class PathVerdict(Answer):
         )
 
 
-class Checked(Answer):
+class CheckPathsResult(Answer):
     room_id: str | None
     """None when the path leads to no room; everything is free then."""
     agent_id: str
     paths: list[PathVerdict]
 
 
-class ShowStatus(Ask):
+class ShowReservations(Ask):
     room_id: RoomId
     agent_id: Annotated[
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="Only what this agent holds.")
@@ -202,7 +205,7 @@ class ShowStatus(Ask):
     limit: Annotated[int, Meta(ge=1, le=1000, description="At most this many.")] = 100
 
 
-class Status(Answer):
+class ReservationList(Answer):
     room_id: str
     reservations: list[ReservationView]
     contested: list[str]
@@ -215,14 +218,14 @@ class ReplayedReservation(Answer):
     reservation_id: str
     path: str
     agent_id: str
-    mode: Mode
+    mode: ReservationMode
     task_id: str | None
     fence: int
     granted_at: Moment
     until: Moment
 
 
-class Replayed(Answer):
+class ReplayedReservations(Answer):
     room_id: str
     seq: int
     ts: Moment

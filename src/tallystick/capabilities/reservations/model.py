@@ -7,39 +7,18 @@ from enum import StrEnum
 import msgspec
 
 from tallystick.capabilities.agents.model import Liveness
+from tallystick.capabilities.reservations.events import ReservationEnding, ReservationMode
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.scopes import Overlap, Spot
 
 
-class Kind(StrEnum):
-    """The events of this capability."""
-
-    GRANT = "x.tally.reservation.grant"
-    RENEW = "x.tally.reservation.renew"
-    RELEASE = "x.tally.reservation.release"
-    EXPIRE = "x.tally.reservation.expire"
-    INCURSION = "x.tally.protocol.incursion"
-
-
-class Mode(StrEnum):
-    EXCLUSIVE = "exclusive"
-    SHARED = "shared"
-
-
-class State(StrEnum):
+class ReservationState(StrEnum):
     ACTIVE = "active"
     RELEASED = "released"
     EXPIRED = "expired"
 
 
-class Ending(StrEnum):
-    """Why a reservation was archived as expired."""
-
-    TTL = "ttl"
-    TAKEN_OVER = "taken_over"
-
-
-class Verdict(StrEnum):
+class PathAccess(StrEnum):
     """What a path is to somebody who wants to change it."""
 
     FREE = "free"
@@ -52,16 +31,16 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     reservation_id: str
     agent_id: str
     spot: Spot
-    mode: Mode
+    mode: ReservationMode
     task_id: str | None
     fence: int
     """The seq of the event that granted it: a later grant of the same path always has a higher one."""
     granted_at: Instant
     until: Instant
-    state: State
+    state: ReservationState
     ended_at: Instant | None
     ended_by: str | None
-    ending: Ending | None
+    ending: ReservationEnding | None
 
     @classmethod
     def of_row(
@@ -86,26 +65,26 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
             reservation_id=reservation_id,
             agent_id=agent_id,
             spot=Spot(path=path, key=key, folds=folds == 1),
-            mode=Mode(mode),
+            mode=ReservationMode(mode),
             task_id=task_id,
             fence=fence,
             granted_at=granted_at,
             until=until,
-            state=State(state),
+            state=ReservationState(state),
             ended_at=ended_at,
             ended_by=ended_by,
-            ending=Ending(ending) if ending else None,
+            ending=ReservationEnding(ending) if ending else None,
         )
 
     def live(self, now: Instant) -> bool:
-        return self.state is State.ACTIVE and now < self.until
+        return self.state is ReservationState.ACTIVE and now < self.until
 
-    def state_at(self, now: Instant) -> State:
+    def state_at(self, now: Instant) -> ReservationState:
         """Expired as soon as its time is up, whether or not that has been written down."""
-        return State.EXPIRED if self.state is State.ACTIVE and now >= self.until else self.state
+        return ReservationState.EXPIRED if self.state is ReservationState.ACTIVE and now >= self.until else self.state
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class HeldReservation(msgspec.Struct, frozen=True, kw_only=True):
     """A reservation that overlaps a path, with what is known of its holder."""
 
     reservation: Reservation

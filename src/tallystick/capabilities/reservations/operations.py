@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.reservations import losses, queries, rules
+from tallystick.capabilities.reservations import loss_notices, queries, rules
 from tallystick.capabilities.reservations.contract import (
-    Checked,
     CheckPaths,
+    CheckPathsResult,
     HolderView,
     PathVerdict,
-    Release,
-    Released,
-    Renew,
-    Renewed,
+    ReleaseReservation,
+    RenewReservation,
+    RenewResult,
+    ReservationList,
+    ReservationReleaseResult,
     ReservationView,
-    Reserve,
-    Reserved,
-    ShowStatus,
-    Status,
+    ReservePath,
+    ReserveResult,
+    ShowReservations,
 )
-from tallystick.capabilities.reservations.model import Ending, Held, Reservation, Verdict
-from tallystick.capabilities.reservations.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.reservations.model import HeldReservation, PathAccess, Reservation
+from tallystick.capabilities.reservations.projections import FOLDS
 from tallystick.capabilities.reservations.replay import replay
 from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
@@ -42,13 +41,13 @@ from tallystick.ledger.tx import Tx
 SYSTEM = "system"
 
 
-def _survey(tx: Tx, me: Caller, ask: Reserve | Renew | Release) -> Ground:
+def _survey(tx: Tx, me: Caller, ask: ReservePath | RenewReservation | ReleaseReservation) -> Ground:
     tx.head(ask.room_id)
     member = agents.participant(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
     return placing.ground(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _spot(ask: Reserve, survey: Callable[[], Ground]) -> Spot:
+def _spot(ask: ReservePath, survey: Callable[[], Ground]) -> Spot:
     return placing.reserved(ask.path, survey())
 
 
@@ -59,7 +58,7 @@ def _spot(ask: Reserve, survey: Callable[[], Ground]) -> Spot:
     io_before=_spot,
     examples=({"room_id": "ROOM", "path": "src/parser.py"}, {"room_id": "ROOM", "path": "docs/*", "mode": "shared"}),
 )
-def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined:
+def reserve(tx: Tx, me: Caller, ask: ReservePath, spot: Spot) -> ReserveResult | Declined:
     """Reserve a file or a folder before you edit it, so that nobody else does meanwhile; again, to keep it longer.
 
     Refused while another active agent has reserved it or anything that overlaps it; the attempt is recorded, so that
@@ -81,27 +80,34 @@ def reserve(tx: Tx, me: Caller, ask: Reserve, spot: Spot) -> Reserved | Declined
     if found.refusal:
         return Declined(found.refusal)
     for lost in found.takes:
-        _archive(tx, room_id, lost.reservation, Ending.TAKEN_OVER, by=me.agent_id, of=lost)
+        loss_notices.archive(tx, room_id, lost.reservation, rules.takeover(lost, by=me.agent_id), by=me.agent_id)
     mine = next((each.reservation for each in held if _is_same(each, me)), None)
     until = tx.now + ask.ttl_minutes * rules.MINUTE
+    reservation_id = mine.reservation_id if mine else tx.new_id()
     draft = (
         rules.renewal(mine, until=until, scope_key=member.scope_key, spot=spot, mode=ask.mode, task_id=ask.task_id)
         if mine
         else rules.grant(
-            tx.new_id(), me.agent_id, spot, mode=ask.mode, task_id=ask.task_id, until=until, scope_key=member.scope_key
+            reservation_id,
+            me.agent_id,
+            spot,
+            mode=ask.mode,
+            task_id=ask.task_id,
+            until=until,
+            scope_key=member.scope_key,
         )
     )
     tx.append(room_id, me.agent_id, [draft])
-    return Reserved(
+    return ReserveResult(
         status="refreshed" if mine else "granted",
         room_id=room_id,
-        reservation=_view(tx, room_id, str(cast("dict[str, object]", draft.data)["reservation_id"])),
+        reservation=_view(tx, room_id, reservation_id),
         took_over=[HolderView.of(each) for each in found.takes],
         overlaps=[HolderView.of(each) for each in found.shares],
     )
 
 
-def _is_same(held: Held, me: Caller) -> bool:
+def _is_same(held: HeldReservation, me: Caller) -> bool:
     return held.agent_id == me.agent_id and held.overlap is Overlap.EXACT
 
 
@@ -114,14 +120,7 @@ def _view(tx: Tx, room_id: str, reservation_id: str) -> ReservationView:
 def _sweep(tx: Tx, room_id: str) -> None:
     """Write down what has run out; so much of it as one call should carry."""
     for lost in queries.lapsed(tx, room_id):
-        _archive(tx, room_id, lost, Ending.TTL)
-
-
-def _archive(
-    tx: Tx, room_id: str, lost: Reservation, ending: Ending, *, by: str = SYSTEM, of: Held | None = None
-) -> None:
-    draft = rules.expiry(lost, ending, by=by if of else None, liveness=of.liveness if of else None)
-    losses.archive(tx, room_id, lost, draft, by=by)
+        loss_notices.archive(tx, room_id, lost, rules.expiry(lost), by=SYSTEM)
 
 
 class _Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,14 +130,14 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True):
     spot: Spot | None
 
 
-def _named(ask: Renew | Release, survey: Callable[[], Ground]) -> _Named:
+def _named(ask: RenewReservation | ReleaseReservation, survey: Callable[[], Ground]) -> _Named:
     if (ask.path is None) == (ask.reservation_id is None):
         raise InvalidField("Give either reservation_id or path.", field="reservation_id")
     spot = placing.reserved(ask.path, survey()) if ask.path is not None else None
     return _Named(what=spot.path if spot else ask.reservation_id or "", spot=spot)
 
 
-def _mine(tx: Tx, me: Caller, ask: Renew | Release, named: _Named) -> Reservation:
+def _mine(tx: Tx, me: Caller, ask: RenewReservation | ReleaseReservation, named: _Named) -> Reservation:
     found = (
         queries.newest_of(tx, ask.room_id, me.agent_id, named.spot)
         if named.spot
@@ -156,7 +155,7 @@ def _mine(tx: Tx, me: Caller, ask: Renew | Release, named: _Named) -> Reservatio
     io_before=_named,
     examples=({"room_id": "ROOM", "path": "src/parser.py", "ttl_minutes": 60},),
 )
-def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
+def renew(tx: Tx, me: Caller, ask: RenewReservation, named: _Named) -> RenewResult | Declined:
     """Keep a reservation of yours for longer. Refused when you have lost it: the refusal says who has the path now."""
     rooms.open_room(tx, ask.room_id)
     _sweep(tx, ask.room_id)
@@ -167,7 +166,7 @@ def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
     until = tx.now + ask.ttl_minutes * rules.MINUTE
     draft = rules.renewal(mine, until=until, scope_key="", mode=mine.mode, task_id=mine.task_id)
     tx.append(ask.room_id, me.agent_id, [draft])
-    return Renewed(room_id=ask.room_id, reservation=_view(tx, ask.room_id, mine.reservation_id))
+    return RenewResult(room_id=ask.room_id, reservation=_view(tx, ask.room_id, mine.reservation_id))
 
 
 @operation(
@@ -177,7 +176,7 @@ def renew(tx: Tx, me: Caller, ask: Renew, named: _Named) -> Renewed | Declined:
     io_before=_named,
     examples=({"room_id": "ROOM", "path": "src/parser.py"},),
 )
-def release(tx: Tx, me: Caller, ask: Release, named: _Named) -> Released | Declined:
+def release(tx: Tx, me: Caller, ask: ReleaseReservation, named: _Named) -> ReservationReleaseResult | Declined:
     """Give a path back that you reserved. Refused when it is not, or no longer, yours."""
     rooms.open_room(tx, ask.room_id)
     _sweep(tx, ask.room_id)
@@ -186,7 +185,7 @@ def release(tx: Tx, me: Caller, ask: Release, named: _Named) -> Released | Decli
     except Refused as refusal:
         return Declined(refusal)
     tx.append(ask.room_id, me.agent_id, [rules.release(mine, scope_key="")])
-    return Released(room_id=ask.room_id, reservation_id=mine.reservation_id, path=mine.spot.path)
+    return ReservationReleaseResult(room_id=ask.room_id, reservation_id=mine.reservation_id, path=mine.spot.path)
 
 
 def _workspace(ask: CheckPaths) -> Workspace | None:
@@ -200,7 +199,7 @@ def _workspace(ask: CheckPaths) -> Workspace | None:
     io_before=_workspace,
     examples=({"room_id": "ROOM", "paths": ["src/parser.py"]}, {"path": "/repo", "paths": ["/repo/src/parser.py"]}),
 )
-def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> Checked:
+def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> CheckPathsResult:
     """Say of each path whether you may change it: free, mine, shared with others, or taken by somebody else.
 
     Give a room or a path in its workspace; looking creates nothing. What lies outside the room is free.
@@ -208,25 +207,25 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
     above = rooms.at_roots(tx, workspace.chain) if workspace else []
     room_id = ask.room_id or (above[0].room_id if above else None)
     if room_id is None:
-        free = [PathVerdict(path=path, verdict=Verdict.FREE) for path in ask.paths]
-        return Checked(room_id=None, agent_id=me.agent_id, paths=free)
+        free = [PathVerdict(path=path, verdict=PathAccess.FREE) for path in ask.paths]
+        return CheckPathsResult(room_id=None, agent_id=me.agent_id, paths=free)
     tx.head(room_id)
     me = agents.acting(tx, room_id, me)
     member = agents.participant(tx, room_id, me.agent_id)
     at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
     paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
-    return Checked(room_id=room_id, agent_id=me.agent_id, paths=paths)
+    return CheckPathsResult(room_id=room_id, agent_id=me.agent_id, paths=paths)
 
 
 def _verdict(tx: Tx, room_id: str, me: str, path: str, at: Ground) -> PathVerdict:
     spot = placing.touched(path, at)
     if spot is None:
-        return PathVerdict(path=path, verdict=Verdict.FREE)
+        return PathVerdict(path=path, verdict=PathAccess.FREE)
     return PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, spot), me, spot, now=tx.now))
 
 
 @operation("reservations.status", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "ended": True}))
-def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
+def status(tx: Tx, me: Caller, ask: ShowReservations) -> ReservationList:
     """List who has reserved what in a room, until when, and whether each holder is alive; or what is over."""
     rooms.room(tx, ask.room_id)
     found = queries.listed(
@@ -235,15 +234,16 @@ def status(tx: Tx, me: Caller, ask: ShowStatus) -> Status:
     held = queries.with_holders(tx, ask.room_id, found)
     views = [ReservationView.of(ask.room_id, each, now=tx.now) for each in held]
     contested = [] if ask.ended else rules.contested(held)
-    return Status(room_id=ask.room_id, reservations=views, contested=contested)
+    return ReservationList(room_id=ask.room_id, reservations=views, contested=contested)
 
 
 CAPABILITY = Capability(
     name="reservations",
     package="tallystick.capabilities.reservations",
     operations=(reserve, renew, release, check, status, replay),
-    projections=PROJECTIONS,
-    tables=TABLES,
-    notice=losses.notice,
+    folds=FOLDS,
+    projections=loss_notices.PROJECTIONS,
+    tables=("losses", "incursions", "reservations"),
+    notice=loss_notices.notice,
     holdings=queries.holdings,
 )

@@ -2,53 +2,67 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from tallystick.capabilities.reservations import losses
-from tallystick.capabilities.reservations.model import Kind, State
+from tallystick.capabilities.agents.events import MemberRemoved
+from tallystick.capabilities.reservations import loss_notices
+from tallystick.capabilities.reservations.events import (
+    IncursionRecorded,
+    ReservationExpired,
+    ReservationGranted,
+    ReservationReleased,
+    ReservationRenewed,
+)
+from tallystick.capabilities.reservations.model import ReservationState
 from tallystick.capabilities.reservations.queries import SQL
-from tallystick.kernel.clock import from_wire
+from tallystick.capabilities.rooms.events import StickClosed
+from tallystick.kernel import scopes
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.scopes import fold
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.ledger.capability import fold
+from tallystick.ledger.tx import Tx
 
 
-def _text(event: Event, name: str) -> str:
-    return cast("str", event.data[name])
-
-
-def granted(tx: Tx, event: Event) -> None:
+@fold(ReservationGranted)
+def granted(tx: Tx, event: Event, body: ReservationGranted) -> None:
     tx.run(
         SQL["grant"],
         room_id=event.room_id,
-        reservation_id=_text(event, "reservation_id"),
-        agent_id=_text(event, "agent_id"),
-        path=_text(event, "path"),
-        key=_text(event, "key"),
-        folded=fold(_text(event, "key")),
-        folds=int(cast("bool", event.data["folds"])),
-        mode=_text(event, "mode"),
-        task_id=cast("str | None", event.data["task_id"]),
+        reservation_id=body.reservation_id,
+        agent_id=body.agent_id,
+        path=body.path,
+        key=body.key,
+        folded=scopes.fold(body.key),
+        folds=int(body.folds),
+        mode=body.mode.value,
+        task_id=body.task_id,
         fence=event.seq,
         granted_at=event.ts,
-        until=from_wire(_text(event, "until")),
+        until=int(body.until),
     )
 
 
-def renewed(tx: Tx, event: Event) -> None:
+@fold(ReservationRenewed)
+def renewed(tx: Tx, event: Event, body: ReservationRenewed) -> None:
     tx.run(
         SQL["renew"],
         room_id=event.room_id,
-        reservation_id=_text(event, "reservation_id"),
-        path=_text(event, "path"),
-        until=from_wire(_text(event, "until")),
-        mode=_text(event, "mode"),
-        task_id=cast("str | None", event.data["task_id"]),
+        reservation_id=body.reservation_id,
+        path=body.path,
+        until=int(body.until),
+        mode=body.mode.value,
+        task_id=body.task_id,
     )
 
 
-def _ended(tx: Tx, event: Event, state: State) -> None:
-    reservation_id = _text(event, "reservation_id")
+@fold(ReservationReleased)
+def released(tx: Tx, event: Event, body: ReservationReleased) -> None:
+    _end(tx, event, body.reservation_id, ReservationState.RELEASED, ending=None)
+
+
+@fold(ReservationExpired)
+def expired(tx: Tx, event: Event, body: ReservationExpired) -> None:
+    _end(tx, event, body.reservation_id, ReservationState.EXPIRED, ending=body.ending.value)
+
+
+def _end(tx: Tx, event: Event, reservation_id: str, state: ReservationState, *, ending: str | None) -> None:
     tx.run(
         SQL["end"],
         room_id=event.room_id,
@@ -56,61 +70,33 @@ def _ended(tx: Tx, event: Event, state: State) -> None:
         state=state.value,
         ended_at=event.ts,
         ended_by=event.by,
-        ending=cast("str | None", event.data.get("ending")),
+        ending=ending,
     )
     tx.run(SQL["forget_incursions"], room_id=event.room_id, reservation_id=reservation_id)
 
 
-def released(tx: Tx, event: Event) -> None:
-    _ended(tx, event, State.RELEASED)
-
-
-def expired(tx: Tx, event: Event) -> None:
-    _ended(tx, event, State.EXPIRED)
-
-
-def incurred(tx: Tx, event: Event) -> None:
+@fold(IncursionRecorded)
+def incursion_recorded(tx: Tx, event: Event, body: IncursionRecorded) -> None:
     tx.run(
         SQL["incur"],
         room_id=event.room_id,
-        reservation_id=_text(event, "reservation_id"),
-        incoming_agent=_text(event, "from_agent"),
-        incoming_key=fold(_text(event, "key")),
+        reservation_id=body.reservation_id,
+        incoming_agent=body.from_agent,
+        incoming_key=scopes.fold(body.key),
         seq=event.seq,
     )
 
 
-def left(tx: Tx, event: Event) -> None:
-    agent_id = _text(event, "actor_id")
-    tx.run(SQL["forget_incursions_of_agent"], room_id=event.room_id, agent_id=agent_id)
-    tx.run(SQL["end_of_agent"], room_id=event.room_id, agent_id=agent_id, ended_at=event.ts, ended_by=event.by)
+@fold(MemberRemoved)
+def left(tx: Tx, event: Event, body: MemberRemoved) -> None:
+    tx.run(SQL["forget_incursions_of_agent"], room_id=event.room_id, agent_id=body.actor_id)
+    tx.run(SQL["end_of_agent"], room_id=event.room_id, agent_id=body.actor_id, ended_at=event.ts, ended_by=event.by)
 
 
-def closed(tx: Tx, event: Event) -> None:
+@fold(StickClosed)
+def closed(tx: Tx, event: Event, _body: StickClosed) -> None:
     tx.run(SQL["forget_every_incursion"], room_id=event.room_id)
     tx.run(SQL["end_all"], room_id=event.room_id, ended_at=event.ts, ended_by=event.by)
 
 
-def _also(first: Projection, second: Projection | None) -> Projection:
-    def both(tx: Tx, event: Event) -> None:
-        first(tx, event)
-        if second:
-            second(tx, event)
-
-    return both
-
-
-_FOLDS: dict[str, Projection] = {
-    Kind.GRANT: granted,
-    Kind.RENEW: renewed,
-    Kind.RELEASE: released,
-    Kind.EXPIRE: expired,
-    Kind.INCURSION: incurred,
-    "actor.remove": left,
-    "x.tally.stick.close": closed,
-}
-PROJECTIONS: dict[str, Projection] = {
-    **losses.FOLDS,
-    **{kind: _also(fold_, losses.FOLDS.get(kind)) for kind, fold_ in _FOLDS.items()},
-}
-TABLES = ("losses", "incursions", "reservations")
+FOLDS = (granted, renewed, released, expired, incursion_recorded, left, closed, *loss_notices.FOLDS)

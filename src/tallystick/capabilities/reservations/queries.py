@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.reservations.model import Held, Reservation
+from tallystick.capabilities.reservations.model import HeldReservation, Reservation
 from tallystick.kernel import scopes
 from tallystick.kernel.scopes import Overlap, Spot
 from tallystick.ledger.capability import Holding
@@ -21,7 +21,7 @@ SWEEP_LIMIT = 50
 _ALL = "\U0010ffff"
 
 
-def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[Held]:
+def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[HeldReservation]:
     """Every active reservation that overlaps a path, the one that says most first; those that have run out too."""
     keys = msgspec.json.encode(scopes.ancestors(spot.folded)).decode()
     # '0' is the character after '/', so the range holds what lies below the folder and nothing else.
@@ -33,10 +33,10 @@ def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[Held]:
     return sorted(with_holders(tx, room_id, found, spot), key=lambda held: held.rank)
 
 
-def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot | None = None) -> list[Held]:
+def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot | None = None) -> list[HeldReservation]:
     """Reservations together with what can be said of their holders; those that do not overlap the path are left out."""
     holders: dict[str, Member | None] = {}
-    result: list[Held] = []
+    result: list[HeldReservation] = []
     for each in found:
         how = scopes.classify(spot, each.spot) if spot else Overlap.EXACT
         if how is Overlap.DISJOINT:
@@ -46,7 +46,7 @@ def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot 
         holder = holders[each.agent_id]
         alive = agent_rules.liveness(holder, now=tx.now, stale_ms=tx.world.stale_ms)
         name = holder.name if holder else each.agent_id
-        result.append(Held(reservation=each, name=name, liveness=alive, overlap=how))
+        result.append(HeldReservation(reservation=each, name=name, liveness=alive, overlap=how))
     return result
 
 
@@ -85,7 +85,7 @@ def holdings(tx: Tx, room_id: str) -> list[Holding]:
     return [Holding(agent_id=each.agent_id, what=each.spot.path, path=each.spot.path) for each in found]
 
 
-def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[Held]) -> set[str]:
+def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[HeldReservation]) -> set[str]:
     """Of these reservations, those that this agent has already run into with this path."""
     ids = msgspec.json.encode([each.reservation.reservation_id for each in held]).decode()
     rows = tx.all(SQL["recorded"], _id, room_id=room_id, incoming_agent=incoming, incoming_key=spot.folded, ids=ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import msgspec
+from msgspec import structs
 
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.reservations.errors import (
@@ -14,11 +15,22 @@ from tallystick.capabilities.reservations.errors import (
     ReservationNotFound,
     ReservationStale,
 )
-from tallystick.capabilities.reservations.model import Ending, Held, Kind, Mode, Reservation, State, Verdict
+from tallystick.capabilities.reservations.events import (
+    IncursionPayload,
+    IncursionRecorded,
+    ReservationEnding,
+    ReservationExpired,
+    ReservationGranted,
+    ReservationMode,
+    ReservationReleased,
+    ReservationRenewed,
+)
+from tallystick.capabilities.reservations.model import HeldReservation, PathAccess, Reservation, ReservationState
 from tallystick.kernel import scopes
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import Refused
+from tallystick.kernel.operation import moment
 from tallystick.kernel.scopes import Overlap, Spot
 
 MINUTE = 60_000
@@ -26,18 +38,18 @@ RECORDED_LIMIT = 50
 """So many incursions one attempt leaves at most; the answer names all it ran into."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class ReserveDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of an attempt to reserve. A refusal still leaves its incursions."""
 
     refusal: Refused | None = None
-    takes: Sequence[Held] = ()
-    shares: Sequence[Held] = ()
-    incursions: Sequence[Held] = ()
+    takes: Sequence[HeldReservation] = ()
+    shares: Sequence[HeldReservation] = ()
+    incursions: Sequence[HeldReservation] = ()
 
 
-def contested(held: Sequence[Held]) -> list[str]:
+def contested(held: Sequence[HeldReservation]) -> list[str]:
     """Those that overlap one of somebody else's, by id."""
-    at: dict[str, list[Held]] = {}
+    at: dict[str, list[HeldReservation]] = {}
     for each in held:
         at.setdefault(each.reservation.spot.folded, []).append(each)
     found: dict[str, None] = {}
@@ -50,23 +62,25 @@ def contested(held: Sequence[Held]) -> list[str]:
     return list(found)
 
 
-def _overlap(one: Held, other: Held) -> bool:
+def _overlap(one: HeldReservation, other: HeldReservation) -> bool:
     return scopes.classify(one.reservation.spot, other.reservation.spot) is not Overlap.DISJOINT
 
 
-def decide(held: Sequence[Held], me: str, spot: Spot, *, mode: Mode, takeover_stale: bool, now: Instant) -> Decision:
+def decide(
+    held: Sequence[HeldReservation], me: str, spot: Spot, *, mode: ReservationMode, takeover_stale: bool, now: Instant
+) -> ReserveDecision:
     """Whether the caller gets the path, given all that overlaps it, the most telling first."""
     others = [each for each in held if each.agent_id != me and each.reservation.live(now)]
     takes = [each for each in others if takeover_stale and each.liveness is not Liveness.ACTIVE]
     rest = [each for each in others if each not in takes]
-    if mode is Mode.SHARED:
-        return Decision(takes=takes, shares=rest, incursions=rest)
+    if mode is ReservationMode.SHARED:
+        return ReserveDecision(takes=takes, shares=rest, incursions=rest)
     if rest:
-        return Decision(refusal=conflict(rest, spot), incursions=rest)
-    return Decision(takes=takes)
+        return ReserveDecision(refusal=conflict(rest, spot), incursions=rest)
+    return ReserveDecision(takes=takes)
 
 
-def conflict(held: Sequence[Held], spot: Spot) -> Refused:
+def conflict(held: Sequence[HeldReservation], spot: Spot) -> Refused:
     """The refusal that names the most telling holder, and all of them in its details."""
     first = held[0]
     what = "it" if first.reservation.spot.key == spot.key else f"{first.reservation.spot.path}, which overlaps it"
@@ -79,11 +93,11 @@ def conflict(held: Sequence[Held], spot: Spot) -> Refused:
     return ReservationStale(text, details=details)
 
 
-def _who(held: Held) -> str:
+def _who(held: HeldReservation) -> str:
     return held.agent_id if held.name == held.agent_id else f"{held.name} ({held.agent_id})"
 
 
-def _holder(held: Held) -> dict[str, object]:
+def _holder(held: HeldReservation) -> dict[str, object]:
     return {
         "reservation_id": held.reservation.reservation_id,
         "held_by": held.agent_id,
@@ -97,82 +111,102 @@ def _holder(held: Held) -> dict[str, object]:
 
 
 def grant(
-    reservation_id: str, me: str, spot: Spot, *, mode: Mode, task_id: str | None, until: Instant, scope_key: str
+    reservation_id: str,
+    me: str,
+    spot: Spot,
+    *,
+    mode: ReservationMode,
+    task_id: str | None,
+    until: Instant,
+    scope_key: str,
 ) -> Draft:
-    data: dict[str, object] = {
-        "reservation_id": reservation_id,
-        "agent_id": me,
-        "path": spot.path,
-        "key": spot.key,
-        "folds": spot.folds,
-        "mode": mode.value,
-        "task_id": task_id,
-        "until": to_wire(until),
-    }
-    return Draft(kind=Kind.GRANT, data=data, scope_key=scope_key)
+    body = ReservationGranted(
+        reservation_id=reservation_id,
+        agent_id=me,
+        path=spot.path,
+        key=spot.key,
+        folds=spot.folds,
+        mode=mode,
+        task_id=task_id,
+        until=moment(until),
+    )
+    return Draft.of(body, scope_key=scope_key)
 
 
 def renewal(
-    mine: Reservation, *, until: Instant, scope_key: str, spot: Spot | None = None, mode: Mode, task_id: str | None
+    mine: Reservation,
+    *,
+    until: Instant,
+    scope_key: str,
+    spot: Spot | None = None,
+    mode: ReservationMode,
+    task_id: str | None,
 ) -> Draft:
-    data: dict[str, object] = {
-        "reservation_id": mine.reservation_id,
-        "path": (spot or mine.spot).path,
-        "mode": mode.value,
-        "task_id": task_id,
-        "until": to_wire(until),
-    }
-    return Draft(kind=Kind.RENEW, data=data, scope_key=scope_key)
+    body = ReservationRenewed(
+        reservation_id=mine.reservation_id,
+        path=(spot or mine.spot).path,
+        mode=mode,
+        task_id=task_id,
+        until=moment(until),
+    )
+    return Draft.of(body, scope_key=scope_key)
 
 
 def release(mine: Reservation, *, scope_key: str) -> Draft:
-    data: dict[str, object] = {"reservation_id": mine.reservation_id, "path": mine.spot.path}
-    return Draft(kind=Kind.RELEASE, data=data, scope_key=scope_key)
+    return Draft.of(ReservationReleased(reservation_id=mine.reservation_id, path=mine.spot.path), scope_key=scope_key)
 
 
-def expiry(lost: Reservation, ending: Ending, *, liveness: Liveness | None = None, by: str | None = None) -> Draft:
-    """The event that archives a reservation whose time is up, or whose silent holder was replaced."""
-    data: dict[str, object] = {
-        "reservation_id": lost.reservation_id,
-        "agent_id": lost.agent_id,
-        "path": lost.spot.path,
-        "until": to_wire(lost.until),
-        "ending": ending.value,
-    }
-    if by is not None and liveness is not None:
-        data |= {"taken_by": by, "liveness": liveness.value}
-    return Draft(kind=Kind.EXPIRE, data=data)
+def expiry(lost: Reservation) -> Draft:
+    """The event that archives a reservation whose time is up."""
+    return Draft.of(_expired(lost, ReservationEnding.TTL))
+
+
+def takeover(lost: HeldReservation, *, by: str) -> Draft:
+    """The event that archives a reservation whose silent holder was replaced."""
+    body = _expired(lost.reservation, ReservationEnding.TAKEN_OVER)
+    return Draft.of(structs.replace(body, taken_by=by, liveness=lost.liveness.value))
+
+
+def _expired(lost: Reservation, ending: ReservationEnding) -> ReservationExpired:
+    return ReservationExpired(
+        reservation_id=lost.reservation_id,
+        agent_id=lost.agent_id,
+        path=lost.spot.path,
+        until=moment(lost.until),
+        ending=ending,
+    )
 
 
 def incursions(
-    found: Sequence[Held], known: Collection[str], me: str, spot: Spot, *, granted: bool, task_id: str | None
+    found: Sequence[HeldReservation], known: Collection[str], me: str, spot: Spot, *, granted: bool, task_id: str | None
 ) -> list[Draft]:
     """The events that let both sides see an overlap; one that was recorded before is not repeated while it lasts."""
     new = [each for each in found if each.reservation.reservation_id not in known]
     return [_incursion(each, me, spot, granted=granted, task_id=task_id) for each in new[:RECORDED_LIMIT]]
 
 
-def _incursion(held: Held, me: str, spot: Spot, *, granted: bool, task_id: str | None) -> Draft:
-    data: dict[str, object] = {
-        "task_id": task_id or held.reservation.task_id,
-        "from_agent": me,
-        "to_agent": held.agent_id,
-        "scope": spot.path,
-        "key": spot.key,
-        "reservation_id": held.reservation.reservation_id,
-        "granted": granted,
-        "payload": {
-            "incursion_kind": held.overlap.value,
-            "owner_agent": held.agent_id,
-            "incoming_agent": me,
-            "owner_liveness": held.liveness.value,
-            "resolution_hint": _hint(held, me, granted=granted),
-        },
-    }
-    return Draft(kind=Kind.INCURSION, data=data)
+def _incursion(held: HeldReservation, me: str, spot: Spot, *, granted: bool, task_id: str | None) -> Draft:
+    payload = IncursionPayload(
+        incursion_kind=held.overlap.value,
+        owner_agent=held.agent_id,
+        incoming_agent=me,
+        owner_liveness=held.liveness.value,
+        resolution_hint=_hint(held, me, granted=granted),
+    )
+    body = IncursionRecorded(
+        task_id=task_id or held.reservation.task_id,
+        from_agent=me,
+        to_agent=held.agent_id,
+        scope=spot.path,
+        key=spot.key,
+        reservation_id=held.reservation.reservation_id,
+        granted=granted,
+        payload=payload,
+    )
+    return Draft.of(body)
 
 
-def _hint(held: Held, me: str, *, granted: bool) -> str:
+def _hint(held: HeldReservation, me: str, *, granted: bool) -> str:
     path, until = held.reservation.spot.path, to_wire(held.reservation.until)
     if granted:
         return f"{me} and {held.agent_id} share {path}: agree who edits what before either commits."
@@ -182,7 +216,7 @@ def _hint(held: Held, me: str, *, granted: bool) -> str:
 
 
 def check_mine(
-    found: Reservation | None, me: str, held: Sequence[Held], *, what: str, fence: int | None, now: Instant
+    found: Reservation | None, me: str, held: Sequence[HeldReservation], *, what: str, fence: int | None, now: Instant
 ) -> Reservation:
     """The caller's own live reservation; otherwise a refusal that says what became of it and who has the path now."""
     others = [each for each in held if each.agent_id != me and each.reservation.live(now)]
@@ -204,30 +238,36 @@ def check_mine(
 
 def fate(found: Reservation, now: Instant) -> str:
     """What became of a reservation that is over."""
-    if found.ending is Ending.TAKEN_OVER:
+    if found.ending is ReservationEnding.TAKEN_OVER:
         return f"{found.ended_by} took it over at {to_wire(found.ended_at or now)}"
-    if found.state is State.RELEASED:
+    if found.state is ReservationState.RELEASED:
         return f"it was released at {to_wire(found.ended_at or now)}"
     return f"it ran out at {to_wire(found.until)}"
 
 
-def _present(others: Sequence[Held]) -> str:
+def _present(others: Sequence[HeldReservation]) -> str:
     return f"{_who(others[0])} has it now." if others else "Nobody has it now."
 
 
-def _now_held(others: Sequence[Held]) -> dict[str, object]:
+def _now_held(others: Sequence[HeldReservation]) -> dict[str, object]:
     return _holder(others[0]) if others else {"held_by": None}
 
 
-def verdict(held: Sequence[Held], me: str, spot: Spot, *, now: Instant) -> tuple[Verdict, Held | None]:
+def verdict(
+    held: Sequence[HeldReservation], me: str, spot: Spot, *, now: Instant
+) -> tuple[PathAccess, HeldReservation | None]:
     """What a path is to the caller, and the reservation that says so."""
     live = [each for each in held if each.reservation.live(now)]
     mine = [each for each in live if each.agent_id == me and scopes.covers(each.reservation.spot, spot)]
     others = [each for each in live if each.agent_id != me]
-    own = next((each for each in mine if each.reservation.mode is Mode.EXCLUSIVE), mine[0] if mine else None)
+    own = next((each for each in mine if each.reservation.mode is ReservationMode.EXCLUSIVE), mine[0] if mine else None)
     if not others:
-        return (Verdict.MINE, own) if own else (Verdict.FREE, None)
+        return (PathAccess.MINE, own) if own else (PathAccess.FREE, None)
     if own:
-        return (Verdict.MINE, own) if own.reservation.mode is Mode.EXCLUSIVE else (Verdict.SHARED, others[0])
-    taken = next((each for each in others if each.reservation.mode is Mode.EXCLUSIVE), None)
-    return (Verdict.TAKEN, taken) if taken else (Verdict.SHARED, others[0])
+        return (
+            (PathAccess.MINE, own)
+            if own.reservation.mode is ReservationMode.EXCLUSIVE
+            else (PathAccess.SHARED, others[0])
+        )
+    taken = next((each for each in others if each.reservation.mode is ReservationMode.EXCLUSIVE), None)
+    return (PathAccess.TAKEN, taken) if taken else (PathAccess.SHARED, others[0])
