@@ -1,4 +1,4 @@
-"""What a wait brings besides a turn, so that an agent needs one loop; through three protocols of `rooms`.
+"""What a wait brings besides a turn, so that an agent needs one loop: mail, actions, questions of jobs.
 
 A wait that listens is attended: it is the only one of its name, and writes once when it begins and once when it ends.
 """
@@ -9,10 +9,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tallystick.capabilities.actions.talking import NextErrands
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.jobs.asking import JobQuestions
+from tallystick.capabilities.messages.mail import MailPost
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Errands, Mail, Questions, Room
+from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.contract import WaitTurn, Wanted
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
@@ -20,6 +23,7 @@ from tallystick.kernel.operation import WaitHooks
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
+MAIL, ACTIONS, QUESTIONS = MailPost(), NextErrands(), JobQuestions()
 KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: "chat.message", Wanted.NOTIFICATIONS: "system.notify"}
 
 
@@ -55,10 +59,10 @@ def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
     wanted = tuple(each for each in Wanted if each in ask.include and each in KINDS)
     errands = _errands(tx, room, me) if Wanted.ACTIONS in ask.include else None
     after = int(ask.cursor) if ask.cursor is not None else None
-    asked = tuple(tx.use(Questions).asked(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
+    asked = tuple(QUESTIONS.asked(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
     if not wanted:
         return Arrival(errands=errands, questions=asked)
-    post = tx.use(Mail).waiting(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
+    post = MAIL.waiting(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
     return Arrival(
         events=tuple(post.events),
         wanted=wanted,
@@ -70,7 +74,7 @@ def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
 
 
 def _errands(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:
-    found = tx.use(Errands).next(tx, room.room_id, me)
+    found = ACTIONS.next(tx, room.room_id, me)
     return (found,) if found else ()
 
 
@@ -82,11 +86,11 @@ def _begin(tx: Tx, me: Caller, ask: WaitTurn) -> str:
     tx.lock(ask.room_id)
     room = rooms.room(tx, ask.room_id)
     agent_rules.membership(agents.roster(tx, room.room_id), me)
-    return tx.use(Mail).begin(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
+    return MAIL.begin(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
 
 
 def _end(tx: Tx, me: Caller, ask: WaitTurn, listener_id: str) -> None:
-    tx.use(Mail).end(tx, ask.room_id, me, listener_id)
+    MAIL.end(tx, ask.room_id, me, listener_id)
 
 
 def wait_ms(room: Room, ask: WaitTurn) -> int:
