@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.messages.letters import Letterbox
+from tallystick.capabilities.messages.operations import Letterbox
 from tallystick.capabilities.protocol import adoption, queries, rendering, rules
 from tallystick.capabilities.protocol.contract import (
     AckView,

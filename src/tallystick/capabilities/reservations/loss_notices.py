@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.events import MemberRemoved
-from tallystick.capabilities.messages.letters import Letterbox
+from tallystick.capabilities.messages.operations import Letterbox
 from tallystick.capabilities.reservations import queries, rules
 from tallystick.capabilities.reservations.events import ReservationEnding, ReservationExpired, ReservationGranted
 from tallystick.capabilities.reservations.model import Reservation

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tallystick.capabilities.actions.talking import NextErrands
+from tallystick.capabilities.actions.operations import NextErrands
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs.asking import JobQuestions
-from tallystick.capabilities.messages.mail import MailPost
+from tallystick.capabilities.messages.inbox import MailPost
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.contract import WaitTurn, Wanted
