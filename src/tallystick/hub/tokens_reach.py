@@ -15,8 +15,6 @@ from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import NotAllowed
 from tallystick.kernel.operation import AnyOperation
 
-_OTHER_ROOMS = ("src_group_id", "dst_group_id")
-
 
 class OtherRoom(NotAllowed):
     """This token is for one room only."""
@@ -54,7 +52,8 @@ def permit(visitor: Visitor, operation: AnyOperation, given: Mapping[str, object
         raise IdentityFixed
     if visitor.room_id is None or operation.noun == "hub":
         return
-    named = [given.get("room_id"), *(given[name] for name in _OTHER_ROOMS if given.get(name) is not None)]
+    others = (given.get(name) for name in operation.ask.rooms if name != "room_id")
+    named = [given.get("room_id"), *(room for room in others if room is not None)]
     # A path is a place on the hub's machine, which a token for one room has no business to explore.
     if given.get("context_path") is not None or any(room != visitor.room_id for room in named):
         visitor.may_see_all()

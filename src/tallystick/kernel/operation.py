@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 from typing import (
     Any,
+    ClassVar,
     Concatenate,
     Generic,
     Self,
@@ -108,6 +109,9 @@ class Record(msgspec.Struct, metaclass=RecordMeta, frozen=True):
 
 class Ask(Record, frozen=True, forbid_unknown_fields=True):
     """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
+
+    rooms: ClassVar[tuple[str, ...]] = ("room_id",)
+    """The fields that name a room, where the input has them: through each a token for one room reaches only that."""
 
 
 class Answer(Record, frozen=True):

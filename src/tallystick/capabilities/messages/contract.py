@@ -47,6 +47,8 @@ class ConversationRef(Ask):
 
 
 class SendMessage(Ask):
+    rooms = ("room_id", "src_group_id", "dst_group_id")
+
     room_id: RoomId
     text: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What you say; empty only when attachments say it.")]
     format: Annotated[Literal["plain", "markdown"], Meta(description="How to show the text.")] = "plain"
@@ -87,6 +89,8 @@ class SendMessageResult(Answer):
 
 
 class RelayMessage(Ask):
+    rooms = ("room_id", "src_group_id")
+
     room_id: Annotated[RoomId, Meta(description="The room to relay into.")]
     src_group_id: Annotated[GroupId, Meta(description="The room it comes from.")]
     src_event_id: Annotated[EventId, Meta(description="The message to relay.")]
