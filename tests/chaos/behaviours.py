@@ -1,8 +1,7 @@
-"""What special workers do: race from a common start, obey a test's orders, fork, or be cut off at any microsecond."""
+"""What special workers do: race from a common start, obey a test's orders, or be cut off at any microsecond."""
 
 from __future__ import annotations
 
-import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
@@ -119,26 +118,6 @@ def _one_turn(agent: Agent) -> None:
     if turn.answer.get("status") == "your_turn":
         agent.beat(turn)
         agent.release(turn)
-
-
-def fork_and_append(plan: Plan) -> None:
-    """Use a hub, fork twice, and go on appending in all three processes through that same hub."""
-    agent = Agent(plan)
-    agent.append()
-    children = [_fork(agent, number) for number in range(2)]
-    _append(agent)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    agent.hub.close()
-    raise SystemExit(max(codes, key=abs))
-
-
-def _fork(agent: Agent, number: int) -> int:
-    """The child's pid; the child itself appends, with a diary of its own, and ends here."""
-    pid = os.fork()
-    if pid == 0:
-        _append(agent.apart(f"fork-{number}"))
-        os._exit(0)
-    return pid
 
 
 def _together(plan: Plan) -> None:

@@ -128,55 +128,17 @@ def commit_and_stay(store: Store) -> None:
     listen()
 
 
-def fork_between(store: Store) -> None:
-    """Use the store, fork, and use it in both processes at once."""
+def fork(store: Store) -> None:
+    """Use the store, fork, and try to use it in the child, also opened anew; then in the parent."""
     raise_by(store, 1)
-    wait, go = os.pipe()
+    _, url, data_dir = sys.argv[1:]
+    place = Place(data_dir=Path(data_dir), database_url=url or None)
     pid = os.fork()
     if pid == 0:
-        os.close(go)
-        say("child", attempt(lambda: raise_by(store, 10)), total(store))
-        os.read(wait, 1)
+        say("child", attempt(lambda: raise_by(store, 10)), attempt(lambda: total(place.open())))
         os._exit(0)
-    listen()
-    say("parent", attempt(lambda: raise_by(store, 100)), total(store))
-    say(pid)
-    listen()
-    os.close(go)
     os.waitpid(pid, 0)
-    say("alone", attempt(lambda: raise_by(store, 1000)), total(store))
-
-
-def fork_within(store: Store) -> None:
-    """Fork while a transaction is open; only the parent may go on with it."""
-
-    def write() -> None:
-        with store.write() as rows:
-            rows.run(RAISE, by=1)
-            pid = os.fork()
-            if pid == 0:
-                say("child", attempt(lambda: rows.run(RAISE, by=10)), attempt(lambda: total(store)))
-            else:
-                os.waitpid(pid, 0)
-                rows.run(RAISE, by=100)
-
-    parent = os.getpid()
-    outcome = attempt(write)
-    say(outcome)
-    if os.getpid() != parent:
-        os._exit(0)
-    say("parent", total(store))
-
-
-def fork_and_hold(store: Store) -> None:
-    """Fork while writing; the child only lives on."""
-    with store.write() as rows:
-        rows.run(RAISE, by=1)
-        if os.fork() == 0:
-            say("child", os.getpid())
-            listen()
-            os._exit(0)
-        listen()
+    say("parent", attempt(lambda: raise_by(store, 100)), total(store))
 
 
 def add_many(store: Store) -> None:
@@ -190,21 +152,7 @@ def add_many(store: Store) -> None:
         say(number)
 
 
-def fork_while_watching(store: Store) -> None:
-    """The child wakes the parent and ends as any process does."""
-    watch = store.watch("room")
-    if os.fork() == 0:
-        with store.write() as rows:
-            rows.wake("room")
-        say("woke")
-        sys.exit()
-    say(watch.wait(30))
-    os.wait()
-    raise_by(store, 1)
-    say(total(store))
-
-
-BEHAVIOURS = [climb, hold, commit_and_stay, fork_between, fork_within, fork_and_hold, add_many, fork_while_watching]
+BEHAVIOURS = [climb, hold, commit_and_stay, fork, add_many]
 
 
 def main(name: str, url: str, data_dir: str) -> None:

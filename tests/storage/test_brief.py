@@ -14,7 +14,7 @@ from tallystick.storage.open import open_store
 from tallystick.storage.port import NotBrief, Store
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
-from tallystick.storage.sqlite_file import Connection
+from tallystick.storage.sqlite_file import SqliteConnection
 from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, Item, query
 
 PATIENT = 3600.0
@@ -100,7 +100,7 @@ def test_a_brief_read_streams_nothing(lite: Store) -> None:
 
 def test_a_brief_read_waits_for_no_lock(lite: Store, tmp_path: Path) -> None:
     lite.close()
-    hoarder = cast("Connection", apsw.Connection(str(tmp_path / "tally.sqlite")))
+    hoarder = cast("SqliteConnection", apsw.Connection(str(tmp_path / "tally.sqlite")))
     hoarder.pragma("locking_mode", "exclusive")
     hoarder.cursor().execute("BEGIN EXCLUSIVE")
     hasty = SqliteStore(tmp_path / "tally.sqlite", busy_timeout_ms=3_600_000)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
-from tallystick.storage.idle_watches import KEPT
-from tallystick.storage.wakes import WakeFiles
+from tallystick.storage.wake_files import WakeFiles
+from tallystick.storage.watches import IDLE_WATCHES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is watched by a descriptor there")
 
@@ -59,31 +57,10 @@ def test_a_file_that_was_removed_between_two_waits_is_made_again(files: WakeFile
 
 def test_only_some_are_kept_and_none_after_the_end(files: WakeFiles) -> None:
     before = descriptors()
-    for watch in [files.watch(f"{ROOM}-{number}") for number in range(2 * KEPT)]:
+    for watch in [files.watch(f"{ROOM}-{number}") for number in range(2 * IDLE_WATCHES)]:
         watch.close()
 
     kept = descriptors()
     files.close()
 
-    assert (kept - before, descriptors() - before) == (KEPT, 0)
-
-
-def test_a_forked_child_takes_no_wakes_from_its_parent(files: WakeFiles) -> None:
-    files.watch(ROOM).close()
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    child = context.Process(target=_wait, args=(files, theirs))
-    child.start()
-    assert ours.recv() == "watching"
-
-    watch = files.watch(ROOM)
-    files.touch(ROOM)
-
-    assert (ours.recv(), watch.wait(LONG)) == (True, True)
-    child.join()
-
-
-def _wait(files: WakeFiles, told: Connection) -> None:
-    watch = files.watch(ROOM)
-    told.send("watching")
-    told.send(watch.wait(LONG))
+    assert (kept - before, descriptors() - before) == (IDLE_WATCHES, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import traceback
 from collections.abc import Generator
@@ -21,7 +20,6 @@ from tallystick.storage.errors import (
     StoreUnreachable,
     UnstorableValue,
 )
-from tallystick.storage.open import open_store
 from tallystick.storage.port import Store, Write
 from tallystick.storage.postgres import PostgresStore
 from tests.storage.actor import attempt, raise_by, total
@@ -227,23 +225,3 @@ def test_a_value_that_does_not_fit_into_the_socket_is_sent_as_the_server_takes_i
         found = [rows.one(LENGTH, dict[str, int], text=text) for text in longs]
 
     assert found == [{"length": 8_000_000}] * 2
-
-
-def test_a_fork_after_the_store_was_closed_takes_no_descriptor_of_somebody_else(
-    postgres_url: str, tmp_path: Path
-) -> None:
-    store = open_store(postgres_url, tmp_path)
-    store.watch("a-room").close()
-    store.close()
-    pipes = [os.pipe() for _ in range(4)]
-    child = os.fork()
-    if not child:
-        for _, end in pipes:
-            os.write(end, b"!")
-        os._exit(0)
-
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert [os.read(end, 1) for end, _ in pipes] == [b"!"] * len(pipes)
-    for ends in pipes:
-        for end in ends:
-            os.close(end)

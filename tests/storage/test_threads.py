@@ -173,16 +173,11 @@ def test_who_gave_up_may_join_the_line_again(tmp_path: Path) -> None:
     os.close(holder)
 
 
-class Borrower:
-    def abandon(self) -> None:
-        pass
-
-
 def test_a_pool_keeps_a_few_and_closes_the_rest() -> None:
     opened = iter(range(10))
     closed: list[int] = []
-    pool: Pool[int] = Pool(lambda: next(opened), closed.append, lambda _: None, keep=2)
-    borrowers = [Borrower() for _ in range(4)]
+    pool: Pool[int] = Pool(lambda: next(opened), closed.append, keep=2)
+    borrowers = [object() for _ in range(4)]
 
     lent = [pool.take(each) for each in borrowers]
     for each in borrowers:
@@ -195,8 +190,8 @@ def test_a_pool_keeps_a_few_and_closes_the_rest() -> None:
 def test_a_connection_that_failed_is_not_lent_again() -> None:
     opened = iter(range(10))
     closed: list[int] = []
-    pool: Pool[int] = Pool(lambda: next(opened), closed.append, lambda _: None, keep=2)
-    borrower = Borrower()
+    pool: Pool[int] = Pool(lambda: next(opened), closed.append, keep=2)
+    borrower = object()
 
     pool.take(borrower)
     pool.give(borrower, sound=False)
@@ -205,8 +200,8 @@ def test_a_connection_that_failed_is_not_lent_again() -> None:
 
 
 def test_a_limited_pool_makes_the_next_one_wait_only_so_long() -> None:
-    pool: LimitedPool[int] = LimitedPool(int, abs, abs, keep=1, limit=2, patience=0.01)
-    borrowers = [Borrower() for _ in range(3)]
+    pool: LimitedPool[int] = LimitedPool(int, abs, keep=1, limit=2, patience=0.01)
+    borrowers = [object() for _ in range(3)]
     for each in borrowers[:2]:
         pool.take(each)
 

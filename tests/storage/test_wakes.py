@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import InvalidField
-from tallystick.storage import wakes
+from tallystick.storage import wake_files
 from tallystick.storage.port import EVERY_ROOM, Store, Watch
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
-from tallystick.storage.wakes import PollingWatch, WakeFiles
+from tallystick.storage.wake_files import PollingWatch, WakeFiles
 from tests.places import Place
 
 ROOM, OTHER = "0190a1b2-room", "0190a1b2-other"
@@ -162,7 +162,7 @@ def test_a_wake_file_that_was_removed_is_made_again(files: WakeFiles) -> None:
 def test_a_wake_file_that_was_replaced_wakes_those_who_watch_the_new_one(
     files: WakeFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wakes, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(wake_files, "CHECK_SECONDS", 0.0)
     files.touch(ROOM)
     (files.folder / ROOM).unlink()
     others = WakeFiles(files.folder, files.watcher)
@@ -190,10 +190,10 @@ def test_wakes_in_any_number_of_rooms_keep_few_files_open(tmp_path: Path) -> Non
 
     files = WakeFiles(tmp_path / "wake")
     before = opened()
-    for number in range(3 * wakes.BELLS):
+    for number in range(3 * wake_files.OPEN_FILES):
         files.touch(f"room-{number}")
 
-    assert before < opened() <= before + wakes.BELLS
+    assert before < opened() <= before + wake_files.OPEN_FILES
     files.close()
     assert opened() == before
 

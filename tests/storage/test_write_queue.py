@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Path:
 def writing(database: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[WriteQueue]:
     """A process in the middle of its slice, between two transactions."""
     monkeypatch.setattr(write_queue, "SLICE", LONG)
-    monkeypatch.setattr(write_queue, "BREATH", LONG)
+    monkeypatch.setattr(write_queue, "GRACE", LONG)
     queue = WriteQueue(database, LONG)
     queue.acquire()
     queue.release()
@@ -59,7 +59,7 @@ def test_a_writer_that_has_just_let_go_is_left_alone(database: Path, writing: Wr
     hasty.close()
 
 
-def test_a_writer_that_takes_longer_than_a_breath_loses_its_turn(
+def test_a_writer_that_takes_longer_than_the_grace_period_loses_its_turn(
     database: Path, writing: WriteQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient, came = WriteQueue(database, LONG), threading.Event()
@@ -70,7 +70,7 @@ def test_a_writer_that_takes_longer_than_a_breath_loses_its_turn(
 
     waiting = threading.Thread(target=come)
     waiting.start()
-    monkeypatch.setattr(write_queue, "BREATH", 0.0)
+    monkeypatch.setattr(write_queue, "GRACE", 0.0)
 
     assert came.wait(LONG)
     waiting.join()
@@ -80,7 +80,7 @@ def test_a_writer_that_takes_longer_than_a_breath_loses_its_turn(
 
 def test_a_writer_whose_slice_is_over_is_not_waited_for(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_queue, "SLICE", 0.0)
-    monkeypatch.setattr(write_queue, "BREATH", LONG)
+    monkeypatch.setattr(write_queue, "GRACE", LONG)
     first, second = WriteQueue(database, LONG), WriteQueue(database, 1.0)
     first.acquire()
     first.release()

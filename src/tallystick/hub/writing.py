@@ -17,7 +17,6 @@ import msgspec
 
 from tallystick.kernel.errors import HubClosed, Refused, Unavailable
 from tallystick.ledger.tx import Tx, World
-from tallystick.storage import forks
 from tallystick.storage.port import Store
 
 T = TypeVar("T")
@@ -52,10 +51,6 @@ class Grouped:
         self._closed = False
         self.on_commit: Callable[[int], None] = lambda _size: None
         """Told the size of every group that was committed."""
-        self._start()
-        forks.attend(self)
-
-    def _start(self) -> None:
         self._state = threading.Lock()
         self._jobs: queue.SimpleQueue[_Job[object] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -86,16 +81,6 @@ class Grouped:
             self._jobs.put(None)
         if self._thread:
             self._thread.join()
-
-    def before_fork(self) -> None:
-        self._state.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        self._state.release()
-
-    def after_fork_in_child(self) -> None:
-        # The thread stayed behind in the parent, with everything that was accepted there.
-        self._start()
 
     def _serve(self) -> None:
         while True:

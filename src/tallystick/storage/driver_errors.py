@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.errors import (
@@ -27,7 +28,6 @@ from tallystick.storage.errors import (
     UnstorableValue,
     WriteInRead,
 )
-from tallystick.storage.lock_holders import Holder, sqlite_writer
 from tallystick.storage.queries import Query
 
 BINDING_ERRORS = (KeyError, TypeError, ValueError, OverflowError)
@@ -64,7 +64,7 @@ _SQLITE_EXTENDED: Mapping[int, tuple[type[TallyError], str]] = {
 }
 
 
-def busy(holder: Holder | None, seconds: float) -> StoreBusy:
+def busy(holder: LockHolder | None, seconds: float) -> StoreBusy:
     """Name who holds the write lock, where that is known."""
     if holder is None:
         return StoreBusy(f"Somebody else has been writing for {seconds:g} s; nothing was changed.")
@@ -175,3 +175,52 @@ def from_postgres(wrong: Exception, *, reading: bool = False) -> TallyError:
     elif not state and isinstance(wrong, psycopg.DataError):
         kind = UnstorableValue
     return kind() if kind in _SPEAK_FOR_THEMSELVES else kind(f"PostgreSQL: {reason}.")
+
+
+WAL_WRITE_BYTE = 120
+"""The byte of the `-shm` file that SQLite locks to write."""
+
+
+class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a lock, as far as /proc/locks tells: for the message of `StoreBusy`, never for a decision."""
+
+    pid: int
+    name: str
+    stopped: bool
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.name}{', which is stopped' if self.stopped else ''})"
+
+
+def flock_holder(path: Path) -> LockHolder | None:
+    """The process that holds the file's flock."""
+    return next((_holder(pid) for kind, pid, _ in _locks(path) if kind == "FLOCK"), None)
+
+
+def sqlite_writer(database: Path) -> LockHolder | None:
+    """The process that holds SQLite's write lock on a database in WAL mode."""
+    shared = database.with_name(f"{database.name}-shm")
+    held = (_holder(pid) for kind, pid, first in _locks(shared) if kind == "POSIX" and first == str(WAL_WRITE_BYTE))
+    return next(held, None)
+
+
+def _locks(path: Path) -> Iterator[tuple[str, int, str]]:
+    """Kind, pid and first byte of every write lock that is held on a file."""
+    try:
+        about = path.stat()
+        lines = Path("/proc/locks").read_text("utf-8").splitlines()
+    except OSError:
+        return
+    file = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
+    for line in lines:
+        words = line.split()
+        if len(words) == 8 and words[3] == "WRITE" and words[5] == file:
+            yield words[1], int(words[4]), words[6]
+
+
+def _holder(pid: int) -> LockHolder:
+    try:
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").partition("(")[2].rpartition(")")
+    except OSError:
+        return LockHolder(pid=pid, name="already gone", stopped=False)
+    return LockHolder(pid=pid, name=name, stopped=rest.split()[0] in {"T", "t"})

@@ -17,10 +17,13 @@ Fault
 ├── StoreReadOnly  NotOurFile  StoreDamaged  StoreGone  StoreTooNew
 ├── EngineTooOld  NetworkFilesystem  DiskFailed  DriverMissing
 ├── BadStatement  ConstraintBroken  WriteInRead
-└── TransactionOver  TransactionFailed  ForkedTransaction  NestedWrite  StoreClosed
+└── TransactionOver  TransactionFailed  ForkedStore  NestedWrite  StoreClosed
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
 
 from tallystick.kernel.errors import Conflict, Fault, InvalidInput, NotAllowed, Unavailable
 
@@ -167,10 +170,10 @@ class TransactionFailed(Fault):
     hint = "This is a bug in Tallystick: an error from the store must end the transaction."
 
 
-class ForkedTransaction(Fault):
-    """This process was forked while its parent had a transaction open, so it may not use the store."""
+class ForkedStore(Fault):
+    """This process was forked from one that had opened the store, so it may not use that store."""
 
-    hint = "Fork while no transaction is open, or start the new process with the spawn method."
+    hint = "Start the new process instead of forking it: subprocess, or multiprocessing with the spawn method."
 
 
 class NestedWrite(Fault):
@@ -183,3 +186,21 @@ class StoreClosed(Fault):
     """The store was used after this process closed it."""
 
     hint = "This is a bug in Tallystick: open the store again instead."
+
+
+# What stands in the place of a transaction's statements once they may no longer run. A transaction calls through one
+# attribute, so that refusing costs nothing while all is well: the attribute is exchanged.
+
+
+def over(_statement: object, _values: object = None) -> NoReturn:
+    raise TransactionOver
+
+
+def failed(_statement: object, _values: object = None) -> NoReturn:
+    raise TransactionFailed
+
+
+def refuse_if_ended(execute: Callable[..., object]) -> None:
+    """For what does not begin with a statement."""
+    if execute in (over, failed):
+        execute("")

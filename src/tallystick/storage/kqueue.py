@@ -7,7 +7,7 @@ import select
 import sys
 from pathlib import Path
 
-from tallystick.storage import wakes
+from tallystick.storage.watches import create
 
 if sys.platform == "linux" or sys.platform == "win32":
     raise ImportError("this system has no kqueue")
@@ -24,7 +24,7 @@ class KqueueWatch:
         happened = self._queue.control(None, 1, max(timeout, 0))
         if any(event.fflags & (select.KQ_NOTE_DELETE | select.KQ_NOTE_RENAME) for event in happened):
             # The file was removed: watch its successor, and report a wake for whatever happened in between.
-            wakes.create(self._path)
+            create(self._path)
             self._arm()
         return bool(happened)
 

@@ -1,76 +1,61 @@
-"""Connections, each lent to one transaction at a time; safe for threads and across forks."""
+"""Connections, each lent to one transaction at a time, to one of several threads."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tallystick.storage import forks
-from tallystick.storage.errors import StoreBusy, StoreClosed
+from tallystick.storage.errors import ForkedStore, StoreBusy, StoreClosed
 
 C = TypeVar("C")
 
 
-class Borrower(Protocol):
-    def abandon(self) -> None:
-        """Called in the child of a fork: the connection belongs to the parent, so refuse and leave it untouched."""
-        ...
+def refuse_in_fork(opened_by: int) -> None:
+    """Neither SQLite's connections nor a server's may be shared by two processes."""
+    if os.getpid() != opened_by:
+        raise ForkedStore
 
 
 class Pool(Generic[C]):
-    """In a forked child `leave` drops a connection without a word to its other end; None stands for one half open."""
+    """Lends to a borrower, which is any hashable object, until it gives the connection back."""
 
-    def __init__(
-        self,
-        connect: Callable[[], C],
-        close: Callable[[C], None],
-        leave: Callable[[C | None], None],
-        *,
-        keep: int,
-        survives_fork: bool = False,
-    ) -> None:
-        self._connect, self._close, self._leave = connect, close, leave
-        self._keep, self._survives_fork = keep, survives_fork
+    def __init__(self, connect: Callable[[], C], close: Callable[[C], None], *, keep: int) -> None:
+        self._connect, self._close, self._keep = connect, close, keep
+        self._pid = os.getpid()
         self._closed = False
-        self._start()
-        forks.attend(self)
-
-    def _start(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[C] = []
-        self._lent: dict[Borrower, C | None] = {}
+        self._lent: dict[object, C] = {}
 
-    def take(self, borrower: Borrower) -> C:
+    def take(self, borrower: object) -> C:
+        refuse_in_fork(self._pid)
         with self._lock:
             if self._idle:
                 idle = self._lent[borrower] = self._idle.pop()
                 return idle
-            # Noted before it is opened: a fork in between must know of it.
-            self._lent[borrower] = None
-        try:
-            return self._fresh(borrower)
-        except BaseException:
-            del self._lent[borrower]
-            raise
+        return self._fresh(borrower)
 
-    def replace(self, borrower: Borrower) -> C:
+    def replace(self, borrower: object) -> C:
         """A new connection for one that turned out to be dead; the idle ones are as old, so they go as well."""
         with self._lock:
-            dead, self._lent[borrower] = self._lent[borrower], None
-            old, self._idle = self._idle, []
-        for connection in old if dead is None else [dead, *old]:
+            dead, old = self._lent.pop(borrower), self._idle
+            self._idle = []
+        for connection in [dead, *old]:
             self._close(connection)
         return self._fresh(borrower)
 
-    def give(self, borrower: Borrower, sound: bool = True) -> None:
+    def give(self, borrower: object, sound: bool = True) -> None:
         with self._lock:
-            connection = self._lent.pop(borrower)
-            if sound and len(self._idle) < self._keep and not self._closed and connection is not None:
+            # Absent when a replacement could not be made.
+            connection = self._lent.pop(borrower, None)
+            if connection is None:
+                return
+            if sound and len(self._idle) < self._keep and not self._closed:
                 self._idle.append(connection)
                 return
-        if connection is not None:
-            self._close(connection)
+        self._close(connection)
 
     def close(self) -> None:
         """Close what is idle; what is lent closes when it comes back."""
@@ -80,51 +65,31 @@ class Pool(Generic[C]):
         for connection in idle:
             self._close(connection)
 
-    def _fresh(self, borrower: Borrower) -> C:
+    def _fresh(self, borrower: object) -> C:
         if self._closed:
             raise StoreClosed
         connection = self._lent[borrower] = self._connect()
         return connection
 
-    def before_fork(self) -> None:
-        self._lock.acquire()
-        if not self._survives_fork:
-            while self._idle:
-                self._close(self._idle.pop())
-
-    def after_fork_in_parent(self) -> None:
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        lent, idle = self._lent, self._idle
-        self._start()
-        for connection in idle:
-            self._leave(connection)
-        for borrower, connection in lent.items():
-            borrower.abandon()
-            self._leave(connection)
-
 
 class LimitedPool(Pool[C]):
-    """A pool that lends only so many at a time; who finds none free waits a while for one."""
+    """A pool that lends only so many at a time; a borrower that finds none free waits a while for one."""
 
     def __init__(self, *args: Callable[..., Any], keep: int, limit: int, patience: float) -> None:
+        super().__init__(*args, keep=keep)
         self._limit, self._patience = limit, patience
-        super().__init__(*args, keep=keep, survives_fork=True)
+        self._free = threading.Semaphore(limit)
 
-    def _start(self) -> None:
-        super()._start()
-        self._places = threading.Semaphore(self._limit)
-
-    def take(self, borrower: Borrower) -> C:
-        if not self._places.acquire(timeout=self._patience):
+    def take(self, borrower: object) -> C:
+        refuse_in_fork(self._pid)
+        if not self._free.acquire(timeout=self._patience):
             raise StoreBusy(f"All {self._limit} connections of this process have been in use for {self._patience:g} s.")
         try:
             return super().take(borrower)
         except BaseException:
-            self._places.release()
+            self._free.release()
             raise
 
-    def give(self, borrower: Borrower, sound: bool = True) -> None:
+    def give(self, borrower: object, sound: bool = True) -> None:
         super().give(borrower, sound)
-        self._places.release()
+        self._free.release()

@@ -11,11 +11,11 @@ from tallystick.storage.errors import BackupUnsupported
 from tallystick.storage.migrations import Migration, applied_migration, missing
 from tallystick.storage.pool import LimitedPool
 from tallystick.storage.port import NotBrief, Watch
-from tallystick.storage.postgres_listener import Listener
-from tallystick.storage.postgres_server import SCHEMA, PostgresServer, Session, leave
-from tallystick.storage.postgres_transaction import Home, PostgresRead, PostgresWrite
+from tallystick.storage.postgres_listener import PostgresListener
+from tallystick.storage.postgres_server import SCHEMA, PostgresServer, PostgresSession
+from tallystick.storage.postgres_transaction import PostgresContext, PostgresRead, PostgresWrite
 from tallystick.storage.queries import Queries
-from tallystick.storage.wakes import checked
+from tallystick.storage.wake_files import checked
 
 IDLE_CONNECTIONS = 8
 CONNECTIONS = 24
@@ -40,26 +40,25 @@ class PostgresStore:
 
     def __init__(self, url: str, *, patience: float = 5.0) -> None:
         self._server = PostgresServer(url, patience)
-        self._home = Home(
+        self._context = PostgresContext(
             sessions=LimitedPool(
                 self._server.session,
-                Session.close,
-                leave,
+                PostgresSession.close,
                 keep=IDLE_CONNECTIONS,
                 limit=CONNECTIONS,
                 patience=patience,
             )
         )
-        self._listener = Listener(self._server.connect)
+        self._listener = PostgresListener(self._server.connect)
 
     def read(self) -> PostgresRead:
-        return PostgresRead(self._home)
+        return PostgresRead(self._context)
 
     def brief(self, _seconds: float, /) -> PostgresRead:
         raise NotBrief
 
     def write(self) -> PostgresWrite:
-        return PostgresWrite(self._home)
+        return PostgresWrite(self._context)
 
     def watch(self, room_id: str) -> Watch:
         return self._listener.watch(checked(room_id))
@@ -93,5 +92,5 @@ class PostgresStore:
         raise BackupUnsupported(f"Tallystick does not back up a PostgreSQL server; {target} was not written.")
 
     def close(self) -> None:
-        self._home.sessions.close()
+        self._context.sessions.close()
         self._listener.close()

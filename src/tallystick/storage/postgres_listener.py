@@ -13,18 +13,17 @@ from collections.abc import Callable
 import psycopg
 
 from tallystick.kernel.errors import TallyError
-from tallystick.storage import forks
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import StoreClosed
 from tallystick.storage.port import EVERY_ROOM
-from tallystick.storage.postgres_server import Link, leave
+from tallystick.storage.postgres_server import Link
 from tallystick.storage.postgres_transaction import CHANNEL
 
 RECONNECT_SECONDS = 0.25
 
 
 class PostgresWatch:
-    def __init__(self, listener: Listener, room_id: str) -> None:
+    def __init__(self, listener: PostgresListener, room_id: str) -> None:
         self._listener, self._room_id = listener, room_id
         self._woken = threading.Event()
 
@@ -40,14 +39,10 @@ class PostgresWatch:
         self._listener.forget(self._room_id, self)
 
 
-class Listener:
+class PostgresListener:
     def __init__(self, connect: Callable[[], Link]) -> None:
         self._connect = connect
         self._closed = False
-        self._start()
-        forks.attend(self)
-
-    def _start(self) -> None:
         self._lock = threading.Lock()
         self._watches: dict[str, set[PostgresWatch]] = {}
         self._link: Link | None = None
@@ -79,7 +74,6 @@ class Listener:
         with self._lock:
             self._closed = True
             thread, stop = self._thread, self._stop
-            # Forgotten here, or a forked child would close whatever has got these descriptors' numbers since.
             self._thread = self._stop = None
         if thread and stop:
             os.write(stop[1], b"x")
@@ -133,19 +127,6 @@ class Listener:
             rooms = [self._watches.get(each, set()) for each in told]
             for watch in [watch for room in rooms for watch in room]:
                 watch.wake()
-
-    def before_fork(self) -> None:
-        self._lock.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        leave(self._link)
-        if self._stop:
-            os.close(self._stop[0])
-            os.close(self._stop[1])
-        self._start()
 
 
 def _readable(*descriptors: int, timeout: float | None = None) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -16,7 +15,6 @@ from psycopg.conninfo import conninfo_to_dict
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
 from tallystick.storage.postgres_statements import Statements
-from tallystick.storage.postgres_statistics import Statistics
 
 SCHEMA = "tallystick"
 DEFAULTS: Mapping[str, str] = {
@@ -34,6 +32,14 @@ SET lock_timeout = {{patience_ms}};
 SET idle_in_transaction_session_timeout = '60s';
 SET client_min_messages = 'warning'
 """
+FIRST_COUNT = 200
+"""After so many statements on a connection it is looked at, and then each time after four times as many."""
+OUTGROWN = """
+SELECT relname FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+    AND pg_relation_size(oid) > 4 * current_setting('block_size')::bigint * greatest(relpages, 1)
+"""
+
 
 Link: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -50,7 +56,32 @@ _adapters = AdaptersMap(psycopg.adapters)
 _adapters.register_loader("numeric", _NumericLoader)
 
 
-class Session:
+class Statistics:
+    """What the server knows of how full our tables are: it plans by that, and keeps its plans.
+
+    Autovacuum finds it out within minutes. Until then a new store is planned for as if it were empty, and such a plan
+    may read a whole room to find one row.
+    """
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+        self._next = FIRST_COUNT
+
+    def refresh(self) -> None:
+        """Between two transactions: have tables counted that are four times as large as the server believes."""
+        if self._statements.total < self._next:
+            return
+        self._next = 4 * self._statements.total
+        # A server that refuses this, or is gone, will say so to whoever asks for something.
+        with suppress(psycopg.Error):
+            self._statements.say(OUTGROWN)
+            names = [str(name) for (name,) in self._statements.rows(self._statements.settle())]
+            if names:
+                self._statements.say(f"ANALYZE (SKIP_LOCKED) {', '.join(names)}")
+                self._statements.settle()
+
+
+class PostgresSession:
     """A connection, the statements it knows, and what its server should know."""
 
     __slots__ = ("connection", "statements", "statistics")
@@ -91,8 +122,8 @@ class PostgresServer:
         user = f"{part['user']}@" if part.get("user") else ""
         return f"postgresql://{user}{part.get('host', '')}:{part.get('port', 5432)}/{part.get('dbname', '')}"
 
-    def session(self) -> Session:
-        return Session(self.connect())
+    def session(self) -> PostgresSession:
+        return PostgresSession(self.connect())
 
     def connect(self) -> Link:
         try:
@@ -111,20 +142,3 @@ class PostgresServer:
         if self._password:
             reason = reason.replace(self._password, "…")
         return StoreUnreachable(f"PostgreSQL at {self.location} cannot be reached: {reason}.")
-
-
-_left: list[object] = []
-
-
-def leave(session: Session | Link | None) -> None:
-    """In a forked child: cut the parent's connection off from this process without telling the server."""
-    if session is None:
-        return
-    _left.append(session)
-    connection = session.connection if isinstance(session, Session) else session
-    with suppress(psycopg.Error, OSError):
-        # The socket is shared. With something else in its place nothing here can speak on it, and the server notices
-        # when the parent dies.
-        nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        os.dup2(nowhere, connection.fileno(), inheritable=False)
-        os.close(nowhere)

@@ -14,15 +14,14 @@ import msgspec
 import psycopg
 
 from tallystick.kernel.errors import TallyError
-from tallystick.storage import ended
 from tallystick.storage.driver_errors import BINDING_ERRORS, ROW_ERRORS, from_postgres, from_row
-from tallystick.storage.errors import ForkedTransaction, OutcomeUnknown, TransactionFailed, TransactionOver
+from tallystick.storage.errors import OutcomeUnknown, TransactionFailed, TransactionOver, failed, over, refuse_if_ended
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
-from tallystick.storage.postgres_server import Session
+from tallystick.storage.postgres_server import PostgresSession
 from tallystick.storage.postgres_statements import Result, column_names
 from tallystick.storage.queries import Query
-from tallystick.storage.wakes import checked
+from tallystick.storage.wake_files import checked
 
 T = TypeVar("T")
 CHANNEL = "tallystick"
@@ -30,10 +29,10 @@ STREAM_ROWS = 500
 _ERRORS = (psycopg.Error, *BINDING_ERRORS)
 
 
-class Home(msgspec.Struct, frozen=True, kw_only=True):
+class PostgresContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all transactions of one store share."""
 
-    sessions: Pool[Session]
+    sessions: Pool[PostgresSession]
     columns: dict[Query, tuple[str, ...]] = msgspec.field(default_factory=dict[Query, tuple[str, ...]])
 
 
@@ -44,32 +43,31 @@ class PostgresRead:
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         "SET LOCAL idle_in_transaction_session_timeout = 0",
     )
-    _session: Session
+    _session: PostgresSession
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._execute: Callable[[Query, Mapping[str, Value]], Result] = ended.over
+    def __init__(self, context: PostgresContext) -> None:
+        self._context = context
+        self._execute: Callable[[Query, Mapping[str, Value]], Result] = over
         self._streams = 0
         self._untouched = True
         """Nothing but the beginning has been sent, so on a lost connection it may begin anew on another."""
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
-        session = self._home.sessions.take(self)
+        session = self._context.sessions.take(self)
         try:
             self._session = self._start(session)
         except psycopg.Error as wrong:
-            self._home.sessions.give(self, sound=False)
+            self._context.sessions.give(self, sound=False)
             raise from_postgres(wrong) from wrong
         except BaseException:
-            self._home.sessions.give(self, sound=False)
+            self._context.sessions.give(self, sound=False)
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._execute is not ended.forked:
-            self._execute = ended.over
-            self._home.sessions.give(self, self._leave())
+        self._execute = over
+        self._context.sessions.give(self, self._leave())
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         names, rows = self._read(query, values)
@@ -86,27 +84,27 @@ class PostgresRead:
             raise from_row(wrong, query) from wrong
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
-        ended.refuse_if_ended(self._execute)
+        refuse_if_ended(self._execute)
         self._streams += 1
         return self._flow(f"stream_{self._streams}", query, into, values)
 
     def _flow(self, cursor: str, query: Query, into: Callable[..., T], values: Mapping[str, Value]) -> Generator[T]:
         statements = self._session.statements
-        ended.refuse_if_ended(self._execute)
+        refuse_if_ended(self._execute)
         try:
             statements.declare(cursor, query, values)
         except _ERRORS as wrong:
             raise self._fail(wrong) from wrong
         rows = [()] * STREAM_ROWS
         while len(rows) == STREAM_ROWS:
-            ended.refuse_if_ended(self._execute)
+            refuse_if_ended(self._execute)
             try:
                 result = statements.fetch(cursor, STREAM_ROWS)
                 names, rows = column_names(result), statements.rows(result)
             except _ERRORS as wrong:
                 raise self._fail(wrong) from wrong
             for row in rows:
-                ended.refuse_if_ended(self._execute)
+                refuse_if_ended(self._execute)
                 try:
                     made = into(**dict(zip(names, row, strict=True)))
                 except ROW_ERRORS as wrong:
@@ -120,28 +118,25 @@ class PostgresRead:
         except _ERRORS as wrong:
             if self._untouched and self._session.lost:
                 self._untouched = False
-                self._session = self._begin(self._home.sessions.replace(self))
+                self._session = self._begin(self._context.sessions.replace(self))
                 return self._read(query, values)
             raise self._fail(wrong) from wrong
         self._untouched = False
-        names = self._home.columns.get(query)
+        names = self._context.columns.get(query)
         if names is None:
-            names = self._home.columns[query] = column_names(result)
+            names = self._context.columns[query] = column_names(result)
         return names, rows
 
-    def abandon(self) -> None:
-        self._execute = ended.forked
-
-    def _start(self, session: Session) -> Session:
+    def _start(self, session: PostgresSession) -> PostgresSession:
         """Begin; a connection that is known to have died in the pool is replaced."""
         try:
             session.statements.check()
         except psycopg.OperationalError:
-            session = self._home.sessions.replace(self)
+            session = self._context.sessions.replace(self)
         session.statistics.refresh()
         return self._begin(session)
 
-    def _begin(self, session: Session) -> Session:
+    def _begin(self, session: PostgresSession) -> PostgresSession:
         for statement in self.begin:
             session.statements.say(statement)
         self._execute = session.statements.run
@@ -155,9 +150,9 @@ class PostgresRead:
         return self._session.sound
 
     def _fail(self, wrong: Exception) -> TallyError:
-        if self._execute is ended.over:
+        if self._execute is over:
             return TransactionOver()
-        self._execute = ended.failed
+        self._execute = failed
         failure = self._failure = from_postgres(wrong, reading=self.reading)
         return failure
 
@@ -166,28 +161,24 @@ class PostgresWrite(PostgresRead):
     reading = False
     begin = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",)
 
-    def __init__(self, home: Home) -> None:
-        super().__init__(home)
+    def __init__(self, context: PostgresContext) -> None:
+        super().__init__(context)
         self._rooms: set[str] = set()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         last, committed = self._execute, False
-        if last is ended.forked:
-            if kind is None:
-                raise ForkedTransaction
-            return
-        self._execute = ended.over
+        self._execute = over
         try:
-            if kind is None and last is not ended.failed:
+            if kind is None and last is not failed:
                 self._commit()
                 committed = True
         finally:
-            self._home.sessions.give(self, self._session.sound if committed else self._leave())
+            self._context.sessions.give(self, self._session.sound if committed else self._leave())
         if kind is None and not committed:
             raise TransactionFailed from self._failure
 
     def run(self, query: Query, /, **values: Value) -> None:
-        ended.refuse_if_ended(self._execute)
+        refuse_if_ended(self._execute)
         self._untouched = False
         try:
             self._session.statements.send(query, values)
@@ -196,7 +187,7 @@ class PostgresWrite(PostgresRead):
 
     def script(self, sql: str) -> None:
         """Run statements that have no parameters."""
-        ended.refuse_if_ended(self._execute)
+        refuse_if_ended(self._execute)
         try:
             self._session.statements.script(sql)
         except _ERRORS as wrong:

@@ -19,10 +19,9 @@ from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Watch
 from tallystick.storage.queries import Queries
-from tallystick.storage.sqlite_brief import BriefSession, SqliteBrief
-from tallystick.storage.sqlite_file import Connection, Session, SqliteFile
-from tallystick.storage.sqlite_transaction import Home, SqliteRead, SqliteWrite
-from tallystick.storage.wakes import WakeFiles
+from tallystick.storage.sqlite_file import SqliteConnection, SqliteFile, SqliteSession
+from tallystick.storage.sqlite_transaction import BriefSession, SqliteBrief, SqliteContext, SqliteRead, SqliteWrite
+from tallystick.storage.wake_files import WakeFiles
 from tallystick.storage.write_queue import WriteQueue, WriterConnection
 
 IDLE_READERS = 8
@@ -58,14 +57,14 @@ class SqliteStore:
             sqlite_version=sqlite_version,
         )
         self._queue = WriteQueue(path, busy_timeout_ms / 1000)
-        self._home = Home(
+        self._context = SqliteContext(
             file=self._file,
-            readers=Pool(self._file.reader, Session.close, self._file.leave, keep=IDLE_READERS),
+            readers=Pool(self._file.reader, SqliteSession.close, keep=IDLE_READERS),
             writer=WriterConnection(self._file, self._queue),
             wakes=WakeFiles(path.parent / "wake", watcher),
         )
-        self._hasty = structs.replace(
-            self._home, readers=Pool(self._brief_session, Session.close, self._file.leave, keep=IDLE_BRIEF)
+        self._brief_context = structs.replace(
+            self._context, readers=Pool(self._brief_session, SqliteSession.close, keep=IDLE_BRIEF)
         )
         self._name = str(path)
         self._inode = self._device = 0
@@ -73,31 +72,31 @@ class SqliteStore:
 
     def read(self) -> SqliteRead:
         self._check()
-        return SqliteRead(self._home)
+        return SqliteRead(self._context)
 
     def brief(self, seconds: float, /) -> SqliteBrief:
         self._check()
-        return SqliteBrief(self._hasty, seconds)
+        return SqliteBrief(self._brief_context, seconds)
 
-    def _brief_session(self) -> Session:
+    def _brief_session(self) -> SqliteSession:
         return BriefSession(structs.replace(self._file, busy_timeout_ms=0).reader().connection)
 
     def write(self) -> SqliteWrite:
         self._check()
-        return SqliteWrite(self._home)
+        return SqliteWrite(self._context)
 
     def watch(self, room_id: str) -> Watch:
         self._check()
-        return self._home.wakes.watch(room_id)
+        return self._context.wakes.watch(room_id)
 
     def migrate(self, migrations: Sequence[Migration]) -> None:
         goal = fingerprint(migrations)
         with self.read() as rows:
             settled = rows.connection.pragma("user_version") == goal
         if not settled:
-            self._home.schema.settle(())
+            self._context.schema.settle(())
             self._bring_up(migrations, goal)
-        self._home.schema.settle((_SQL["create_migrations"].sqlite, *(each.sql for each in migrations)))
+        self._context.schema.settle((_SQL["create_migrations"].sqlite, *(each.sql for each in migrations)))
 
     def _bring_up(self, migrations: Sequence[Migration], goal: int) -> None:
         with self.write() as rows:
@@ -121,7 +120,7 @@ class SqliteStore:
             "bytes": self._file.path.stat().st_size,
             **settings,
             "synchronous": "full" if self._file.full_sync else "normal",
-            "watcher": self._home.wakes.watcher,
+            "watcher": self._context.wakes.watcher,
         }
 
     def backup(self, target: Path) -> None:
@@ -140,7 +139,7 @@ class SqliteStore:
                 raise from_sqlite(wrong, target) from wrong
 
     @staticmethod
-    def _copy(source: Connection, target: Path) -> None:
+    def _copy(source: SqliteConnection, target: Path) -> None:
         copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             with copy.backup("main", cast("apsw.Connection", source), "main") as copying:
@@ -149,10 +148,10 @@ class SqliteStore:
             copy.close()
 
     def close(self) -> None:
-        self._home.readers.close()
-        self._hasty.readers.close()
-        self._home.writer.close()
-        self._home.wakes.close()
+        self._context.readers.close()
+        self._brief_context.readers.close()
+        self._context.writer.close()
+        self._context.wakes.close()
 
     def _check(self) -> None:
         """Refuse once the file is not the one we opened: what is written to a deleted file is lost with it."""

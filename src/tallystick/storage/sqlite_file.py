@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import ClassVar, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import quote
 
 import apsw
@@ -12,21 +14,24 @@ import msgspec
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.driver_errors import from_sqlite, os_errors
-from tallystick.storage.errors import EngineTooOld, ForkedTransaction, NetworkFilesystem, NotOurFile, StoreDamaged
+from tallystick.storage.errors import EngineTooOld, NetworkFilesystem, NotOurFile, StoreDamaged
 from tallystick.storage.mounts import Mount, mount_of, mount_table
+from tallystick.storage.pool import refuse_in_fork
 from tallystick.storage.port import Value
 
 APPLICATION_ID = 0x54414C59
 """`TALY` in the file's header: how we know our own files."""
 OLDEST_SQLITE = (3, 51, 3)
 STATEMENTS = 250
+_OPENED_BY: dict[Path, int] = {}
+"""Which process first opened each file in this one or the one it was forked from."""
 WAL_SIZE_LIMIT = 64 * 1024 * 1024
 
 
-class Cursor(Protocol):
+class SqliteCursor(Protocol):
     """What we use of apsw's cursors."""
 
-    def execute(self, statements: str, bindings: Mapping[str, Value] | None = None, /) -> Cursor: ...
+    def execute(self, statements: str, bindings: Mapping[str, Value] | None = None, /) -> SqliteCursor: ...
 
     def fetchone(self) -> tuple[Value, ...] | None: ...
 
@@ -37,12 +42,12 @@ class Cursor(Protocol):
     def close(self, force: bool = False) -> None: ...
 
 
-class Connection(Protocol):
+class SqliteConnection(Protocol):
     """What we use of apsw's connections."""
 
     in_transaction: bool
 
-    def cursor(self) -> Cursor: ...
+    def cursor(self) -> SqliteCursor: ...
 
     def pragma(self, name: str, value: str | int | None = None, /) -> Value: ...
 
@@ -55,12 +60,12 @@ class Connection(Protocol):
     def close(self, force: bool = False) -> None: ...
 
 
-class Session:
+class SqliteSession:
     """A connection and the one cursor that runs everything but streams on it."""
 
     __slots__ = ("connection", "execute")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self.connection = connection
         self.execute = connection.cursor().execute
 
@@ -75,9 +80,6 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
     busy_timeout_ms: int
     mounts: Callable[[], Sequence[Mount]] = mount_table
     sqlite_version: str = apsw.sqlite_lib_version()
-
-    shared_with_parent: ClassVar[set[Path]] = set()
-    """Files this process may not open, because it was forked while its parent used them."""
 
     def prepare(self) -> None:
         """Check the place before anything is created in it, then make the data directory."""
@@ -125,25 +127,17 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
         finally:
             connection.close()
 
-    def reader(self) -> Session:
-        return Session(self._open(query_only=1))
+    def reader(self) -> SqliteSession:
+        return SqliteSession(self._open(query_only=1))
 
-    def writer(self) -> Session:
-        return Session(self._open(query_only=0))
+    def writer(self) -> SqliteSession:
+        return SqliteSession(self._open(query_only=0))
 
     def error(self, wrong: Exception, *, reading: bool = False, schema_broken: bool = False) -> TallyError:
         seconds = self.busy_timeout_ms / 1000
         return from_sqlite(wrong, self.path, seconds=seconds, reading=reading, schema_broken=schema_broken)
 
-    def leave(self, session: Session | None) -> None:
-        """In a forked child: never touch the parent's connection, and do not even free it, which would close it."""
-        self.shared_with_parent.add(self.path.resolve())
-        if session:
-            import ctypes
-
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(session.connection))
-
-    def _open(self, *, query_only: int) -> Connection:
+    def _open(self, *, query_only: int) -> SqliteConnection:
         connection = self._connect(str(self.path))
         try:
             mine = connection.pragma("application_id") == APPLICATION_ID
@@ -162,15 +156,47 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
             raise NotOurFile(f"{self.path} is a database of another program; it was left alone.")
         return connection
 
-    def _connect(self, name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> Connection:
-        # The locks of a connection opened before the fork would be taken for ours, and we would hold none.
-        if self.shared_with_parent and self.path.resolve() in self.shared_with_parent:
-            raise ForkedTransaction
+    def _connect(self, name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> SqliteConnection:
+        # A fork copies SQLite's bookkeeping of locks: the child would take the locks of its parent for its own.
+        refuse_in_fork(_OPENED_BY.setdefault(self.path.absolute(), os.getpid()))
         try:
-            connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
+            connection = cast("SqliteConnection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
         except apsw.Error as wrong:
             raise self.error(wrong) from wrong
         connection.set_busy_timeout(self.busy_timeout_ms)
         # Without it SQLite plans a join anew for every new parameter, which takes longer than most of our queries.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return connection
+
+
+class Schema:
+    """What the migrations made of a file: how a damaged schema is told apart from a statement of ours that is wrong.
+
+    SQLite says "no such column" in both cases. Nobody pays for the comparison before that has happened.
+    """
+
+    __slots__ = ("_made_by",)
+
+    def __init__(self) -> None:
+        self._made_by: tuple[str, ...] = ()
+
+    def settle(self, statements: Iterable[str]) -> None:
+        """From now on it is what these make; none while it is being changed, when anything may be missing."""
+        self._made_by = tuple(statements)
+
+    def is_broken(self, connection: SqliteConnection) -> bool:
+        """Whether something that was made is no longer there, or no longer as it was made."""
+        if not self._made_by:
+            return False
+        try:
+            found = _objects(connection)
+        except (apsw.Error, UnicodeDecodeError):
+            return True
+        with closing(cast("SqliteConnection", apsw.Connection(":memory:"))) as afresh:
+            for statement in self._made_by:
+                afresh.cursor().execute(statement)
+            return not _objects(afresh) <= found
+
+
+def _objects(connection: SqliteConnection) -> set[tuple[Value, ...]]:
+    return set(connection.cursor().execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall())

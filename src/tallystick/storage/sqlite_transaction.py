@@ -6,31 +6,33 @@ After a statement failed, a transaction can only be rolled back, as on PostgreSQ
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Self, TypeVar
+from math import inf
+from time import monotonic
+from typing import Self, TypeVar, cast
 
 import apsw
 import msgspec
 
-from tallystick.kernel.errors import TallyError
-from tallystick.storage import ended
+from tallystick.kernel.errors import TallyError, Unavailable
 from tallystick.storage.driver_errors import ROW_ERRORS, SQLITE_ERRORS, from_row
-from tallystick.storage.errors import ForkedTransaction, TransactionFailed, TransactionOver
+from tallystick.storage.errors import TransactionFailed, TransactionOver, failed, over, refuse_if_ended
 from tallystick.storage.pool import Pool
-from tallystick.storage.port import Value
+from tallystick.storage.port import NotBrief, Value
 from tallystick.storage.queries import Query
-from tallystick.storage.sqlite_file import Connection, Cursor, Session, SqliteFile
-from tallystick.storage.sqlite_schema import Schema
-from tallystick.storage.wakes import WakeFiles, checked
+from tallystick.storage.sqlite_file import Schema, SqliteConnection, SqliteCursor, SqliteFile, SqliteSession
+from tallystick.storage.wake_files import WakeFiles, checked
 from tallystick.storage.write_queue import WriterConnection
 
 T = TypeVar("T")
+STEPS = 500
+"""Of SQLite's machine between two readings of the clock: some ten microseconds."""
 
 
-class Home(msgspec.Struct, frozen=True, kw_only=True):
+class SqliteContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all transactions of one store share."""
 
     file: SqliteFile
-    readers: Pool[Session]
+    readers: Pool[SqliteSession]
     writer: WriterConnection
     wakes: WakeFiles
     schema: Schema = msgspec.field(default_factory=Schema)
@@ -40,44 +42,43 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 class SqliteRead:
     """One snapshot, taken at the first statement."""
 
-    __slots__ = ("_execute", "_failure", "_home", "_session", "_streams")
+    __slots__ = ("_context", "_execute", "_failure", "_session", "_streams")
     reading = True
-    _execute: Callable[[str, Mapping[str, Value]], Cursor]
+    _execute: Callable[[str, Mapping[str, Value]], SqliteCursor]
     """The session's own, or what refuses in its place: a check that costs nothing while all is well."""
-    _session: Session
+    _session: SqliteSession
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._execute = ended.over
-        self._streams: list[Cursor] | None = None
+    def __init__(self, context: SqliteContext) -> None:
+        self._context = context
+        self._execute = over
+        self._streams: list[SqliteCursor] | None = None
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
-        session = self._session = self._home.readers.take(self)
+        session = self._session = self._context.readers.take(self)
         try:
             session.execute("BEGIN")
         except BaseException as wrong:
-            self._home.readers.give(self, sound=False)
+            self._context.readers.give(self, sound=False)
             if isinstance(wrong, apsw.Error):
-                raise self._home.file.error(wrong) from wrong
+                raise self._context.file.error(wrong) from wrong
             raise
         self._execute = session.execute
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._execute is not ended.forked:
-            self._end()
-            self._home.readers.give(self, self._roll_back())
+        self._end()
+        self._context.readers.give(self, self._roll_back())
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> SqliteConnection:
         """For what SQLite alone can do: settings and backup."""
         return self._session.connection
 
     def one(self, query: Query, into: Callable[..., T], /, **values: Value) -> T | None:
         try:
             cursor = self._execute(query.sqlite, values)
-            names = self._home.columns.get(query) or self._learn(query, cursor)
+            names = self._context.columns.get(query) or self._learn(query, cursor)
             row = cursor.fetchone()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
@@ -89,7 +90,7 @@ class SqliteRead:
     def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
         try:
             cursor = self._execute(query.sqlite, values)
-            names = self._home.columns.get(query) or self._learn(query, cursor)
+            names = self._context.columns.get(query) or self._learn(query, cursor)
             rows = cursor.fetchall()
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
@@ -100,19 +101,21 @@ class SqliteRead:
 
     def stream(self, query: Query, into: Callable[..., T], /, **values: Value) -> Iterator[T]:
         # A stream has a cursor of its own, so that other statements may run between its rows.
-        ended.refuse_if_ended(self._execute)
+        refuse_if_ended(self._execute)
         cursor = self._session.connection.cursor()
         self._streams = [*(self._streams or ()), cursor]
         return self._flow(cursor, query, into, values)
 
-    def _flow(self, cursor: Cursor, query: Query, into: Callable[..., T], values: Mapping[str, Value]) -> Generator[T]:
+    def _flow(
+        self, cursor: SqliteCursor, query: Query, into: Callable[..., T], values: Mapping[str, Value]
+    ) -> Generator[T]:
         try:
             cursor.execute(query.sqlite, values)
-            names = self._home.columns.get(query) or self._learn(query, cursor)
+            names = self._context.columns.get(query) or self._learn(query, cursor)
         except SQLITE_ERRORS as wrong:
             raise self._fail(wrong) from wrong
         while True:
-            ended.refuse_if_ended(self._execute)
+            refuse_if_ended(self._execute)
             try:
                 row = cursor.fetchone()
             except SQLITE_ERRORS as wrong:
@@ -125,11 +128,8 @@ class SqliteRead:
                 raise from_row(wrong, query) from wrong
             yield made
 
-    def abandon(self) -> None:
-        self._execute = ended.forked
-
     def _end(self) -> None:
-        self._execute = ended.over
+        self._execute = over
         if self._streams:
             for cursor in self._streams:
                 cursor.close(True)
@@ -143,21 +143,21 @@ class SqliteRead:
             return False
         return True
 
-    def _learn(self, query: Query, cursor: Cursor) -> tuple[str, ...]:
+    def _learn(self, query: Query, cursor: SqliteCursor) -> tuple[str, ...]:
         """The names of a query's columns; a result without rows does not tell them."""
         try:
             names = tuple(name for name, *_ in cursor.get_description())
         except apsw.ExecutionCompleteError:
             return ()
-        self._home.columns[query] = names
+        self._context.columns[query] = names
         return names
 
     def _fail(self, wrong: Exception, /) -> Exception:
         if isinstance(wrong, apsw.CursorClosedError):
             return TransactionOver()
-        self._execute = ended.failed
-        broken = isinstance(wrong, apsw.SQLError) and self._home.schema.is_broken(self._session.connection)
-        failure = self._failure = self._home.file.error(wrong, reading=self.reading, schema_broken=broken)
+        self._execute = failed
+        broken = isinstance(wrong, apsw.SQLError) and self._context.schema.is_broken(self._session.connection)
+        failure = self._failure = self._context.file.error(wrong, reading=self.reading, schema_broken=broken)
         return failure
 
 
@@ -165,50 +165,46 @@ class SqliteWrite(SqliteRead):
     __slots__ = ("_rooms",)
     reading = False
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._execute = ended.over
+    def __init__(self, context: SqliteContext) -> None:
+        self._context = context
+        self._execute = over
         self._streams = self._failure = None
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        session = self._session = self._home.writer.take(self)
+        session = self._session = self._context.writer.take()
         try:
             session.execute("BEGIN IMMEDIATE")
         except BaseException as wrong:
-            self._home.writer.give(self._roll_back())
+            self._context.writer.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
-                raise self._home.file.error(wrong) from wrong
+                raise self._context.file.error(wrong) from wrong
             raise
         self._execute = session.execute
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         execute = self._execute
-        if kind is not None or execute is ended.failed or execute is ended.forked:
+        if kind is not None or execute is failed:
             self._give_up(silently=kind is not None)
             return
         self._end()
         try:
             execute("COMMIT", {})
         except BaseException as wrong:
-            self._home.writer.give(self._roll_back())
+            self._context.writer.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
-                raise self._home.file.error(wrong) from wrong
+                raise self._context.file.error(wrong) from wrong
             raise
-        self._home.writer.give(sound=True)
+        self._context.writer.give(sound=True)
         if self._rooms:
             for room_id in self._rooms:
-                self._home.wakes.touch(room_id)
+                self._context.wakes.touch(room_id)
 
     def _give_up(self, *, silently: bool) -> None:
         """Roll back; a block that ends well although a statement failed must still learn that nothing was written."""
-        if self._execute is ended.forked:
-            if not silently:
-                raise ForkedTransaction
-            return
         self._end()
-        self._home.writer.give(self._roll_back())
+        self._context.writer.give(self._roll_back())
         if not silently:
             raise TransactionFailed from self._failure
 
@@ -230,3 +226,65 @@ class SqliteWrite(SqliteRead):
             self._rooms = {checked(room_id)}
         elif room_id not in self._rooms:
             self._rooms.add(checked(room_id))
+
+
+class BriefSession(SqliteSession):
+    __slots__ = ("until",)
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        super().__init__(connection)
+        self.until = inf
+        connection.set_progress_handler(self._late, STEPS)
+
+    def _late(self) -> bool:
+        return monotonic() >= self.until
+
+
+class SqliteBrief(SqliteRead):
+    """A read that is over in a moment or not done at all, for an event loop that nobody may hold up.
+
+    It has connections of its own that wait for no lock, and it reads the clock before every statement, every few steps
+    inside one, and at every row. Whatever keeps it from ending in time, the thorough read will find out and say.
+    """
+
+    __slots__ = ("_until",)
+
+    def __init__(self, context: SqliteContext, seconds: float) -> None:
+        super().__init__(context)
+        self._until = monotonic() + seconds
+
+    def __enter__(self) -> Self:
+        try:
+            super().__enter__()
+        except Unavailable:
+            raise NotBrief from None
+        cast("BriefSession", self._session).until = self._until
+        self._execute = self._run
+        return self
+
+    def _end(self) -> None:
+        # SQLite counts steps across statements, so that the end itself could be the one that is interrupted.
+        cast("BriefSession", self._session).until = inf
+        super()._end()
+
+    def _run(self, sql: str, values: Mapping[str, Value]) -> SqliteCursor:
+        self._check()
+        return self._session.execute(sql, values)
+
+    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
+        def made(**columns: Value) -> T:
+            self._check()
+            return into(**columns)
+
+        return super().all(query, made, **values)
+
+    def stream(self, _query: Query, _into: Callable[..., T], /, **_values: Value) -> Iterator[T]:
+        raise NotBrief
+
+    def _check(self) -> None:
+        if monotonic() >= self._until:
+            raise NotBrief
+
+    def _fail(self, _wrong: Exception, /) -> Exception:
+        self._execute = failed
+        return NotBrief()

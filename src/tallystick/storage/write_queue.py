@@ -18,21 +18,18 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from tallystick.storage import forks
-from tallystick.storage.driver_errors import busy, os_errors
-from tallystick.storage.errors import NestedWrite, StoreBusy, StoreClosed
-from tallystick.storage.lock_holders import flock_holder
+from tallystick.storage.driver_errors import busy, flock_holder, os_errors
+from tallystick.storage.errors import ForkedStore, NestedWrite, StoreBusy, StoreClosed
 
 if TYPE_CHECKING:
-    from tallystick.storage.pool import Borrower
-    from tallystick.storage.sqlite_file import Session, SqliteFile
+    from tallystick.storage.sqlite_file import SqliteFile, SqliteSession
 
 SLICE = 0.004
 """Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
-BREATH = 0.0002
+GRACE = 0.0002
 """Seconds that a writer within its slice may take between two transactions before the next in line comes in."""
-SHORTEST_NAP, LONGEST_NAP = 0.0001, 0.002
-LOOK = 0.0003
+SHORTEST_SLEEP, LONGEST_SLEEP = 0.0001, 0.002
+CHECK_INTERVAL = 0.0003
 """Seconds after which the first in line looks whether a writer has stopped before its slice was over."""
 _TIMES = struct.Struct("=dd")
 """In the writer file: when the last writer let go and when its slice ends, by the clock that all processes share."""
@@ -64,9 +61,6 @@ class WriteQueue:
         self._writer_path = database.with_name(f"{database.name}-writer")
         self._patience = patience
         self._closed = False
-        self._start()
-
-    def _start(self) -> None:
         self._threads = ThreadQueue()
         self._line: FileLine | None = None
         self._writer = -1
@@ -106,38 +100,38 @@ class WriteQueue:
         if not alone and not line.enter(deadline - monotonic()):
             raise self._busy()
         try:
-            nap = SHORTEST_NAP
+            pause = SHORTEST_SLEEP
             if alone:
-                self._let_breathe(deadline)
-            while self._breathing() or not _try_lock(self._writer):
+                self._spin_through_grace(deadline)
+            while self._in_grace_period() or not _try_lock(self._writer):
                 now = monotonic()
                 if now >= deadline:
                     raise self._busy()
                 left = self._last()[1] - now
                 if left > 0:
-                    sleep(min(left, LOOK))
+                    sleep(min(left, CHECK_INTERVAL))
                 else:
-                    sleep(nap)
-                    nap = min(nap * 1.05, LONGEST_NAP)
+                    sleep(pause)
+                    pause = min(pause * 1.05, LONGEST_SLEEP)
         finally:
             line.leave()
         self._slice_ends = monotonic() + SLICE
 
-    def _let_breathe(self, deadline: float) -> None:
-        """Stay awake until the breath of a writer that has just let go is over, or it writes again.
+    def _spin_through_grace(self, deadline: float) -> None:
+        """Busy-wait until the grace period of a writer that has just released is over, or it writes again.
 
-        Only where nobody else queues: who was woken by a commit comes at this moment, and a nap would take longer than
-        the breath. Where many queue, whoever writes needs the processor more.
+        Only where nobody else queues: a waiter woken by a commit comes at this moment, and sleeping would take longer
+        than the grace period. Where many queue, the writer needs the processor more.
         """
         released = self._last()[0]
-        while self._breathing() and self._last()[0] == released and monotonic() < deadline:
+        while self._in_grace_period() and self._last()[0] == released and monotonic() < deadline:
             pass
 
-    def _breathing(self) -> bool:
-        """Whether the last writer is likely to go on: it let go just now, and its slice is not over."""
+    def _in_grace_period(self) -> bool:
+        """Whether the last writer is likely to go on: it released just now, and its slice is not over."""
         released, slice_ends = self._last()
         now = monotonic()
-        return 0 <= now - released < BREATH and now < slice_ends
+        return 0 <= now - released < GRACE and now < slice_ends
 
     def _last(self) -> tuple[float, float]:
         return _TIMES.unpack_from(self._times) if self._times else (0.0, 0.0)
@@ -160,15 +154,6 @@ class WriteQueue:
 
     def resume(self) -> None:
         self._threads.release()
-
-    def renew(self) -> None:
-        """Begin anew in the child of a fork."""
-        # A lock outlives its holder while any process keeps the holder's descriptor: close ours, and unlock nothing.
-        if self._line:
-            os.close(self._line.fd)
-        if self._writer >= 0:
-            os.close(self._writer)
-        self._start()
 
 
 class FileLine:
@@ -316,18 +301,18 @@ class ThreadQueue:
 
 
 class WriterConnection:
-    """The one connection of this process that writes; whoever holds the queue may use it."""
+    """The one connection of this process that writes; its user is the one that holds the queue."""
 
     def __init__(self, file: SqliteFile, queue: WriteQueue) -> None:
         self._file, self._queue = file, queue
-        self._session: Session | None = None
-        self._borrower: Borrower | None = None
-        self._closed = self._paused = False
-        forks.attend(self)
+        self._pid = os.getpid()
+        self._session: SqliteSession | None = None
+        self._closed = False
 
-    def take(self, borrower: Borrower) -> Session:
+    def take(self) -> SqliteSession:
+        if os.getpid() != self._pid:
+            raise ForkedStore
         self._queue.acquire()
-        self._borrower = borrower
         session = self._session
         if session is None:
             try:
@@ -339,8 +324,7 @@ class WriterConnection:
 
     def give(self, sound: bool) -> None:
         if not sound or self._closed:
-            self._stand_up()
-        self._borrower = None
+            self._disconnect()
         self._queue.release()
         if self._closed:
             self._queue.close()
@@ -349,28 +333,11 @@ class WriterConnection:
         """At once when nobody writes, else when that write ends."""
         self._closed = True
         if self._queue.pause():
-            self._stand_up()
+            self._disconnect()
             self._queue.close()
             self._queue.resume()
 
-    def _stand_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._session:
             self._session.close()
             self._session = None
-
-    def before_fork(self) -> None:
-        self._paused = self._queue.pause()
-        if self._paused:
-            self._stand_up()
-
-    def after_fork_in_parent(self) -> None:
-        if self._paused:
-            self._queue.resume()
-
-    def after_fork_in_child(self) -> None:
-        if not self._paused:
-            if self._borrower:
-                self._borrower.abandon()
-            self._file.leave(self._session)
-        self._session = self._borrower = None
-        self._queue.renew()
