@@ -18,7 +18,7 @@ from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.storage.sqlite_file import Connection
+from tallystick.storage.sqlite_file import SqliteConnection
 
 # Root may enter everything; without its capabilities it is a user like any other.
 POWERLESS = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
@@ -77,9 +77,9 @@ class House:
             hub.close()
 
     @contextmanager
-    def foreign(self) -> Generator[Connection]:
+    def foreign(self) -> Generator[SqliteConnection]:
         """The database as another program opens it, past everything of ours."""
-        connection = cast("Connection", apsw.Connection(str(self.database)))
+        connection = cast("SqliteConnection", apsw.Connection(str(self.database)))
         try:
             yield connection
         finally:
