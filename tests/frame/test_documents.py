@@ -57,3 +57,10 @@ def test_every_decision_has_a_number_a_title_a_status_and_a_date_and_is_in_the_i
     found = re.findall(r"^\| (\[.+\)) \| (.+?)(?:, in part .+?)? \| (\S+) \|$", index, re.MULTILINE)
 
     assert {link: f"{status}|{date}" for link, status, date in found} == rows
+
+
+def test_the_glossary_explains_each_word_once() -> None:
+    words = re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"))
+    seen = [word.lower() for word in words]
+
+    assert sorted({word for word in seen if seen.count(word) > 1}) == []
