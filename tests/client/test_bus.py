@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, cast
 import pytest
 
 from tallystick import BusClient
-from tallystick.client.bus_talk import BusClosed, Talk, answer
+from tallystick.client.bus_protocol import BusClosed, Talk, answer
+from tallystick.client.connection import HubNotRunning
 from tallystick.client.direct import Direct
-from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import Conflict, TallyError, TooLarge
 from tests.http import conftest as http
 from tests.http.running import RunningHub

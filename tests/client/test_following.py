@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.client.calling import Lost, Reply
+from tallystick.client.calls import Lost, Reply
+from tallystick.client.connection import HubNotRunning
 from tallystick.client.following import Following
-from tallystick.client.place import HubNotRunning
 from tallystick.kernel.errors import TooSlow
 from tallystick.surfaces.http.frames import ending
 from tests.scene import refused

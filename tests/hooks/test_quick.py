@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tallystick.client.calling import Answered
+from tallystick.client.calls import Answered
 from tallystick.hub import glance, trespass
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock

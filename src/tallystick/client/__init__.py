@@ -1,8 +1,8 @@
 """Reaching a hub: `Client` calls it, `BusClient` speaks on its bus, `Nearest` does without when none runs.
 
-`calling`, `following` and `bus_talk` decide what to send, when to try again and what an answer means; they do no I/O.
-`connection` speaks HTTP over a socket, `place` finds the hub, `refusals` turns an error payload back into the error,
-`direct` does the same calls in this process. Commands, hooks, the runner and the runtime all come this way.
+`calls`, `following` and `bus_protocol` decide what to send, when to try again and what an answer means; they do no I/O.
+`connection` finds the hub and speaks HTTP over a socket, `direct` does the same calls in this process. Commands, hooks,
+the runner and the runtime all come this way.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tallystick.client.bus import BusClient
     from tallystick.client.client import Client
+    from tallystick.client.connection import HubNotRunning
     from tallystick.client.nearest import Nearest
-    from tallystick.client.place import HubNotRunning
 
 __all__ = ["BusClient", "Client", "HubNotRunning", "Nearest"]
 
-_MODULES = {"BusClient": "bus", "Client": "client", "HubNotRunning": "place", "Nearest": "nearest"}
+_MODULES = {"BusClient": "bus", "Client": "client", "HubNotRunning": "connection", "Nearest": "nearest"}
 
 
 def __getattr__(name: str) -> object:

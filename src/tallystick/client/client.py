@@ -6,10 +6,9 @@ import os
 import threading
 import time
 
-from tallystick.client import calling
-from tallystick.client.calling import Answered, Lost, Patience, Pause, Reply
-from tallystick.client.connection import Connection, Unreachable
-from tallystick.client.place import HubNotRunning, Place
+from tallystick.client import calls
+from tallystick.client.calls import Answered, Lost, Patience, Pause, Reply
+from tallystick.client.connection import Connection, HubLocation, HubNotRunning, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tallystick.client.calling import Dialogue, Outcome, Send, Step
-    from tallystick.client.connection import Response
-    from tallystick.client.place import Address, Over
+    from tallystick.client.calls import Dialogue, Outcome, Send, Step
+    from tallystick.client.connection import Address, Over, Response
 
 IDLE = 8
 """So many connections are kept for the next call."""
@@ -59,7 +57,7 @@ class Client:
         `agent` is the name to act under on this machine's socket; a token has its own. `patience` is how many seconds
         to wait for a hub that was there and is away, or cannot answer right now.
         """
-        self.place = Place(data_dir=data_dir, over=over, url=url, token=token)
+        self.place = HubLocation(data_dir=data_dir, over=over, url=url, token=token)
         self._agent, self._patience = agent, patience
         self._headers = dict(headers or {})
         self._met = False
@@ -84,13 +82,13 @@ class Client:
         A hub that takes more than `seconds` does not answer. Raises `Stopped` when the descriptor `stop` becomes
         readable before there is an answer.
         """
-        dialogue = calling.call(operation, given, Patience(self._patience), met=self._met, key=key)
+        dialogue = calls.dialogue(operation, given, Patience(self._patience), met=self._met, key=key)
         return self._carry_out(dialogue, seconds, stop)
 
     def get(self, path: str, *, seconds: float | None = None) -> Reply:
         """One request that is no operation, such as `/v1/status`; raises `HubNotRunning` when nobody answers."""
         try:
-            return self._exchange("GET", calling.Send(path=path, headers={}), seconds, None)
+            return self._exchange("GET", calls.Send(path=path, headers={}), seconds, None)
         except OSError as error:
             raise HubNotRunning(_lost(error).why) from error
 

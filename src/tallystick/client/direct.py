@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from tallystick.client.calling import Answered
+from tallystick.client.calls import Answered
 from tallystick.harnesses import identity
 from tallystick.hub import diagnosis, registry
 from tallystick.hub.engine import Request

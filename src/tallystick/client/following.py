@@ -6,9 +6,9 @@ import json
 from typing import cast
 from urllib.parse import urlencode
 
-from tallystick.client import calling, refusals
-from tallystick.client.calling import Lost, Patience, Pause, Reply, Send
-from tallystick.client.place import HubNotRunning
+from tallystick.client import calls
+from tallystick.client.calls import Lost, Patience, Pause, Reply, Send
+from tallystick.client.connection import HubNotRunning
 from tallystick.kernel.errors import TallyError, Unavailable
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ class Following:
                     self._cursor = seq
                     yield cast("dict[str, object]", json.loads(fields[b"data"]))
             elif fields.get(b"event") == b"error":
-                _check(refusals.of(500, cast("Mapping[str, object]", json.loads(fields[b"data"])["error"])))
+                _check(calls.refusal_of(500, cast("Mapping[str, object]", json.loads(fields[b"data"])["error"])))
 
     def ended(self, outcome: Reply | Lost | None) -> Pause:
         """How long to pause before the next connection; raises when there should be none."""
@@ -53,7 +53,7 @@ class Following:
         if isinstance(outcome, Reply):
             self._met = True
             try:
-                calling.answer(outcome)
+                calls.answer_of(outcome)
             except TallyError as refusal:
                 _check(refusal)
                 failed = refusal

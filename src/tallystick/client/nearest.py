@@ -6,10 +6,9 @@ import gc
 import os
 import time
 
-from tallystick.client.calling import Patience
+from tallystick.client.calls import Patience
 from tallystick.client.client import Client, new_key
-from tallystick.client.connection import Stopped
-from tallystick.client.place import HubNotRunning
+from tallystick.client.connection import HubNotRunning, Stopped
 from tallystick.kernel.errors import NotAllowed, Unavailable
 
 TYPE_CHECKING = False
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
-    from tallystick.client.calling import Answered
+    from tallystick.client.calls import Answered
     from tallystick.client.direct import Direct
     from tallystick.hub.hub import Interest
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.client.bus_talk import Envelope
+from tallystick.client.bus_protocol import Envelope
 from tallystick.harnesses.headless import Sandbox
 from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id

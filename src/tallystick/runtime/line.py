@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from tallystick.client.bus import BusClient
-from tallystick.client.bus_talk import BusClosed, Envelope
+from tallystick.client.bus_protocol import BusClosed, Envelope
 from tallystick.kernel.errors import TallyError
 from tallystick.runtime.telling import Tell
 

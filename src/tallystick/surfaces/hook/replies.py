@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
-    from tallystick.client.calling import Answered
+    from tallystick.client.calls import Answered
     from tallystick.hub.trespass import Trespass
 
     Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]

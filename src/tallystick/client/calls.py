@@ -1,7 +1,7 @@
 """One call as a dialogue with whoever does the I/O: send this, pause so long, until there is an answer or a refusal.
 
 Every call may be sent again: one that writes carries an idempotency key, so it is done once and answered as often as it
-is asked.
+is asked. An error in a reply becomes the class of its code where that is loaded, else its family.
 """
 
 from __future__ import annotations
@@ -9,9 +9,18 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from tallystick.client import refusals
-from tallystick.client.place import HubNotRunning
-from tallystick.kernel.errors import Fault, Unavailable
+from tallystick.client.connection import HubNotRunning
+from tallystick.kernel.errors import (
+    Conflict,
+    Fault,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Refused,
+    TallyError,
+    Unavailable,
+    every_error,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +30,37 @@ if TYPE_CHECKING:
     Step: TypeAlias = "Send | Pause"
     Outcome: TypeAlias = "Reply | Lost | None"
     Dialogue: TypeAlias = Generator[Step, Outcome, "Answered"]
+
+
+_FAMILIES: Mapping[int, type[TallyError]] = {
+    400: InvalidInput,
+    401: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    405: Refused,
+    408: Unavailable,
+    409: Conflict,
+    413: InvalidInput,
+    415: InvalidInput,
+    421: NotAllowed,
+    429: Unavailable,
+    431: InvalidInput,
+    503: Unavailable,
+}
+
+
+def refusal_of(status: int, payload: Mapping[str, object]) -> TallyError:
+    """The refusal that a payload stands for. Whoever catches a class has imported it; others read its code."""
+    code = str(payload.get("code") or "")
+    kind = next((each for each in every_error() if each.code == code), None)
+    details = cast("Mapping[str, object]", payload.get("details") or {})
+    error = (kind or _FAMILIES.get(status, Fault))(
+        str(payload.get("message") or ""), hint=str(payload.get("hint") or ""), details=details
+    )
+    if kind is None and code:
+        vars(error)["code"] = code
+    return error
+
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
@@ -87,7 +127,7 @@ class Patience:
         return Pause(seconds=seconds)
 
 
-def call(name: str, given: Mapping[str, object], patience: Patience, *, met: bool, key: str) -> Dialogue:
+def dialogue(name: str, given: Mapping[str, object], patience: Patience, *, met: bool, key: str) -> Dialogue:
     """`met` says whether this client has reached its hub before: only then is an absent hub waited for."""
     send = Send(
         path=f"/v1/{name}",
@@ -102,7 +142,7 @@ def call(name: str, given: Mapping[str, object], patience: Patience, *, met: boo
         else:
             try:
                 reply = cast("Reply", outcome)
-                return Answered(answer(reply), reply.notices)
+                return Answered(answer_of(reply), reply.notices)
             except Unavailable as unavailable:
                 failed, met = unavailable, True
         pause = patience.pause() if met else None
@@ -111,7 +151,7 @@ def call(name: str, given: Mapping[str, object], patience: Patience, *, met: boo
         yield pause
 
 
-def answer(reply: Reply) -> dict[str, object]:
+def answer_of(reply: Reply) -> dict[str, object]:
     """The result in a reply, or the refusal raised."""
     try:
         found = cast("dict[str, object]", json.loads(reply.body))
@@ -120,4 +160,4 @@ def answer(reply: Reply) -> dict[str, object]:
         payload = cast("Mapping[str, object]", found["error"])
     except (ValueError, KeyError, TypeError) as wrong:
         raise NoAnswer(f"A reply with status {reply.status} is no answer of a hub.") from wrong
-    raise refusals.of(reply.status, payload)
+    raise refusal_of(reply.status, payload)

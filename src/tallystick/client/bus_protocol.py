@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from tallystick.client import refusals
+from tallystick.client import calls
 from tallystick.kernel.clock import system_clock, to_wire
 from tallystick.kernel.errors import TallyError, TooLarge, Unavailable
 from tallystick.kernel.ids import new_id
@@ -126,7 +126,7 @@ def answer(reply: Envelope) -> dict[str, object]:
 
 def refusal(reply: Envelope) -> TallyError:
     error = cast("Mapping[str, object]", reply.get("error") or {})
-    return refusals.of(503 if error.get("retryable") else 400, error)
+    return calls.refusal_of(503 if error.get("retryable") else 400, error)
 
 
 def _line(envelope: Envelope) -> bytes:
