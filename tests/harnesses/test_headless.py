@@ -11,12 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.harnesses import headless
-from tallystick.harnesses.headless import Answer, Began, Failed, Outcome, Request, Sandbox, Sign, Start, Step, Told
-from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless.programs import PROGRAMS
+from tallystick.harnesses.headless.protocol import (
+    Began,
+    Failed,
+    HarnessAnswer,
+    HarnessRequest,
+    HarnessStep,
+    Outcome,
+    ProcessStart,
+    Sandbox,
+    Sign,
+    Told,
+)
 
 SCRATCH = Path("/scratch")
-ASK = Request(prompt="count the sheep", scratch=SCRATCH)
+ASK = HarnessRequest(prompt="count the sheep", scratch=SCRATCH)
 SCHEMA = {"type": "object"}
 every_program = pytest.mark.parametrize("slug", sorted(PROGRAMS))
 
@@ -40,7 +51,7 @@ def test_codex_gets_its_schema_in_a_file_and_its_limits_as_configuration() -> No
     start = PROGRAMS["codex"].start(["codex"], replace(ASK, schema=SCHEMA, model="m", sandbox=Sandbox.READ_ONLY))
 
     file = SCRATCH / "answer-schema.json"
-    assert start == Start(
+    assert start == ProcessStart(
         argv=(
             *("codex", "exec", "-c", 'sandbox_mode="read-only"', "-c", 'approval_policy="never"', "--json"),
             *("--skip-git-repo-check", "--output-schema", str(file), "--model", "m", "--ephemeral", "-"),
@@ -63,7 +74,7 @@ def test_claude_gets_its_schema_as_an_argument_and_writes_a_stream() -> None:
         ["claude"], replace(ASK, schema=SCHEMA, model="opus", sandbox=Sandbox.FULL_ACCESS)
     )
 
-    assert start == Start(
+    assert start == ProcessStart(
         argv=(
             *("claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"),
             *("--json-schema", '{"type":"object"}', "--model", "opus", "--no-session-persistence"),
@@ -84,7 +95,7 @@ def test_gemini_knows_no_schema_so_its_prompt_ends_with_it() -> None:
 def test_the_marks_of_an_outer_harness_do_not_reach_the_one_we_start() -> None:
     environ = {"PATH": "/bin", "CLAUDECODE": "1", "CODEX_THREAD_ID": "7d1d", "GEMINI_CLI": "1", "CODEX_HOME": "/c"}
 
-    assert headless.environment(environ) == {"PATH": "/bin", "CODEX_HOME": "/c"}
+    assert protocol.environment(environ) == {"PATH": "/bin", "CODEX_HOME": "/c"}
 
 
 def test_claude_tells_its_session_its_steps_and_a_nested_structured_answer() -> None:
@@ -102,8 +113,8 @@ def test_claude_tells_its_session_its_steps_and_a_nested_structured_answer() -> 
         {**result, "structured_output": {"status": "DONE"}},
     )
 
-    assert signs == [Began(session_id="5e55"), Step(text="Bash: ls -l")]
-    assert outcome == Answer(text="text", data={"status": "DONE"}, session_id="5e55")
+    assert signs == [Began(session_id="5e55"), HarnessStep(text="Bash: ls -l")]
+    assert outcome == HarnessAnswer(text="text", data={"status": "DONE"}, session_id="5e55")
 
 
 @pytest.mark.parametrize(
@@ -140,11 +151,11 @@ def test_codex_tells_its_thread_its_steps_and_its_last_message() -> None:
 
     assert signs == [
         Began(session_id="7d1d"),
-        Step(text="ran make (exit 2)", ok=False),
-        Step(text="changed a, b"),
-        Step(text="called tally.jobs", ok=False),
+        HarnessStep(text="ran make (exit 2)", ok=False),
+        HarnessStep(text="changed a, b"),
+        HarnessStep(text="called tally.jobs", ok=False),
     ]
-    assert outcome == Answer(text='{"status": "DONE"}', data={"status": "DONE"}, session_id="7d1d")
+    assert outcome == HarnessAnswer(text='{"status": "DONE"}', data={"status": "DONE"}, session_id="7d1d")
 
 
 def test_a_failed_turn_of_codex_is_a_failure_with_its_message() -> None:
@@ -166,8 +177,8 @@ def test_gemini_tells_its_session_its_steps_and_what_it_said_last() -> None:
         {"type": "result", "status": "success"},
     )
 
-    assert signs == [Began(session_id="6e"), Step(text="run_shell_command: ls", ok=False)]
-    assert outcome == Answer(text='```json\n{"status": "DONE"}\n```', data={"status": "DONE"}, session_id="6e")
+    assert signs == [Began(session_id="6e"), HarnessStep(text="run_shell_command: ls", ok=False)]
+    assert outcome == HarnessAnswer(text='```json\n{"status": "DONE"}\n```', data={"status": "DONE"}, session_id="6e")
 
 
 def test_an_error_of_gemini_is_a_failure_with_its_message() -> None:
@@ -180,13 +191,13 @@ def test_a_plain_program_tells_objects_as_it_goes_and_the_last_is_its_answer() -
     signs, outcome = read("plain", '{"message": "half"}\n', "noise\n", '{"status": "DONE"}\n')
 
     assert signs == [Told(data={"message": "half"}), Told(data={"status": "DONE"})]
-    assert outcome == Answer(text='{"message": "half"}\nnoise\n{"status": "DONE"}\n', data={"status": "DONE"})
+    assert outcome == HarnessAnswer(text='{"message": "half"}\nnoise\n{"status": "DONE"}\n', data={"status": "DONE"})
 
 
 def test_a_plain_program_may_write_its_answer_over_several_lines() -> None:
     _, outcome = read("plain", "{\n", '  "status": "DONE"\n', "}\n")
 
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, HarnessAnswer)
     assert outcome.data == {"status": "DONE"}
 
 
@@ -212,7 +223,7 @@ def test_a_process_that_died_without_an_answer_is_a_failure_that_says_how(slug: 
     ],
 )
 def test_an_object_is_found_in_an_answer_however_it_is_wrapped(text: str, found: object) -> None:
-    assert headless.answer_object(text) == found
+    assert protocol.answer_object(text) == found
 
 
 json_values = st.recursive(
@@ -237,6 +248,6 @@ events = st.fixed_dictionaries(
 def test_no_output_whatever_makes_a_reader_stumble(slug: str, lines: Sequence[str], code: int) -> None:
     signs, outcome = read(slug, *lines, code=code)
 
-    assert all(isinstance(sign, Began | Step | Told) for sign in signs)
-    assert isinstance(outcome, Answer | Failed)
+    assert all(isinstance(sign, Began | HarnessStep | Told) for sign in signs)
+    assert isinstance(outcome, HarnessAnswer | Failed)
     assert code == 0 or isinstance(outcome, Failed)

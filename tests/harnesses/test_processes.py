@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tallystick.harnesses import processes
-from tallystick.harnesses.processes import Sighting
+from tallystick.harnesses.processes import ProcessSighting
 from tallystick.kernel.caller import Process, ProcessState
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -127,7 +127,7 @@ def test_a_name_with_spaces_and_parentheses_is_read_whole(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("look", [processes.look_in_proc, processes.look_with_psutil])
 def test_both_sources_tell_the_same_story(
-    child: subprocess.Popen[bytes], look: Callable[[int], Sighting | None]
+    child: subprocess.Popen[bytes], look: Callable[[int], ProcessSighting | None]
 ) -> None:
     running = look(child.pid)
     child.kill()

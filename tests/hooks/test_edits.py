@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.harnesses import edits, shell
+from tallystick.harnesses.shell import parser, tool_calls
 
 FOLDER = "/repo"
 VARIABLES = {"HOME": "/home/ada", "TARGET": "src/a.py", "SPLIT": "a b"}
@@ -29,11 +29,11 @@ class Disk:
 
 
 def targets(tool: str, **fields: object) -> list[str]:
-    return edits.targets(tool, fields, FOLDER, Disk(), VARIABLES)
+    return tool_calls.targets(tool, fields, FOLDER, Disk(), VARIABLES)
 
 
 def bash(command: str, variables: Mapping[str, str] = VARIABLES) -> list[str]:
-    found = edits.targets("Bash", {"command": command}, FOLDER, Disk(), variables)
+    found = tool_calls.targets("Bash", {"command": command}, FOLDER, Disk(), variables)
     return [path.removeprefix("/repo/") for path in found]
 
 
@@ -273,7 +273,7 @@ def test_no_command_line_is_too_broken_to_be_read(text: str) -> None:
 def test_words_are_read_as_the_shell_reads_them(words: list[str]) -> None:
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
 
-    (command,) = shell.commands(f"echo {quoted}")
+    (command,) = parser.commands(f"echo {quoted}")
 
     assert [word.text for word in command.words] == ["echo", *words]
 
@@ -293,7 +293,7 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_file_that_a_real_shell_changes_was_foretold(script: str, tmp_path: Path) -> None:
-    foretold = set(edits.targets("Bash", {"command": script}, str(tmp_path), Disk(), {}))
+    foretold = set(tool_calls.targets("Bash", {"command": script}, str(tmp_path), Disk(), {}))
 
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
 

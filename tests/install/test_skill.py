@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tallystick.harnesses import installing
+from tallystick.harnesses.install import plan
 from tallystick.hub.registry import OPERATIONS
 from tallystick.surfaces.cli import commands
 from tallystick.surfaces.mcp.tools import NINE
@@ -21,11 +21,11 @@ STEPS = [
 
 
 def test_the_flow_has_the_steps_of_the_protocol_in_their_order() -> None:
-    assert re.findall(r"^\d\. \*\*(.+?)[.,]\*\*", installing.skill_text(), re.MULTILINE) == STEPS
+    assert re.findall(r"^\d\. \*\*(.+?)[.,]\*\*", plan.skill_text(), re.MULTILINE) == STEPS
 
 
 def test_everything_that_the_skill_names_exists() -> None:
-    text = installing.skill_text()
+    text = plan.skill_text()
     named = set(re.findall(r"`([a-z_]+\.[a-z_]+)`", text)) | set(re.findall(r'"cmd": "([a-z_.]+)"', text))
     tools = {"join_path", "wait_for_turn", "heartbeat", "release_stick", "pass_stick"}
 
@@ -36,7 +36,7 @@ def test_everything_that_the_skill_names_exists() -> None:
 
 
 def test_the_skill_is_short_and_says_when_to_use_it() -> None:
-    head, front, body = installing.skill_text().split("---\n", 2)
+    head, front, body = plan.skill_text().split("---\n", 2)
 
     assert (head, front.startswith("name: tallystick\ndescription: ")) == ("", True)
     assert len(body.split()) < 500

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.harnesses import headless_controls
-from tallystick.harnesses.headless import Answer, Outcome, Request, Start
-from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.harnesses.headless import programs
+from tallystick.harnesses.headless.programs import PROGRAMS
+from tallystick.harnesses.headless.protocol import HarnessAnswer, HarnessRequest, Outcome, ProcessStart
 from tests.loopback.model import scripted
 from tests.loopback.programs import Home, installed
 from tests.loopback.saying import Ask, Say, Saying, lines
@@ -17,7 +17,7 @@ from tests.loopback.saying import Ask, Say, Saying, lines
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def played(slug: str, start: Start, home: Home, work: Path) -> Outcome:
+def played(slug: str, start: ProcessStart, home: Home, work: Path) -> Outcome:
     done = subprocess.run(
         start.argv, input=start.stdin, cwd=work, env=home.env, capture_output=True, text=True, check=False
     )
@@ -51,15 +51,15 @@ def test_claude_code_compacts_a_session_and_goes_on_with_it(tmp_path: Path) -> N
         home, session = Home(tmp_path / "home", model), None
         # It refuses to compact what is short already.
         for _ in range(3):
-            count = Request(prompt="count", scratch=tmp_path, keep=True, resume=session)
+            count = HarnessRequest(prompt="count", scratch=tmp_path, keep=True, resume=session)
             session = played("claude-code", PROGRAMS["claude-code"].start(binary, count), home, work).session_id
-        again = Request(prompt="", scratch=tmp_path, keep=True, resume=session)
-        compacted = played("claude-code", headless_controls.compact("claude-code", binary, again), home, work)
-        follow = Request(prompt="and now?", scratch=tmp_path, keep=True, resume=compacted.session_id)
+        again = HarnessRequest(prompt="", scratch=tmp_path, keep=True, resume=session)
+        compacted = played("claude-code", programs.compact("claude-code", binary, again), home, work)
+        follow = HarnessRequest(prompt="and now?", scratch=tmp_path, keep=True, resume=compacted.session_id)
         after = played("claude-code", PROGRAMS["claude-code"].start(binary, follow), home, work)
 
-    assert isinstance(compacted, Answer), compacted
-    assert isinstance(after, Answer), after
+    assert isinstance(compacted, HarnessAnswer), compacted
+    assert isinstance(after, HarnessAnswer), after
     assert "twelve sheep" in model.asked[-1].prompt
 
 
@@ -69,9 +69,9 @@ def test_a_harness_reviews_what_was_changed(tmp_path: Path, slug: str, instructi
     work = changed(tmp_path)
     binary = [str(installed(PROGRAMS[slug].command))]
     with scripted(lines(Say(text="One sheep too many."))) as model:
-        request = Request(prompt=instructions, scratch=tmp_path, keep=True)
-        outcome = played(slug, headless_controls.review(slug, binary, request), Home(tmp_path / "home", model), work)
+        request = HarnessRequest(prompt=instructions, scratch=tmp_path, keep=True)
+        outcome = played(slug, programs.review(slug, binary, request), Home(tmp_path / "home", model), work)
 
-    assert isinstance(outcome, Answer), outcome
+    assert isinstance(outcome, HarnessAnswer), outcome
     assert "One sheep too many." in outcome.text
     assert instructions in model.asked[0].prompt

@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.harnesses.headless import Answer, Began, Failed, Outcome, Request, Sandbox, Sign, Step
-from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.harnesses.headless.programs import PROGRAMS
+from tallystick.harnesses.headless.protocol import (
+    Began,
+    Failed,
+    HarnessAnswer,
+    HarnessRequest,
+    HarnessStep,
+    Outcome,
+    Sandbox,
+    Sign,
+)
 from tests.loopback.model import scripted
 from tests.loopback.programs import Home, installed
 from tests.loopback.saying import Ask, Give, Refuse, Say, Saying, Script, Use, lines
@@ -32,7 +41,7 @@ SERVER = [str(Path(sys.executable).with_name("tally")), "mcp"]
 every_harness = pytest.mark.parametrize("slug", sorted(SHELL))
 
 
-def run(slug: str, home: Home, folder: Path, request: Request) -> tuple[list[Sign], Outcome]:
+def run(slug: str, home: Home, folder: Path, request: HarnessRequest) -> tuple[list[Sign], Outcome]:
     program = PROGRAMS[slug]
     start = program.start([str(installed(program.command))], request)
     for file, text in start.files.items():
@@ -49,7 +58,7 @@ def run(slug: str, home: Home, folder: Path, request: Request) -> tuple[list[Sig
 
 def played(slug: str, folder: Path, script: Script, **asked: object) -> tuple[list[Sign], Outcome, list[Ask]]:
     with scripted(script) as model:
-        request = Request(prompt="count the sheep", scratch=folder, **asked)  # pyright: ignore[reportArgumentType]
+        request = HarnessRequest(prompt="count the sheep", scratch=folder, **asked)  # pyright: ignore[reportArgumentType]
         signs, outcome = run(slug, Home(folder / "home", model), folder, request)
     return signs, outcome, model.asked
 
@@ -70,9 +79,9 @@ def test_a_harness_works_in_its_folder_and_gives_a_structured_answer(tmp_path: P
     assert (tmp_path / "work/sheep").read_text() == "3\n"
     began, step = signs
     assert isinstance(began, Began)
-    assert isinstance(step, Step)
+    assert isinstance(step, HarnessStep)
     assert "echo 3 > sheep" in step.text
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, HarnessAnswer)
     assert (outcome.data, outcome.session_id) == (answer, began.session_id)
     assert ["count the sheep" in ask.prompt for ask in asked] == [True, True]
     assert "3" in asked[1].results[0]
@@ -82,7 +91,7 @@ def test_a_harness_works_in_its_folder_and_gives_a_structured_answer(tmp_path: P
 def test_plain_words_are_an_answer_without_an_object(tmp_path: Path, slug: str) -> None:
     _, outcome, _ = played(slug, tmp_path, lines(Say(text="I counted three.")))
 
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, HarnessAnswer)
     assert (outcome.text, outcome.data) == ("I counted three.", None)
 
 
@@ -97,11 +106,11 @@ def test_a_read_only_harness_changes_no_file(tmp_path: Path, slug: str) -> None:
 def test_a_kept_session_goes_on_where_it_was(tmp_path: Path, slug: str) -> None:
     with scripted(lines(Say(text="Three."), Say(text="Still three."))) as model:
         home = Home(tmp_path / "home", model)
-        _, first = run(slug, home, tmp_path, Request(prompt="count the sheep", scratch=tmp_path, keep=True))
-        again = Request(prompt="and now?", scratch=tmp_path, keep=True, resume=first.session_id)
+        _, first = run(slug, home, tmp_path, HarnessRequest(prompt="count the sheep", scratch=tmp_path, keep=True))
+        again = HarnessRequest(prompt="and now?", scratch=tmp_path, keep=True, resume=first.session_id)
         _, second = run(slug, home, tmp_path, again)
 
-    assert isinstance(second, Answer)
+    assert isinstance(second, HarnessAnswer)
     assert (second.text, second.session_id) == ("Still three.", first.session_id)
     assert "count the sheep" in model.asked[-1].prompt
     assert "and now?" in model.asked[-1].prompt
@@ -133,8 +142,8 @@ def test_a_harness_calls_a_tool_of_our_server(tmp_path: Path, slug: str) -> None
         home = Home(tmp_path / "home", model)
         add = ["mcp", "add", *(["-s", "user"] if slug == "claude-code" else []), "tally", "--", *SERVER]
         subprocess.run([binary, *add], env=home.env, cwd=home.path, check=True, capture_output=True)
-        _, outcome = run(slug, home, tmp_path, Request(prompt="which rooms?", scratch=tmp_path))
+        _, outcome = run(slug, home, tmp_path, HarnessRequest(prompt="which rooms?", scratch=tmp_path))
 
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, HarnessAnswer)
     assert outcome.text == "No rooms."
     assert '"rooms":[]' in model.asked[-1].results[-1].replace(" ", "")

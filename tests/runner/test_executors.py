@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.runner import executors
 from tallystick.runner.executors import COMMAND, EXECUTORS, PROFILES, Executor, NoExecutor
 from tallystick.runner.model import Prior, Surroundings

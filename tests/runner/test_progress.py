@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallystick.capabilities.jobs.errors import ClaimMismatch
-from tallystick.harnesses.headless import Began, Step, Told
+from tallystick.harnesses.headless.protocol import Began, HarnessStep, Told
 from tallystick.kernel.errors import Unavailable
 from tallystick.runner.leases import Hold, Stop
 from tallystick.runner.office import Abilities, Data, Office
@@ -37,7 +37,7 @@ def test_steps_are_reported_with_how_many_there_were() -> None:
     wire = Wire()
     _, progress = told(wire)
 
-    for sign in (Began(session_id="s"), Step(text="ran make"), Step(text="ran pytest", ok=False)):
+    for sign in (Began(session_id="s"), HarnessStep(text="ran make"), HarnessStep(text="ran pytest", ok=False)):
         progress(sign)
 
     assert wire.said == [("progress", "ran make"), ("progress", "ran pytest (failed)")]
@@ -47,7 +47,7 @@ def test_steps_in_between_are_only_counted_and_shown_as_what_it_is_doing() -> No
     wire = Wire()
     hold, progress = told(wire, every_s=3600)
 
-    progress(Step(text="ran make"))
+    progress(HarnessStep(text="ran make"))
 
     assert (wire.said, hold.doing) == ([], "ran make")
 
@@ -68,8 +68,8 @@ def test_a_report_that_is_refused_because_the_job_is_lost_stops_the_slice() -> N
     stops = list[Stop]()
     hold.listen(stops.append)
 
-    progress(Step(text="ran make"))
-    progress(Step(text="ran more"))
+    progress(HarnessStep(text="ran make"))
+    progress(HarnessStep(text="ran more"))
 
     assert stops == [Stop.LOST]
     assert len(wire.said) == 1
@@ -78,6 +78,6 @@ def test_a_report_that_is_refused_because_the_job_is_lost_stops_the_slice() -> N
 def test_a_hub_that_cannot_answer_stops_nothing() -> None:
     hold, progress = told(Wire(Unavailable()))
 
-    progress(Step(text="ran make"))
+    progress(HarnessStep(text="ran make"))
 
     assert hold.stopped is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.harnesses.headless import Answer, Failed
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
 from tallystick.runtime import memory, rules
 from tallystick.runtime.memory import TRANSCRIPT_CHARS, Context, Exchange
 from tallystick.runtime.model import Errand
@@ -50,13 +50,13 @@ def test_what_is_delivered_again_is_not_taken_up_again(given: Errand) -> None:
 
 
 def test_whoever_interrupts_has_the_last_word() -> None:
-    assert rules.ending(ASKED, Answer(text="three", data=None), "user") == Ending(
+    assert rules.ending(ASKED, HarnessAnswer(text="three", data=None), "user") == Ending(
         errand=ASKED, status="error", detail="interrupted by user", task_status="ready"
     )
 
 
 def test_an_answer_is_a_reply_and_a_failure_is_none() -> None:
-    assert rules.ending(ASKED, Answer(text=" three\nsheep ", data=None), None) == Ending(
+    assert rules.ending(ASKED, HarnessAnswer(text=" three\nsheep ", data=None), None) == Ending(
         errand=ASKED, status="completed", detail="three sheep", reply="three\nsheep", task_status="done"
     )
     assert rules.ending(ASKED, Failed(why="no sheep"), None) == Ending(

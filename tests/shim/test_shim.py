@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from tallystick.harnesses import known
+from tallystick.harnesses import registry
 from tallystick.harnesses.identity import VARIABLE
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -46,7 +46,7 @@ def test_the_shim_loads_next_to_nothing() -> None:
 
 
 def test_the_shim_says_everything_that_an_identity_depends_on() -> None:
-    names = {name for each in known.HARNESSES for name in (*each.markers, *each.sessions)}
+    names = {name for each in registry.HARNESSES for name in (*each.markers, *each.sessions)}
 
     assert set(ENVIRONMENT) == {VARIABLE, "CLAUDE_PROJECT_DIR", *names}
 
@@ -206,4 +206,4 @@ def heard(link: socket.socket, number: int) -> dict[str, Any]:
 
 
 def _path() -> dict[str, str]:
-    return {"PYTHONPATH": str(Path(known.__file__).parents[2]), "PATH": os.environ["PATH"]}
+    return {"PYTHONPATH": str(Path(registry.__file__).parents[2]), "PATH": os.environ["PATH"]}

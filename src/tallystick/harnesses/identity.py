@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
-from tallystick.harnesses import known, processes
-from tallystick.harnesses.known import Harness
+from tallystick.harnesses import processes, registry
 from tallystick.harnesses.processes import Ancestor
+from tallystick.harnesses.registry import Harness
 from tallystick.kernel.caller import Caller, Process, SessionKind, check_agent_id
 from tallystick.kernel.ids import digest
 
@@ -50,7 +50,7 @@ def resolve(
     if found:
         harness, process = found
         return _harness_caller(harness, process, process.host_id, str(process.pid), process.started_at)
-    if harness := known.marked(environ):
+    if harness := registry.marked(environ):
         return _out_of_sight(harness, harness.session_id(environ), above)
     if surface == "mcp":
         return _client(client_name, above, pid)
@@ -93,7 +93,7 @@ def _account(uid: int) -> str:
 
 def _instance(above: Sequence[Ancestor]) -> tuple[Harness, Process] | None:
     """The nearest harness among the ancestors, named by its launcher where it has one."""
-    calls = [known.invocation(each.name, each.argv) for each in above]
+    calls = [registry.invocation(each.name, each.argv) for each in above]
     at, call = next(((at, call) for at, call in enumerate(calls) if call), (0, None))
     if call is None:
         return None
@@ -134,7 +134,7 @@ def _out_of_sight(harness: Harness, session_id: str | None, above: Sequence[Ance
 
 
 def _client(client_name: str | None, above: Sequence[Ancestor], pid: int) -> Caller:
-    harness = known.by_client(client_name or "")
+    harness = registry.by_client(client_name or "")
     slug = harness.slug if harness else _slug(client_name or "") or _slug(_command(above)) or "mcp"
     process = _starter(above, pid)
     key = (process.host_id, str(process.pid), process.started_at) if process else (processes.host_id(), str(pid))

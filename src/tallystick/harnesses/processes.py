@@ -24,7 +24,7 @@ _CONSOLE_MAJOR = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ProcessSighting:
     """What the system says about one pid at one moment."""
 
     parent: int
@@ -91,7 +91,7 @@ def ancestors(pid: int) -> Iterator[Ancestor]:
         below = seen
 
 
-def look(pid: int) -> Sighting | None:
+def look(pid: int) -> ProcessSighting | None:
     """What runs under this pid: None if nothing does, OSError if it cannot be told."""
     if not 0 < pid <= _HIGHEST_PID:
         return None
@@ -103,7 +103,7 @@ def command_line(pid: int) -> tuple[str, ...]:
     return _arguments_in_proc(pid) if _HAS_PROC else _arguments_with_psutil(pid)
 
 
-def _glance(pid: int) -> Sighting | None:
+def _glance(pid: int) -> ProcessSighting | None:
     try:
         seen = look(pid)
     except OSError:
@@ -111,7 +111,7 @@ def _glance(pid: int) -> Sighting | None:
     return None if seen is None or seen.dead else seen
 
 
-def look_in_proc(pid: int) -> Sighting | None:
+def look_in_proc(pid: int) -> ProcessSighting | None:
     # Every look at a room looks at its members' processes, and pathlib would take three times as long. A /proc of
     # another pid namespace speaks of other processes under the same numbers.
     if os.readlink(_SELF) != str(os.getpid()):  # noqa: PTH115
@@ -123,7 +123,7 @@ def look_in_proc(pid: int) -> Sighting | None:
     # The name may hold spaces and parentheses, but nothing after the last one is free text.
     head, _, tail = stat.rpartition(")")
     fields = tail.split()
-    return Sighting(
+    return ProcessSighting(
         parent=int(fields[1]),
         name=head.partition("(")[2],
         started_at=fields[19],
@@ -166,14 +166,14 @@ def _terminal(device: int) -> str | None:
     return f"/dev/tty{minor}" if major == _CONSOLE_MAJOR else None
 
 
-def look_with_psutil(pid: int) -> Sighting | None:
+def look_with_psutil(pid: int) -> ProcessSighting | None:
     """For systems without /proc."""
     import psutil
 
     try:
         process = psutil.Process(pid)
         with process.oneshot():
-            return Sighting(
+            return ProcessSighting(
                 parent=process.ppid(),
                 name=process.name(),
                 started_at=f"{process.create_time():.3f}",

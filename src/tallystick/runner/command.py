@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from tallystick.client.nearest import Nearest
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField, NoRoomHere
 from tallystick.proof.skills import Profile
 from tallystick.runner import executors

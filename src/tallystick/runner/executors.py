@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from tallystick.harnesses import headless
-from tallystick.harnesses.headless import Reader, Request, Sandbox, Start
-from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless.programs import PROGRAMS
+from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runner import answer, prompt
 from tallystick.runner.model import Job, Prior, Slice, Surroundings
@@ -49,7 +49,7 @@ class Executor:
 
     def start(
         self, job: Job, slice_: Slice, *, pack: str, prior: Prior, around: Surroundings, scratch: Path
-    ) -> tuple[Start, Reader]:
+    ) -> tuple[ProcessStart, Reader]:
         """How to call it, and who reads what it says."""
         program = PROGRAMS[HARNESSES.get(self.name, "plain")]
         text = (
@@ -57,7 +57,7 @@ class Executor:
             if self.name == COMMAND
             else prompt.build(job, slice_, pack=pack, prior=prior, around=around)
         )
-        request = Request(
+        request = HarnessRequest(
             prompt=text,
             scratch=scratch,
             sandbox=self.sandbox,
@@ -127,7 +127,7 @@ def environment(environ: Mapping[str, str], job: Job, runner_id: str) -> dict[st
         "TALLYSTICK_RUNNER": runner_id,
         "TALLYSTICK_CLAIM_REVISION": str(job.claim_revision),
     }
-    kept = {name: value for name, value in headless.environment(environ).items() if name not in _SECRETS}
+    kept = {name: value for name, value in protocol.environment(environ).items() if name not in _SECRETS}
     return {**kept, **told}
 
 

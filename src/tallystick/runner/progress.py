@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tallystick.harnesses.headless import Began, Sign, Step, Told
+from tallystick.harnesses.headless.protocol import Began, HarnessStep, Sign, Told
 from tallystick.kernel.errors import TallyError
 from tallystick.runner import answer
 from tallystick.runner.answer import Note
@@ -28,7 +28,7 @@ class Progress:
             case Told(data=data):
                 if (note := answer.note(data)) is not None:
                     self._report(note)
-            case Step(text=text, ok=ok):
+            case HarnessStep(text=text, ok=ok):
                 self._step(text if ok else f"{text} (failed)")
 
     def _step(self, text: str) -> None:

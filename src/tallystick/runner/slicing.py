@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from tallystick.harnesses.headless import Answer, Failed, Reader, Sign, Start
-from tallystick.harnesses.leash import Leashed
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, ProcessStart, Reader, Sign
+from tallystick.harnesses.process_group import ProcessGroup
 from tallystick.runner.leases import Hold, Stop
 
 POLITE_S = 3.0
@@ -23,7 +23,7 @@ class Stopped:
     why: Stop
 
 
-Ended: TypeAlias = "Answer | Failed | Stopped"
+Ended: TypeAlias = "HarnessAnswer | Failed | Stopped"
 
 
 class _Over:
@@ -34,7 +34,7 @@ _Item: TypeAlias = "Sign | _Over | Stop"
 
 
 def run(
-    start: Start,
+    start: ProcessStart,
     reader: Reader,
     hold: Hold,
     *,
@@ -48,7 +48,7 @@ def run(
         file.write_text(text, "utf-8")
     items = queue.SimpleQueue[_Item]()
     try:
-        program = Leashed(
+        program = ProcessGroup(
             start.argv,
             stdin=start.stdin,
             cwd=cwd,
@@ -72,7 +72,7 @@ def _put(items: queue.SimpleQueue[_Item], reader: Reader, line: str) -> None:
 
 
 def _follow(
-    program: Leashed,
+    program: ProcessGroup,
     reader: Reader,
     items: queue.SimpleQueue[_Item],
     limit_s: float,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tallystick.harnesses.headless import Answer, Failed
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.proof import files, limits, skills, verdict
 from tallystick.proof.salvage import salvage
@@ -112,7 +112,7 @@ class Work:
                 raise _Stopped
             case Failed(why=why):
                 return rules.failed(why, self._prior, self._count, self._setup.bounds)
-            case Answer(data=data, text=text):
+            case HarnessAnswer(data=data, text=text):
                 pass
         try:
             said = answer.read(data, text)

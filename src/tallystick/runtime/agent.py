@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from tallystick.harnesses.headless import Answer, Failed, Outcome
-from tallystick.harnesses.headless_controls import CannotDo
+from tallystick.harnesses.headless.programs import CannotDo
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.runtime import engine as engines
@@ -186,7 +186,7 @@ class Agent:
         if errand.command == "review":
             return
         before = self._journal.context(errand.context_id)
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, HarnessAnswer):
             after = memory.grown(before, errand, outcome.text.strip(), outcome.session_id)
         else:
             after = Context(session_id=outcome.session_id) if outcome.session_id else before

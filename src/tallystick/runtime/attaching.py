@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tallystick.client.bus_protocol import Envelope
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
 from tallystick.kernel.errors import InvalidField

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField
 from tallystick.runtime.attaching import Elsewhere, attached
 from tallystick.runtime.options import Options

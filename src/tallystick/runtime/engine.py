@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.harnesses import headless, headless_controls
-from tallystick.harnesses.headless import Reader, Request, Sandbox, Start
-from tallystick.harnesses.headless_programs import PROGRAMS
+from tallystick.harnesses.headless import programs, protocol
+from tallystick.harnesses.headless.programs import PROGRAMS
+from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runtime import memory
 from tallystick.runtime.memory import Context
@@ -56,24 +56,24 @@ class Engine:
         slug = harness or named.get(Path(argv[0]).name, PLAIN)
         return cls(slug=slug, binary=(str(Path(found).absolute()), *argv[1:]), sandbox=sandbox, model=model)
 
-    def start(self, errand: Errand, context: Context, scratch: Path) -> tuple[Start, Reader]:
+    def start(self, errand: Errand, context: Context, scratch: Path) -> tuple[ProcessStart, Reader]:
         """How to call it for an errand, and who reads what it says; raises `CannotDo` where the harness has no way."""
         program = PROGRAMS[self.slug]
         request = self._request(errand.text, context, scratch)
         match errand.command:
             case "compact":
-                start = headless_controls.compact(self.slug, self.binary, request)
+                start = programs.compact(self.slug, self.binary, request)
                 if context.session_id is None:
-                    raise headless_controls.CannotDo("There is no context to compact yet.")
+                    raise programs.CannotDo("There is no context to compact yet.")
                 return start, program.reader()
             case "review":
-                return headless_controls.review(self.slug, self.binary, request), program.reader()
+                return programs.review(self.slug, self.binary, request), program.reader()
             case _:
                 request = self._request(memory.prompt(errand, context), context, scratch)
                 return program.start(self.binary, request), program.reader()
 
-    def _request(self, prompt: str, context: Context, scratch: Path) -> Request:
-        return Request(
+    def _request(self, prompt: str, context: Context, scratch: Path) -> HarnessRequest:
+        return HarnessRequest(
             prompt=prompt,
             scratch=scratch,
             sandbox=self.sandbox,
@@ -92,11 +92,11 @@ def environment(environ: Mapping[str, str], room_id: str, agent: str, errand: Er
         "TALLYSTICK_CONTEXT": errand.context_id,
         "TALLYSTICK_TASK": errand.task_id,
     }
-    kept = {name: value for name, value in headless.environment(environ).items() if name not in _SECRETS}
+    kept = {name: value for name, value in protocol.environment(environ).items() if name not in _SECRETS}
     return {**kept, **told}
 
 
-def write_files(start: Start) -> None:
+def write_files(start: ProcessStart) -> None:
     for file, text in start.files.items():
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:

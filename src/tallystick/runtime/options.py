@@ -11,7 +11,7 @@ import click
 from tallystick.commandline.command import Number, Program
 from tallystick.commandline.invocation import Invocation
 from tallystick.commandline.visible import visible_lines
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from tallystick.harnesses.headless import Answer, Outcome
+from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.runtime import briefing, memory, output
@@ -85,7 +85,7 @@ class Relay:
             outcome = self._think(prompt)
             if self._stopped_by:
                 return self._end(Ended(why=Why.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn))
-            if not isinstance(outcome, Answer):
+            if not isinstance(outcome, HarnessAnswer):
                 return self._end(Ended(why=Why.FAILED, text=outcome.why, turns=turn))
             self._context = memory.grown(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
             left = self._max_turns - turn

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tallystick.harnesses.headless import Sandbox
+from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import TallyError
 from tallystick.runtime.agent import Gone, MailBox
 from tallystick.runtime.attaching import Elsewhere, folder_at, on_the_bus

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tallystick.harnesses import headless
-from tallystick.harnesses.headless import Answer, Outcome
+from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.runtime.model import Errand
 
 REPLY_BYTES = 60_000
@@ -75,11 +75,11 @@ def ending(errand: Errand, outcome: Outcome, stopped_by: str | None) -> Ending:
     """What a run came to. Whoever stopped it had the last word, also when an answer came at the same moment."""
     if stopped_by is not None:
         return Ending(errand=errand, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
-    if not isinstance(outcome, Answer):
+    if not isinstance(outcome, HarnessAnswer):
         why = _cut(clean(outcome.why), SUMMARY_BYTES)
         return Ending(errand=errand, status="error", detail=why, task_status="blocked")
     text = clean(outcome.text.strip())
-    detail = headless.one_line(text) or "done, without a word"
+    detail = protocol.one_line(text) or "done, without a word"
     if errand.command == "compact":
         return Ending(errand=errand, status="completed", detail=detail)
     reply = _reply(text or detail) if errand.kind == "user" else None

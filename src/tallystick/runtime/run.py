@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.harnesses.headless import Outcome, Reader, Start, Step
-from tallystick.harnesses.leash import Leashed
+from tallystick.harnesses.headless.protocol import HarnessStep, Outcome, ProcessStart, Reader
+from tallystick.harnesses.process_group import ProcessGroup
 from tallystick.runtime import engine
 from tallystick.runtime.model import Errand
 from tallystick.runtime.rules import STEP_LIMIT
@@ -22,7 +22,7 @@ class Stepped:
     """The program did something."""
 
     run: Run
-    step: Step
+    step: HarnessStep
     number: int
 
 
@@ -37,7 +37,7 @@ class Run:
     def __init__(
         self,
         errand: Errand,
-        start: Start,
+        start: ProcessStart,
         reader: Reader,
         *,
         cwd: Path,
@@ -51,7 +51,7 @@ class Run:
         self._steps = 0
         self._ending: threading.Thread | None = None
         engine.write_files(start)
-        self._program = Leashed(
+        self._program = ProcessGroup(
             start.argv, stdin=start.stdin, cwd=cwd, env=env, on_line=self._line, on_end=lambda: mail(Over(run=self))
         )
 
@@ -72,6 +72,6 @@ class Run:
 
     def _line(self, line: str) -> None:
         for sign in self._reader.feed(line):
-            if isinstance(sign, Step) and self._steps < STEP_LIMIT:
+            if isinstance(sign, HarnessStep) and self._steps < STEP_LIMIT:
                 self._steps += 1
                 self._mail(Stepped(run=self, step=sign, number=self._steps))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO, TypeAlias
 
 from tallystick.commandline.visible import visible
-from tallystick.harnesses import headless
+from tallystick.harnesses.headless import protocol
 
 Tell: TypeAlias = Callable[[str], None]
 
@@ -27,4 +27,4 @@ def teller(name: str, out: TextIO = sys.stderr) -> Tell:
 
 def plain(text: str) -> str:
     """On one line; what does not print is shown instead of sent."""
-    return visible(headless.one_line(text, WIDTH))
+    return visible(protocol.one_line(text, WIDTH))

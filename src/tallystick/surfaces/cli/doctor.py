@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.commandline.command import Command
-from tallystick.harnesses import known
+from tallystick.harnesses import registry
 from tallystick.harnesses.identity import VARIABLE
 from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.kernel.errors import TallyError
@@ -56,12 +56,12 @@ def _identity(session: Session) -> Check:
 
 def _harnesses(session: Session) -> Iterator[Check]:
     """What `tally install` wrote, and whether it still is as it should be."""
-    from tallystick.harnesses import drift
-    from tallystick.harnesses.places import NAMES, workspace
-    from tallystick.harnesses.receipts import Receipts
+    from tallystick.harnesses.install import drift
+    from tallystick.harnesses.install.config_edit import InstallReceipts
+    from tallystick.harnesses.install.plan import NAMES, workspace
     from tallystick.hub.diagnosis import Check, Verdict
 
-    receipts, root = Receipts(session.settings.data_dir), workspace(Path.cwd())
+    receipts, root = InstallReceipts(session.settings.data_dir), workspace(Path.cwd())
     found = [
         drift.examine(name, receipts, root=root, environ=os.environ, valid=lambda secret: _valid(session, secret))
         for name in NAMES
@@ -118,7 +118,7 @@ def why(explicit: str | None, caller: Caller) -> str:
         return f"{VARIABLE} names it."
     if caller.harness and caller.process:
         return f"Process {caller.process.pid}, above this command, is an instance of {caller.harness}."
-    if harness := known.marked(os.environ):
+    if harness := registry.marked(os.environ):
         found = ", ".join(name for name in harness.markers if os.environ.get(name))
         return f"The environment has markers of {harness.slug} ({found}), but no such process can be seen above."
     return "No harness is above this command: it was typed by a person, named by user and terminal."

@@ -18,8 +18,7 @@ from tallystick.surfaces.cli.session import Session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tallystick.harnesses.git_guard import Hook
-    from tallystick.harnesses.git_repository import Repository
+    from tallystick.harnesses.git_guard import Hook, Repository
     from tallystick.hub.trespass import Trespass
 
 ACTIONS = ("install", "uninstall", "check")
@@ -37,7 +36,7 @@ def guard(session: Session, *, action: str, hook: tuple[str, ...]) -> int:
     restores exactly what was there; `check` looks at what is staged now.
     """
     from tallystick.harnesses import git_guard
-    from tallystick.harnesses.git_repository import Repository
+    from tallystick.harnesses.git_guard import Repository
 
     if action == "check":
         return _check(session, hook)
@@ -70,7 +69,7 @@ def _check(session: Session, hook: tuple[str, ...]) -> int:
 
 
 def _found(session: Session, hook: tuple[str, ...]) -> list[Trespass]:
-    from tallystick.harnesses.git_repository import Repository, committed, pushed
+    from tallystick.harnesses.git_guard import Repository, committed, pushed
 
     repository = Repository.here()
     remote = hook[1] if len(hook) > 1 else "origin"

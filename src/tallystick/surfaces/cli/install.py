@@ -18,10 +18,9 @@ from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
-    from tallystick.harnesses.drafts import Change
-    from tallystick.harnesses.entries import Program
-    from tallystick.harnesses.places import Places
-    from tallystick.harnesses.receipts import Receipts
+    from tallystick.harnesses.install.config_edit import FileChange, InstallReceipts
+    from tallystick.harnesses.install.config_entries import TallyProgram
+    from tallystick.harnesses.install.plan import ConfigFiles
 
 HARNESSES = ("claude", "codex", "gemini")
 FORWARDED = ("TALLYSTICK_DATABASE_URL",)
@@ -52,10 +51,10 @@ def install(session: Session, *, harness: str, user: bool, project: bool, hooks:
     Everything else in its configuration stays byte for byte. Running it again changes nothing, or mends what has become
     outdated; `tally uninstall` takes back exactly what was written.
     """
-    from tallystick.harnesses import installing
+    from tallystick.harnesses.install import plan
 
-    scope, places, receipts = _place(session, harness, user=user, project=project)
-    changes = installing.install(harness, places, _program(session, scope), receipts, hooks=hooks)
+    scope, config_files, receipts = _place(session, harness, user=user, project=project)
+    changes = plan.install(harness, config_files, _program(session, scope), receipts, hooks=hooks)
     hints = [NEXT[harness, scope]] if (harness, scope) in NEXT else []
     hints += [TRUST_HOOKS] if harness == "codex" and hooks else []
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
@@ -72,29 +71,29 @@ def uninstall(session: Session, *, harness: str, user: bool, project: bool, only
 
     What you or the harness changed since stays; a file that was there before is as it was.
     """
-    from tallystick.harnesses import installing
+    from tallystick.harnesses.install import plan
 
-    _, places, receipts = _place(session, harness, user=user, project=project)
-    changes = installing.uninstall(harness, places, receipts)
+    _, config_files, receipts = _place(session, harness, user=user, project=project)
+    changes = plan.uninstall(harness, config_files, receipts)
     _finish(session, changes, receipts, only_print=only_print, forget=True)
 
 
-def _place(session: Session, harness: str, *, user: bool, project: bool) -> tuple[str, Places, Receipts]:
-    from tallystick.harnesses.places import Scope, places, workspace
-    from tallystick.harnesses.receipts import Receipts
+def _place(session: Session, harness: str, *, user: bool, project: bool) -> tuple[str, ConfigFiles, InstallReceipts]:
+    from tallystick.harnesses.install.config_edit import InstallReceipts
+    from tallystick.harnesses.install.plan import InstallScope, config_files, workspace
 
     if user and project:
         raise Usage("Give --user or --project, not both.")
-    scope = Scope.PROJECT if project else Scope.USER
-    found = places(harness, scope, root=workspace(Path.cwd()), environ=os.environ)
-    return scope.value, found, Receipts(session.settings.data_dir)
+    scope = InstallScope.PROJECT if project else InstallScope.USER
+    found = config_files(harness, scope, root=workspace(Path.cwd()), environ=os.environ)
+    return scope.value, found, InstallReceipts(session.settings.data_dir)
 
 
-def _program(session: Session, scope: str) -> Program:
-    from tallystick.harnesses.entries import Program
+def _program(session: Session, scope: str) -> TallyProgram:
+    from tallystick.harnesses.install.config_entries import TallyProgram
 
     chosen = session.data_dir or os.environ.get("TALLYSTICK_DATA_DIR")
-    return Program(
+    return TallyProgram(
         path="tally" if scope == "project" else this_program(),
         data_dir=str(Path(chosen).expanduser().absolute()) if chosen else "",
         forward=[name for name in FORWARDED if os.environ.get(name)],
@@ -111,17 +110,17 @@ def this_program() -> str:
 
 def _finish(
     session: Session,
-    changes: Sequence[Change],
-    receipts: Receipts,
+    changes: Sequence[FileChange],
+    receipts: InstallReceipts,
     *,
     only_print: bool,
     forget: bool = False,
     hints: Sequence[str] = (),
 ) -> None:
-    from tallystick.harnesses import drafts
+    from tallystick.harnesses.install import config_edit
 
     if not only_print:
-        drafts.apply(changes, receipts, forget=forget)
+        config_edit.apply(changes, receipts, forget=forget)
     diff = [line for change in changes for line in _diff(change)]
     files = [
         {"path": str(each.path), "action": each.action, "what": list(each.what), "note": each.note or None}
@@ -137,7 +136,7 @@ def _finish(
     screen.say(*hints)
 
 
-def _diff(change: Change) -> Iterator[str]:
+def _diff(change: FileChange) -> Iterator[str]:
     before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
     old, new = (str(change.path) if text is not None else "/dev/null" for text in (change.before, change.after))
     for line in difflib.unified_diff(before, after, old, new):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tallystick.commandline.command import Program
-from tallystick.harnesses.hooks import EVENTS
+from tallystick.harnesses.hook_protocol import EVENTS
 from tallystick.surfaces.hook.main import answer
 
 _LISTED = "\n".join(f"  {harness:<8}{', '.join(events)}" for harness, events in EVENTS.items())

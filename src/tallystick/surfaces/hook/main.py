@@ -10,8 +10,8 @@ import os
 import sys
 
 from tallystick.commandline.global_options import quickly
-from tallystick.harnesses import hooks
-from tallystick.harnesses.hooks import EDIT, EVENTS, START, Reply
+from tallystick.harnesses import hook_protocol
+from tallystick.harnesses.hook_protocol import EDIT, EVENTS, START, HookReply
 from tallystick.kernel import places
 
 LARGEST = 32 * 1024 * 1024
@@ -49,7 +49,9 @@ def answer(words: list[str]) -> int:
     try:
         reply = _answered(words)
     except Exception as wrong:  # noqa: BLE001 - the outermost handler: a fault of ours stops no one's work
-        reply = hooks.remark(f"Tallystick could not answer `tally hook {' '.join(words)}`: {_said(wrong)}{ALLOWED}")
+        reply = hook_protocol.remark(
+            f"Tallystick could not answer `tally hook {' '.join(words)}`: {_said(wrong)}{ALLOWED}"
+        )
     sys.stdout.write(reply.out)
     sys.stderr.write(reply.err)
     return reply.code
@@ -63,16 +65,16 @@ def _said(wrong: Exception) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def _answered(words: list[str]) -> Reply:
+def _answered(words: list[str]) -> HookReply:
     if len(words) != 2 or words[0] not in EVENTS or words[1] not in EVENTS[words[0]]:
         raise ValueError("there is no such hook; `tally hook --help` lists them")
     payload = Payload(words[0], words[1], _fields())
     moment = EVENTS[payload.harness][payload.event]
     paths = _targets(payload) if moment == EDIT else []
     if moment != START and not _has_store():
-        return hooks.ALLOW
+        return hook_protocol.ALLOW
     if moment == EDIT and (not paths or _passes(payload, paths)):
-        return hooks.ALLOW
+        return hook_protocol.ALLOW
     from tallystick.surfaces.hook import replies
 
     if moment == EDIT:
@@ -88,12 +90,12 @@ def _fields() -> dict[str, object]:
 
 
 def _targets(payload: Payload) -> list[str]:
-    from tallystick.harnesses import edits
+    from tallystick.harnesses.shell import tool_calls
 
     tool, given = payload.fields.get("tool_name"), payload.fields.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict):
         return []
-    return edits.targets(tool, given, payload.folder, _Disk(), os.environ)  # pyright: ignore[reportUnknownArgumentType] - JSON
+    return tool_calls.targets(tool, given, payload.folder, _Disk(), os.environ)  # pyright: ignore[reportUnknownArgumentType] - JSON
 
 
 class _Disk:

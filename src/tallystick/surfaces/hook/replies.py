@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import cast
 
 from tallystick.client.nearest import Nearest
-from tallystick.harnesses import hooks
+from tallystick.harnesses import hook_protocol
 from tallystick.hub import trespass
 from tallystick.kernel import places
 from tallystick.surfaces.hook import agent_cache
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]
     Row: TypeAlias = Mapping[str, object]
-    from tallystick.harnesses.hooks import Reply
+    from tallystick.harnesses.hook_protocol import HookReply
     from tallystick.surfaces.hook.main import Payload
 
 SHOWN = 5
@@ -140,35 +140,35 @@ ANSWER_SECONDS = 5.0
 """An edit waits no longer than this for a hub that does not answer; the store is then asked without it."""
 
 
-def before_edit(payload: Payload, paths: list[str]) -> Reply:
+def before_edit(payload: Payload, paths: list[str]) -> HookReply:
     """Deny what somebody else has reserved."""
     with closing(_line()) as line:
         found = trespass.found(line.ask, paths, folders=[payload.folder])
     if found:
-        return hooks.deny(payload.harness, payload.event, denial(found))
+        return hook_protocol.deny(payload.harness, payload.event, denial(found))
     _remember(payload)
-    return hooks.ALLOW
+    return hook_protocol.ALLOW
 
 
-def at_start(payload: Payload) -> Reply:
+def at_start(payload: Payload) -> HookReply:
     """Join the room of the folder that the session works in, and say in a few lines what is going on there."""
     with closing(_line()) as line:
         joined = line.call("rooms.join", context_path=payload.folder)
         text = greeting(line.ask, joined)
     agent_cache.sweep(places.data_dir())
     _remember(payload)
-    return hooks.tell(payload.event, text)
+    return hook_protocol.tell(payload.event, text)
 
 
-def at_stop(payload: Payload) -> Reply:
+def at_stop(payload: Payload) -> HookReply:
     """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop."""
     with closing(_line()) as line:
         held = held_sticks(line.ask, trespass.rooms(line.ask, payload.folder))
     if not held:
-        return hooks.ALLOW
+        return hook_protocol.ALLOW
     if payload.again:
-        return hooks.remark(still_holding(held))
-    return hooks.go_on(payload.harness, reminder(held))
+        return hook_protocol.remark(still_holding(held))
+    return hook_protocol.go_on(payload.harness, reminder(held))
 
 
 def _line() -> Nearest:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.harnesses import known
+from tallystick.harnesses import registry
 
 
 def call(*argv: str, name: str = "x") -> tuple[str, tuple[str, ...]] | None:
-    read = known.invocation(name, argv)
+    read = registry.invocation(name, argv)
     return (read.harness.slug, read.args) if read else None
 
 
@@ -82,7 +82,7 @@ def test_where_the_arguments_cannot_be_read_the_name_decides() -> None:
     ],
 )
 def test_markers_tell_the_harness_and_its_session(environ: dict[str, str], slug: str, session: str | None) -> None:
-    found = known.marked(environ)
+    found = registry.marked(environ)
 
     assert found is not None
     assert (found.slug, found.session_id(environ)) == (slug, session)
@@ -90,7 +90,7 @@ def test_markers_tell_the_harness_and_its_session(environ: dict[str, str], slug:
 
 @pytest.mark.parametrize("environ", [{}, {"CLAUDECODE": ""}, {"CODEX_HOME": "/home/ada/.codex", "GEMINI_API_KEY": "x"}])
 def test_settings_of_a_person_are_no_markers(environ: dict[str, str]) -> None:
-    assert known.marked(environ) is None
+    assert registry.marked(environ) is None
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_settings_of_a_person_are_no_markers(environ: dict[str, str]) -> None:
     [("claude-code", "claude-code"), ("Codex-MCP-Client", "codex"), ("gemini-cli-mcp-client", "gemini")],
 )
 def test_mcp_clients_are_known_by_name(client: str, slug: str) -> None:
-    found = known.by_client(client)
+    found = registry.by_client(client)
 
     assert found is not None
     assert found.slug == slug
 
 
 def test_an_unknown_mcp_client_is_no_harness() -> None:
-    assert known.by_client("acme") is None
+    assert registry.by_client("acme") is None

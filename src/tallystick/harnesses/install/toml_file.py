@@ -14,7 +14,7 @@ _HEADER = re.compile(r"^[ \t]*\[+([^\]\n]*)\]+[ \t]*(?:#[^\n]*)?\r?$", re.MULTIL
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def read(text: str) -> dict[str, object]:
+def read_toml(text: str) -> dict[str, object]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as wrong:
@@ -31,7 +31,7 @@ def added(text: str, path: tuple[str, ...], table: Mapping[str, str | Sequence[s
     gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
     piece = gap + newline.join(lines) + newline
     try:
-        read(text + piece)
+        read_toml(text + piece)
     except ConfigUnreadable:
         # An inline table is closed for good: what belongs in it has to be written inside its braces.
         whole = ".".join(path)
@@ -44,7 +44,7 @@ def added(text: str, path: tuple[str, ...], table: Mapping[str, str | Sequence[s
 
 def removed(text: str, path: tuple[str, ...]) -> str:
     """The text without this table and the tables below it."""
-    expected = _without(read(text), path)
+    expected = _without(read_toml(text), path)
     starts = [(found.start(), _names(found[1])[: len(path)] == path) for found in _HEADER.finditer(text)]
     ends = [*(start for start, _ in starts[1:]), len(text)]
     spans = [(start, end) for (start, ours), end in zip(starts, ends, strict=True) if ours]
@@ -54,7 +54,7 @@ def removed(text: str, path: tuple[str, ...]) -> str:
         for start, end in reversed(spans[first:]):
             left = left[:start] + left[end:]
         try:
-            if read(left) == expected:
+            if read_toml(left) == expected:
                 return left
         except ConfigUnreadable:
             continue

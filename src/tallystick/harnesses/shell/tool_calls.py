@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.harnesses.written import Look
+    from tallystick.harnesses.shell.file_writes import Look
 
 FILE_TOOLS = {
     "Edit": "file_path",
@@ -41,14 +41,14 @@ def targets(tool: str, given: Mapping[str, object], folder: str, look: Look, var
     if field := FILE_TOOLS.get(tool):
         found = [path] if (path := _text(given.get(field))) else []
     elif fields := PATCH_TOOLS.get(tool):
-        from tallystick.harnesses import patches
+        from tallystick.harnesses.shell import patches
 
         found = patches.files(_first(given, fields))
     elif fields := SHELL_TOOLS.get(tool):
-        from tallystick.harnesses import written
+        from tallystick.harnesses.shell import file_writes
 
         folder = os.path.join(folder, _first(given, _FOLDERS))  # noqa: PTH118 - pathlib would double the start
-        found = written.by(_first(given, fields), folder, look, variables)
+        found = file_writes.by(_first(given, fields), folder, look, variables)
     return list(dict.fromkeys(absolute(path, folder) for path in found))
 
 
@@ -62,8 +62,8 @@ def _first(given: Mapping[str, object], fields: tuple[str, ...]) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, list):
-        from tallystick.harnesses import written
+        from tallystick.harnesses.shell import file_writes
 
         # `["bash", "-lc", "…"]`, as a program's arguments.
-        return written.joined([str(each) for each in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+        return file_writes.joined([str(each) for each in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
     return value if isinstance(value, str) else ""

@@ -66,7 +66,7 @@ HARNESSES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
+class HarnessInvocation:
     """A process that is, or starts, a harness."""
 
     harness: Harness
@@ -74,7 +74,7 @@ class Invocation:
     by_shell: bool
     """A shell script of the harness's name: never the harness itself, always something that starts it."""
 
-    def launches(self, other: Invocation) -> bool:
+    def launches(self, other: HarnessInvocation) -> bool:
         """Whether this is the launcher of its child `other`, not an instance that started another instance.
 
         A shell may replace itself by its last command, so a nested instance can be a direct child. What gives a
@@ -90,7 +90,7 @@ _CODE = frozenset({"-c", "-e", "-p", "-m", "--eval", "--print"})
 _TAKE_A_VALUE = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "-X", "-W"})
 
 
-def invocation(name: str, argv: Sequence[str]) -> Invocation | None:
+def invocation(name: str, argv: Sequence[str]) -> HarnessInvocation | None:
     """Read a process's name and arguments as the call of a known harness."""
     program, *rest = argv or (name,)
     command = _command(program)
@@ -102,7 +102,7 @@ def invocation(name: str, argv: Sequence[str]) -> Invocation | None:
         program, rest = rest[at], rest[at + 1 :]
     harness = next((each for each in HARNESSES if _is_of(each, program)), None)
     # A program that writes a title over its arguments leaves blanks behind.
-    return Invocation(harness=harness, args=tuple(filter(None, rest)), by_shell=by_shell) if harness else None
+    return HarnessInvocation(harness=harness, args=tuple(filter(None, rest)), by_shell=by_shell) if harness else None
 
 
 def marked(environ: Mapping[str, str]) -> Harness | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.harnesses.leash import Leashed
+from tallystick.harnesses.process_group import ProcessGroup
 from tests.waiting import gone, until
 
 DEADLINE = 20.0
@@ -32,7 +32,7 @@ class Watched:
     def __init__(self, folder: Path, code: str, *, stdin: str = "") -> None:
         self.lines = queue.SimpleQueue[str]()
         self.ended = queue.SimpleQueue[bool]()
-        self.program = Leashed(
+        self.program = ProcessGroup(
             [sys.executable, "-S", "-c", textwrap.dedent(code)],
             stdin=stdin,
             cwd=folder,
@@ -71,7 +71,7 @@ def test_the_end_of_stderr_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there_says_so(tmp_path: Path) -> None:
-    program = Leashed(["no-such-program"], stdin="", cwd=tmp_path, env={}, on_line=print, on_end=lambda: None)
+    program = ProcessGroup(["no-such-program"], stdin="", cwd=tmp_path, env={}, on_line=print, on_end=lambda: None)
 
     assert program.wait(DEADLINE) == 127
     assert program.errors == "no-such-program: No such file or directory\n"
@@ -134,9 +134,9 @@ def test_a_program_that_keeps_forking_is_killed(tmp_path: Path) -> None:
 RUNNER = """
     import sys
     from pathlib import Path
-    from tallystick.harnesses.leash import Leashed
+    from tallystick.harnesses.process_group import ProcessGroup
     say = lambda line: print(line, end="", flush=True)
-    program = Leashed(sys.argv[1:], stdin="", cwd=Path("."), env={}, on_line=say, on_end=lambda: None)
+    program = ProcessGroup(sys.argv[1:], stdin="", cwd=Path("."), env={}, on_line=say, on_end=lambda: None)
     print(program.pid, flush=True)
     program.wait()
 """
@@ -159,7 +159,7 @@ def test_nothing_outlives_a_runner_that_was_killed(tmp_path: Path, sign: signal.
     until(lambda: all(gone(pid) for pid in pids))
 
 
-def test_the_program_goes_down_with_its_nanny(tmp_path: Path) -> None:
+def test_the_program_goes_down_with_its_subreaper(tmp_path: Path) -> None:
     watched = Watched(tmp_path, "import os, signal; print(os.getpid(), flush=True); signal.pause()")
     (pid,) = watched.pids()
 

@@ -6,8 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tallystick.harnesses import headless
-from tallystick.harnesses.headless import Answer, Began, Failed, Outcome, Reader, Request, Sandbox, Sign, Start, Step
+from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless.protocol import (
+    Began,
+    Failed,
+    HarnessAnswer,
+    HarnessRequest,
+    HarnessStep,
+    Outcome,
+    ProcessStart,
+    Reader,
+    Sandbox,
+    Sign,
+)
 
 _SANDBOX = {
     Sandbox.READ_ONLY: "read-only",
@@ -19,7 +30,7 @@ _SANDBOX = {
 class Codex:
     command = "codex"
 
-    def start(self, binary: Sequence[str], request: Request) -> Start:
+    def start(self, binary: Sequence[str], request: HarnessRequest) -> ProcessStart:
         # Set as configuration, because `resume` does not know the flag for it.
         settings = {"sandbox_mode": _SANDBOX[request.sandbox], "approval_policy": "never"}
         if request.effort:
@@ -36,57 +47,57 @@ class Codex:
         if not request.keep:
             options.append("--ephemeral")
         exec_ = ("exec", "resume", *options, request.resume) if request.resume else ("exec", *options)
-        return Start(argv=(*binary, *exec_, "-"), stdin=request.prompt, files=files)
+        return ProcessStart(argv=(*binary, *exec_, "-"), stdin=request.prompt, files=files)
 
     def reader(self) -> Reader:
-        return _Reader()
+        return _CodexReader()
 
 
-class _Reader:
+class _CodexReader:
     def __init__(self) -> None:
         self._session: str | None = None
         self._said: str | None = None
         self._wrong = ""
 
     def feed(self, line: str) -> Sequence[Sign]:
-        event = headless.line_object(line)
+        event = protocol.line_object(line)
         match event.get("type"):
             case "thread.started":
                 self._session = str(event.get("thread_id", ""))
                 return [Began(session_id=self._session)]
             case "turn.failed":
-                self._wrong = str(headless.part(event, "error").get("message", "the turn failed"))
+                self._wrong = str(protocol.part(event, "error").get("message", "the turn failed"))
             case "turn.completed":
                 self._wrong = ""
             case "error":
                 # It tries again by itself; only a turn that never completes has failed.
                 self._wrong = str(event.get("message", "an error"))
             case "item.completed":
-                return self._item(headless.part(event, "item"))
+                return self._item(protocol.part(event, "item"))
             case _:
                 pass
         return []
 
     def end(self, exit_code: int, errors: str) -> Outcome:
         if self._wrong or exit_code or self._said is None:
-            why = headless.one_line(self._wrong) or headless.gave_up(exit_code, errors)
+            why = protocol.one_line(self._wrong) or protocol.gave_up(exit_code, errors)
             return Failed(why=why, session_id=self._session)
-        return Answer(text=self._said, data=headless.answer_object(self._said), session_id=self._session)
+        return HarnessAnswer(text=self._said, data=protocol.answer_object(self._said), session_id=self._session)
 
     def _item(self, item: Mapping[str, object]) -> Sequence[Sign]:
         match item.get("type"):
             case "agent_message":
-                self._said = str(item.get("text", ""))[: headless.SAID_CHARS]
+                self._said = str(item.get("text", ""))[: protocol.SAID_CHARS]
                 return []
             case "command_execution":
                 code = item.get("exit_code")
-                text = f"ran {headless.one_line(str(item.get('command', '')), 160)} (exit {code})"
-                return [Step(text=text, ok=code == 0)]
+                text = f"ran {protocol.one_line(str(item.get('command', '')), 160)} (exit {code})"
+                return [HarnessStep(text=text, ok=code == 0)]
             case "file_change":
-                paths = ", ".join(str(change.get("path", "")) for change in headless.rows(item, "changes"))
-                return [Step(text=headless.one_line(f"changed {paths}"), ok=item.get("status") == "completed")]
+                paths = ", ".join(str(change.get("path", "")) for change in protocol.rows(item, "changes"))
+                return [HarnessStep(text=protocol.one_line(f"changed {paths}"), ok=item.get("status") == "completed")]
             case "mcp_tool_call":
-                text = headless.one_line(f"called {item.get('server')}.{item.get('tool')}")
-                return [Step(text=text, ok=item.get("status") == "completed")]
+                text = protocol.one_line(f"called {item.get('server')}.{item.get('tool')}")
+                return [HarnessStep(text=text, ok=item.get("status") == "completed")]
             case _:
                 return []

@@ -8,31 +8,82 @@ from __future__ import annotations
 
 import re
 
-from tallystick.harnesses.shell_words import ASSIGNMENT, COMMA, OPEN, SHUT, Command, Word, braced
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+OPEN, COMMA, SHUT = "\ue000", "\ue001", "\ue002"
+"""Stand for unquoted `{`, `,` and `}` until the word is whole."""
+MOST_BRACES = 4
+"""Pairs in one word; more would multiply beyond what anybody writes by hand."""
+_BRACES = re.compile(f"{OPEN}([^{OPEN}{SHUT}]*{COMMA}[^{OPEN}{SHUT}]*){SHUT}")
+
+
+class Word:
+    """One word: its text, the same as a glob pattern where it is one, and whether it could be read at all."""
+
+    __slots__ = ("pattern", "readable", "text")
+
+    def __init__(self, text: str, pattern: str | None = None, *, readable: bool = True) -> None:
+        self.text, self.pattern, self.readable = text, pattern, readable
+
+
+class ShellCommand:
+    """A simple command. `level` counts the subshells around it."""
+
+    __slots__ = ("bodies", "level", "words", "writes")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.words: list[Word] = []
+        self.writes: list[Word] = []
+        """Where its output is redirected to."""
+        self.bodies: list[str] = []
+        """The texts of its here-documents."""
+
+
+def braced(text: str, glob: str | None, *, readable: bool) -> list[Word]:
+    """The word, or the words that its braces stand for."""
+    found, in_glob = _BRACES.search(text), _BRACES.search(glob) if glob else None
+    readable = readable and text.count(OPEN) <= MOST_BRACES
+    if not found or not readable:
+        return [Word(_spelled(text), _spelled(glob) if glob else None, readable=readable)]
+    words = list[Word]()
+    for number, part in enumerate(found[1].split(COMMA)):
+        same = in_glob[1].split(COMMA)[number] if in_glob else ""
+        words += braced(
+            text[: found.start()] + part + text[found.end() :],
+            glob[: in_glob.start()] + same + glob[in_glob.end() :] if glob and in_glob else None,
+            readable=readable,
+        )
+    return words
+
+
+def _spelled(text: str) -> str:
+    return text.replace(OPEN, "{").replace(COMMA, ",").replace(SHUT, "}")
+
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ENDS = ";&|\n()"
 _SPACE = " \t"
 
 
-def commands(text: str, variables: Mapping[str, str] | None = None) -> list[Command]:
+def commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
     """The simple commands in their order, those within substitutions before the command that contains them."""
-    return list(_Reader(text, variables or {}).read())
+    return list(_ShellReader(text, variables or {}).read())
 
 
-class _Reader:
+class _ShellReader:
     def __init__(self, text: str, variables: Mapping[str, str], level: int = 0) -> None:
         self._text, self._at, self._level = text, 0, level
         self._variables = dict(variables)
-        self._command = Command(level)
-        self._inner: list[Command] = []
+        self._command = ShellCommand(level)
+        self._inner: list[ShellCommand] = []
         self._role = ""
         """What the next word is to the command: a redirection's target, a here-document's end, or an argument."""
-        self._documents: list[tuple[Command, str, bool]] = []
+        self._documents: list[tuple[ShellCommand, str, bool]] = []
         self._fresh()
 
     def _fresh(self) -> None:
@@ -40,19 +91,19 @@ class _Reader:
         self._in_word = self._is_glob = False
         self._readable = True
 
-    def read(self) -> Iterator[Command]:
+    def read(self) -> Iterator[ShellCommand]:
         while self._at < len(self._text):
             if self._step():
                 yield from self._ended()
         self._end_word()
         yield from self._ended()
 
-    def _ended(self) -> Iterator[Command]:
+    def _ended(self) -> Iterator[ShellCommand]:
         yield from self._inner
         if self._command.words or self._command.writes or self._command.bodies:
             self._assign(self._command.words)
             yield self._command
-        self._inner, self._command = [], Command(self._level)
+        self._inner, self._command = [], ShellCommand(self._level)
 
     def _assign(self, words: list[Word]) -> None:
         """A command that only sets variables sets them for those after it."""
@@ -174,7 +225,7 @@ class _Reader:
             self._literal(value)
 
     def _nested(self, text: str) -> None:
-        self._inner += _Reader(text, self._variables, self._level + 1).read()
+        self._inner += _ShellReader(text, self._variables, self._level + 1).read()
         self._readable, self._in_word = False, True
 
     def _parenthesis(self) -> str:

@@ -25,12 +25,12 @@ class Node:
     start: int
     end: int
     value: object
-    members: tuple[Member, ...] = ()
+    members: tuple[JsonMember, ...] = ()
     """Of an object or a list, in the order of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class JsonMember:
     key: str | int
     start: int
     """Where the key begins, or the item of a list."""
@@ -39,10 +39,10 @@ class Member:
     """Where the comma after it stands, if there is one."""
 
 
-def read(text: str) -> Node:
+def read_json(text: str) -> Node:
     """The file's one value. A file that holds nothing, or nothing but comments, is not JSON."""
     try:
-        reader = _Reader(text)
+        reader = _JsonReader(text)
         node = reader.value(reader.blank(0))
         if reader.blank(node.end) != len(text):
             raise reader.wrong(node.end)
@@ -51,7 +51,7 @@ def read(text: str) -> Node:
     return node
 
 
-def find(node: Node, path: tuple[str, ...]) -> Node | None:
+def find_json(node: Node, path: tuple[str, ...]) -> Node | None:
     """The value at a path of keys."""
     for key in path:
         inner = next((member.node for member in node.members if member.key == key), None)
@@ -61,17 +61,17 @@ def find(node: Node, path: tuple[str, ...]) -> Node | None:
     return node
 
 
-def added(text: str, path: tuple[str, ...], value: object, *, to_list: bool = False) -> tuple[str, str]:
+def add_json(text: str, path: tuple[str, ...], value: object, *, to_list: bool = False) -> tuple[str, str]:
     """The text with this value at the path, or at the end of the list there, and the piece that was inserted.
 
     Objects that are missing on the way come into being with it.
     """
-    root = read(text) if text.strip() else None
+    root = read_json(text) if text.strip() else None
     if root is None:
         whole = _dump(_nested(path, value, to_list=to_list), _Style(text), "") + "\n"
         return text + whole, whole
     node, left = root, list(path)
-    while left and (inner := find(node, (left[0],))):
+    while left and (inner := find_json(node, (left[0],))):
         node = inner
         left.pop(0)
     if not isinstance(node.value, list if to_list and not left else dict):
@@ -85,12 +85,12 @@ def added(text: str, path: tuple[str, ...], value: object, *, to_list: bool = Fa
 
 def removed(text: str, path: tuple[str, ...]) -> str:
     """The text without the member at this path."""
-    holder = find(read(text), path[:-1])
+    holder = find_json(read_json(text), path[:-1])
     at = next((at for at, each in enumerate(holder.members) if each.key == path[-1]), None) if holder else None
-    return text if holder is None or at is None else cut(text, holder, at)
+    return text if holder is None or at is None else cut_json(text, holder, at)
 
 
-def cut(text: str, holder: Node, at: int) -> str:
+def cut_json(text: str, holder: Node, at: int) -> str:
     """The text without one member of an object or list: the member, the white space before it, and one comma."""
     member, before = holder.members[at], holder.members[at - 1] if at else None
     start = len(text[: member.start].rstrip())
@@ -151,7 +151,7 @@ def _own_line(text: str, at: int) -> str | None:
     return line if "\n" in text[:at] and not line.strip() else None
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -180,7 +180,7 @@ class _Reader:
         raise self.wrong(at)
 
     def _holder(self, start: int, shut: str) -> Node:
-        members, at = list[Member](), self.blank(start + 1)
+        members, at = list[JsonMember](), self.blank(start + 1)
         while not self._text.startswith(shut, at):
             if members and members[-1].comma is None:
                 raise self.wrong(at)
@@ -194,7 +194,7 @@ class _Reader:
         )
         return Node(start=start, end=at + 1, value=value, members=tuple(members))
 
-    def _member(self, start: int, index: int | None) -> Member:
+    def _member(self, start: int, index: int | None) -> JsonMember:
         key: str | int = index or 0
         at = start
         if index is None:
@@ -205,4 +205,4 @@ class _Reader:
             key, at = name.value, self.blank(at + 1)
         node = self.value(at)
         after = self.blank(node.end)
-        return Member(key=key, start=start, node=node, comma=after if self._text.startswith(",", after) else None)
+        return JsonMember(key=key, start=start, node=node, comma=after if self._text.startswith(",", after) else None)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, cast
 
-from tallystick.harnesses.known import HARNESSES
+from tallystick.harnesses.registry import HARNESSES
 
 STEP_CHARS = 200
 SAID_CHARS = 1_000_000
@@ -29,7 +29,7 @@ class Sandbox(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class HarnessRequest:
     prompt: str
     scratch: Path
     """A private folder for the files that the call needs."""
@@ -46,7 +46,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class ProcessStart:
     argv: tuple[str, ...]
     stdin: str
     files: Mapping[Path, str] = field(default_factory=dict[Path, str])
@@ -59,7 +59,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HarnessStep:
     """One thing the harness did, in a line."""
 
     text: str
@@ -73,11 +73,11 @@ class Told:
     data: Mapping[str, object]
 
 
-Sign: TypeAlias = "Began | Step | Told"
+Sign: TypeAlias = "Began | HarnessStep | Told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HarnessAnswer:
     text: str
     data: Mapping[str, object] | None
     """The answer as an object, when it is one."""
@@ -92,7 +92,7 @@ class Failed:
     session_id: str | None = None
 
 
-Outcome: TypeAlias = "Answer | Failed"
+Outcome: TypeAlias = "HarnessAnswer | Failed"
 
 
 class Reader(Protocol):
@@ -105,7 +105,7 @@ class Reader(Protocol):
         ...
 
 
-class Program(Protocol):
+class HeadlessProgram(Protocol):
     """One harness as something that can be called."""
 
     @property
@@ -113,7 +113,7 @@ class Program(Protocol):
         """The name of its binary on the PATH."""
         ...
 
-    def start(self, binary: Sequence[str], request: Request) -> Start: ...
+    def start(self, binary: Sequence[str], request: HarnessRequest) -> ProcessStart: ...
 
     def reader(self) -> Reader: ...
 

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from tallystick.harnesses import entries, hooks_in, servers_in
-from tallystick.harnesses.drafts import read
-from tallystick.harnesses.entries import SERVER
 from tallystick.harnesses.errors import ConfigUnreadable
-from tallystick.harnesses.places import Places, Scope, places
-from tallystick.harnesses.receipts import Receipts
+from tallystick.harnesses.install import config_entries
+from tallystick.harnesses.install.config_edit import InstallReceipts, read_text
+from tallystick.harnesses.install.config_entries import SERVER
+from tallystick.harnesses.install.plan import ConfigFiles, InstallScope, config_files
 
 _BEARER = re.compile(r"Bearer\s+(\S+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DriftReport:
     """What one harness has of ours, and what is wrong with it."""
 
     harness: str
@@ -29,14 +28,14 @@ class Found:
 
 
 def examine(
-    harness: str, receipts: Receipts, *, root: Path, environ: Mapping[str, str], valid: Callable[[str], bool]
-) -> Found:
+    harness: str, receipts: InstallReceipts, *, root: Path, environ: Mapping[str, str], valid: Callable[[str], bool]
+) -> DriftReport:
     """Look at both scopes of a harness. `valid` says whether a token's secret is one of ours and still counts."""
     present, wrong, hooked = list[str](), list[str](), list[str]()
-    for scope in Scope:
-        where = places(harness, scope, root=root, environ=environ)
+    for scope in InstallScope:
+        where = config_files(harness, scope, root=root, environ=environ)
         try:
-            look = _Look(harness, where, receipts)
+            look = _Installation(harness, where, receipts)
         except ConfigUnreadable as unreadable:
             wrong.append(unreadable.message)
             continue
@@ -47,28 +46,28 @@ def examine(
         hooked += [scope.value] if look.ours else []
     if len(hooked) > 1:
         wrong.append("duplicated: the hooks of user and project both run")
-    return Found(harness=harness, present=tuple(present), wrong=tuple(wrong))
+    return DriftReport(harness=harness, present=tuple(present), wrong=tuple(wrong))
 
 
-class _Look:
-    def __init__(self, harness: str, where: Places, receipts: Receipts) -> None:
+class _Installation:
+    def __init__(self, harness: str, where: ConfigFiles, receipts: InstallReceipts) -> None:
         self._harness, self._where, self._receipts = harness, where, receipts
-        servers = servers_in.servers(harness, read(where.servers) or "")
+        servers = config_entries.servers(harness, read_text(where.servers) or "")
         self._servers = {
             name: entry
             for name, entry in servers.items()
-            if entries.serves_tally(entry) or (name == SERVER and entries.reaches_tally(entry))
+            if config_entries.serves_tally(entry) or (name == SERVER and config_entries.reaches_tally(entry))
         }
-        self.ours = hooks_in.ours(read(where.hooks) or "")
+        self.ours = config_entries.our_hooks(read_text(where.hooks) or "")
 
     def present(self) -> list[str]:
         return [*(["server"] if self._servers else []), *(["hooks"] if self.ours else [])]
 
     def missing(self) -> Iterator[str]:
-        if not self._servers and self._wrote(self._where.servers, servers_in.is_server):
+        if not self._servers and self._wrote(self._where.servers, config_entries.is_server):
             yield f"missing: the server is not in {self._where.servers} any more"
-        lost = {entry.event for entry in entries.HOOKS[self._harness]} - self.ours.keys()
-        if lost and (self.ours or self._wrote(self._where.hooks, hooks_in.is_hook)):
+        lost = {entry.event for entry in config_entries.HOOKS[self._harness]} - self.ours.keys()
+        if lost and (self.ours or self._wrote(self._where.hooks, config_entries.is_hook)):
             yield f"missing: the hooks {', '.join(sorted(lost))} are not in {self._where.hooks} any more"
         if (receipt := self._receipts.of(self._where.skill)) and receipt.pieces and not self._where.skill.exists():
             yield f"missing: the skill {self._where.skill} is gone"
@@ -81,26 +80,31 @@ class _Look:
         if len(self._servers) > 1:
             yield f"duplicated: the servers {', '.join(sorted(self._servers))} are all ours"
         for event, groups in self.ours.items():
-            if sum(len(entries.our_commands(group)) for group in groups) > 1:
+            if sum(len(config_entries.our_commands(group)) for group in groups) > 1:
                 yield f"duplicated: the hook {event} runs more than once"
 
     def stale(self) -> Iterator[str]:
         hooks = [
-            command for groups in self.ours.values() for group in groups for command in entries.our_commands(group)
+            command
+            for groups in self.ours.values()
+            for group in groups
+            for command in config_entries.our_commands(group)
         ]
-        programs = [entries.command_of(entry) for entry in self._servers.values() if entries.serves_tally(entry)]
-        for program in dict.fromkeys([*programs, *(entries.program_of(command) for command in hooks)]):
+        programs = [
+            config_entries.command_of(entry) for entry in self._servers.values() if config_entries.serves_tally(entry)
+        ]
+        for program in dict.fromkeys([*programs, *(config_entries.program_of(command) for command in hooks)]):
             if not shutil.which(program):
                 yield f"stale path: there is no program {program}"
 
     def tokens(self, valid: Callable[[str], bool]) -> Iterator[str]:
         for name, entry in self._servers.items():
-            if not entries.reaches_tally(entry):
+            if not config_entries.reaches_tally(entry):
                 continue
             secret = _secret(entry)
             if secret is None or not valid(secret):
                 lacks = "has no token" if secret is None else "has a token that is not valid"
-                yield f"wrong token: the server {name} ({entries.url_of(entry)}) {lacks}"
+                yield f"wrong token: the server {name} ({config_entries.url_of(entry)}) {lacks}"
 
 
 def _secret(entry: object) -> str | None:

@@ -18,7 +18,7 @@ BLOCK = 2
 """The exit code that all three take for a no; the reason is read from standard error."""
 
 
-class Reply:
+class HookReply:
     __slots__ = ("code", "err", "out")
 
     def __init__(self, out: object = None, err: str = "", code: int = 0) -> None:
@@ -27,27 +27,27 @@ class Reply:
         self.code = code
 
 
-ALLOW = Reply()
+ALLOW = HookReply()
 
 
-def deny(harness: str, event: str, reason: str) -> Reply:
+def deny(harness: str, event: str, reason: str) -> HookReply:
     """The tool must not run. Said twice, as JSON and by exit code, since some versions heed only the latter."""
     if harness == "gemini":
-        return Reply({"decision": "deny", "reason": reason}, reason, BLOCK)
+        return HookReply({"decision": "deny", "reason": reason}, reason, BLOCK)
     verdict = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
-    return Reply({"hookSpecificOutput": verdict}, reason, BLOCK)
+    return HookReply({"hookSpecificOutput": verdict}, reason, BLOCK)
 
 
-def tell(event: str, text: str) -> Reply:
+def tell(event: str, text: str) -> HookReply:
     """Something for the agent to know."""
-    return Reply({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+    return HookReply({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
-def go_on(harness: str, reason: str) -> Reply:
+def go_on(harness: str, reason: str) -> HookReply:
     """The agent must not stop yet; the reason is what it reads next."""
-    return Reply({"decision": "deny" if harness == "gemini" else "block", "reason": reason})
+    return HookReply({"decision": "deny" if harness == "gemini" else "block", "reason": reason})
 
 
-def remark(text: str) -> Reply:
+def remark(text: str) -> HookReply:
     """Something for the person at the harness; nothing is held up by it."""
-    return Reply({"systemMessage": text}, text)
+    return HookReply({"systemMessage": text}, text)

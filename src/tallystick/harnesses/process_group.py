@@ -13,15 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
-NANNY = Path(__file__).with_name("nanny.py")
+SUBREAPER = Path(__file__).with_name("subreaper.py")
 LONGEST_LINE = 4 * 1024 * 1024
 LAST_WORDS = 40
 """Lines of stderr that are kept."""
 KILL_PATIENCE = 15.0
-"""Longer than the nanny's own sweep; after that the group is killed over its head."""
+"""Longer than the subreaper's own sweep; after that the group is killed over its head."""
 
 
-class Leashed:
+class ProcessGroup:
     """Starts at once. `on_line` gets every line of stdout, `on_end` is called when it is gone; both elsewhere."""
 
     def __init__(
@@ -34,11 +34,11 @@ class Leashed:
         on_line: Callable[[str], None],
         on_end: Callable[[], None],
     ) -> None:
-        held, self._leash = os.pipe()
-        self._leashed = threading.Lock()
+        held, self._life_pipe = os.pipe()
+        self._pipe_lock = threading.Lock()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(NANNY), str(held), *argv],
+                [sys.executable, "-I", "-S", str(SUBREAPER), str(held), *argv],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -50,7 +50,7 @@ class Leashed:
                 errors="replace",
             )
         except BaseException:
-            os.close(self._leash)
+            os.close(self._life_pipe)
             raise
         finally:
             os.close(held)
@@ -63,7 +63,7 @@ class Leashed:
 
     @property
     def pid(self) -> int:
-        """Of the nanny, which leads the group and the session."""
+        """Of the subreaper, which leads the group and the session."""
         return self._process.pid
 
     @property
@@ -103,10 +103,10 @@ class Leashed:
             os.killpg(self._process.pid, sign)
 
     def _let_go(self) -> None:
-        with self._leashed:
-            leash, self._leash = self._leash, -1
-        if leash >= 0:
-            os.close(leash)
+        with self._pipe_lock:
+            pipe, self._life_pipe = self._life_pipe, -1
+        if pipe >= 0:
+            os.close(pipe)
 
 
 def _thread(target: Callable[..., None], *args: object) -> threading.Thread:

@@ -1,29 +1,95 @@
-"""Changes to a harness's files, worked out in memory first, then written whole and noted in a receipt."""
+"""Changes to a harness's files: worked out in memory, written whole, and noted in a receipt.
+
+The receipts lie in the data directory, so that `tally uninstall` takes back exactly what `tally install` has put where.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from tallystick.harnesses.errors import ConfigUnreadable, ConfigUnwritable
-from tallystick.harnesses.receipts import Receipt, Receipts
+
+FILE = "installed.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class InstallReceipt:
+    """One file: the pieces that were inserted, oldest first, and whether the file and its folders are of our making."""
+
+    pieces: tuple[str, ...] = ()
+    created: bool = False
+    folders: tuple[str, ...] = field(default=())
+    """Folders that were made for it, deepest first."""
+
+    def then(self, *pieces: str) -> InstallReceipt:
+        return replace(self, pieces=(*self.pieces, *pieces))
+
+
+class InstallReceipts:
+    """The receipts of one data directory, by the file's path."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._file = data_dir / FILE
+        self._known = self._read()
+
+    def of(self, path: Path) -> InstallReceipt | None:
+        return self._known.get(str(path))
+
+    def paths(self) -> list[Path]:
+        return [Path(each) for each in self._known]
+
+    def keep(self, changes: Mapping[Path, InstallReceipt | None]) -> None:
+        """Replace receipts; None forgets one. A file that holds none is removed."""
+        for path, receipt in changes.items():
+            self._known.pop(str(path), None)
+            if receipt:
+                self._known[str(path)] = receipt
+        if not self._known:
+            self._file.unlink(missing_ok=True)
+            return
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = self._file.with_name(f".{FILE}.{os.getpid()}")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({path: asdict(each) for path, each in self._known.items()}, file, indent=1)
+        part.replace(self._file)
+
+    def _read(self) -> dict[str, InstallReceipt]:
+        try:
+            found = cast("dict[str, dict[str, object]]", json.loads(self._file.read_bytes()))
+            return {path: _receipt(each) for path, each in found.items()}
+        except (OSError, ValueError, TypeError, AttributeError, KeyError):
+            # Without receipts our entries are still recognised by what they say.
+            return {}
+
+
+def _receipt(data: Mapping[str, object]) -> InstallReceipt:
+    return InstallReceipt(
+        pieces=tuple(str(each) for each in cast("list[object]", data["pieces"])),
+        created=data["created"] is True,
+        folders=tuple(str(each) for each in cast("list[object]", data["folders"])),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDraft:
     """A file on its way: its text now, what of it is ours, and why something was left alone."""
 
     path: Path
     text: str | None
-    receipt: Receipt | None
+    receipt: InstallReceipt | None
     note: str = ""
 
-    def inserted(self, text: str, piece: str) -> Draft:
-        receipt = self.receipt or Receipt(created=self.text is None, folders=_missing_folders(self.path))
+    def inserted(self, text: str, piece: str) -> FileDraft:
+        receipt = self.receipt or InstallReceipt(created=self.text is None, folders=_missing_folders(self.path))
         return replace(self, text=text, receipt=receipt.then(piece))
 
-    def taken_back(self, chosen: Callable[[str], bool]) -> Draft:
+    def taken_back(self, chosen: Callable[[str], bool]) -> FileDraft:
         """Without the chosen pieces, as far as they are still there exactly as they were inserted.
 
         The latest goes first: it may stand in the middle of an earlier one.
@@ -38,20 +104,20 @@ class Draft:
                 text = text.replace(piece, "")
         return replace(self, text=text, receipt=replace(self.receipt, pieces=tuple(kept)))
 
-    def gone_if_empty(self) -> Draft:
+    def gone_if_empty(self) -> FileDraft:
         """No file at all, where it is of our making and nothing is left in it."""
         ours = self.receipt is not None and self.receipt.created
         return replace(self, text=None) if ours and not (self.text or "").strip() else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """One file before and after; None stands for no file."""
 
     path: Path
     before: str | None
     after: str | None
-    receipt: Receipt | None
+    receipt: InstallReceipt | None
     what: tuple[str, ...] = field(default=())
     """What of ours is in question, in words."""
     note: str = ""
@@ -65,28 +131,28 @@ class Change:
         return "removed" if self.after is None else "changed"
 
 
-class Drafts:
+class ConfigEdits:
     """Several edits, of which two may concern the same file."""
 
-    def __init__(self, receipts: Receipts) -> None:
+    def __init__(self, receipts: InstallReceipts) -> None:
         self._receipts = receipts
         self._before: dict[Path, str | None] = {}
-        self._now: dict[Path, Draft] = {}
+        self._now: dict[Path, FileDraft] = {}
         self._what: dict[Path, tuple[str, ...]] = {}
 
-    def edit(self, path: Path, what: str, work: Callable[[Draft], Draft]) -> None:
+    def edit(self, path: Path, what: str, work: Callable[[FileDraft], FileDraft]) -> None:
         if path not in self._now:
-            self._before[path] = read(path)
-            self._now[path] = Draft(path=path, text=self._before[path], receipt=self._receipts.of(path))
+            self._before[path] = read_text(path)
+            self._now[path] = FileDraft(path=path, text=self._before[path], receipt=self._receipts.of(path))
         try:
             self._now[path] = work(self._now[path])
         except ConfigUnreadable as wrong:
             raise ConfigUnreadable(f"{path}: {wrong.message}", hint=wrong.advice, path=str(path)) from None
         self._what[path] = (*self._what.get(path, ()), what)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         return [
-            Change(
+            FileChange(
                 path=path,
                 before=self._before[path],
                 after=draft.text,
@@ -98,7 +164,7 @@ class Drafts:
         ]
 
 
-def read(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
     """A file's text, exactly; None where there is none."""
     try:
         return path.read_bytes().decode("utf-8")
@@ -112,7 +178,7 @@ def _missing_folders(path: Path) -> tuple[str, ...]:
     return tuple(str(each) for each in path.parents if not each.exists())
 
 
-def apply(changes: Sequence[Change], receipts: Receipts, *, forget: bool = False) -> None:
+def apply(changes: Sequence[FileChange], receipts: InstallReceipts, *, forget: bool = False) -> None:
     """Write the files, then what was written where. `forget` goes with taking everything back."""
     for change in changes:
         if change.before != change.after:
@@ -124,7 +190,7 @@ def apply(changes: Sequence[Change], receipts: Receipts, *, forget: bool = False
     receipts.keep({each.path: None if forget and not each.note else each.receipt for each in changes})
 
 
-def _write(change: Change) -> None:
+def _write(change: FileChange) -> None:
     """Put the whole file in place at once. A link stays a link, and the file keeps its mode."""
     if change.after is None:
         change.path.unlink()
@@ -139,7 +205,7 @@ def _write(change: Change) -> None:
     part.replace(real)
 
 
-def _emptied(change: Change) -> Iterator[Path]:
+def _emptied(change: FileChange) -> Iterator[Path]:
     """The folders that were made for this file and hold nothing any more, deepest first."""
     for folder in (Path(each) for each in (change.receipt.folders if change.receipt else ())):
         if folder.is_dir() and not any(folder.iterdir()):

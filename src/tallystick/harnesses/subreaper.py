@@ -1,7 +1,7 @@
 """Stands between us and a program, so that nothing the program starts outlives the program or whoever started it.
 
-A script of its own, run as `python -I -S nanny.py LEASH ARGV...`. Who runs it holds the other end of the pipe LEASH;
-when that closes, by intent or because its holder is gone, everything below this process is killed. On Linux that
+A script of its own, run as `python -I -S subreaper.py PIPE ARGV...`. Who runs it holds the other end of the pipe; when
+that closes, by intent or because its holder is gone, everything below this process is killed. On Linux that
 reaches children that left the process group too: they are adopted by this process and by nobody else.
 """
 
@@ -21,7 +21,7 @@ LONGEST_SWEEP = 10.0
 """Seconds after which a process that does not die of SIGKILL is left to the kernel."""
 
 
-def main(leash: int, argv: Sequence[str]) -> int:
+def main(life_pipe: int, argv: Sequence[str]) -> int:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     ear, mouth = os.pipe()
     os.set_blocking(mouth, False)
@@ -36,7 +36,7 @@ def main(leash: int, argv: Sequence[str]) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    code = _wait(child, leash, ear)
+    code = _wait(child, life_pipe, ear)
     _sweep()
     return 128 + signal.SIGKILL if code is None else code
 
@@ -55,11 +55,11 @@ def _become(argv: Sequence[str]) -> None:
         os._exit(127)
 
 
-def _wait(child: int, leash: int, ear: int) -> int | None:
-    """The program's exit code, in a shell's manner of speaking; None when the leash went first."""
+def _wait(child: int, life_pipe: int, ear: int) -> int | None:
+    """The program's exit code, in a shell's manner of speaking; None when the pipe closed first."""
     while True:
-        ready, _, _ = select.select([leash, ear], [], [])
-        if leash in ready:
+        ready, _, _ = select.select([life_pipe, ear], [], [])
+        if life_pipe in ready:
             return None
         os.read(ear, 512)
         for pid, status in _reaped():

@@ -1,0 +1,251 @@
+"""What Tallystick writes into a harness: its MCP server and its hooks, and how to recognise them again.
+
+The same table serves installing, uninstalling and the search for drift; JSON or TOML, as the harness has it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from tallystick.harnesses.errors import ConfigTaken
+from tallystick.harnesses.install import json_file, toml_file
+from tallystick.harnesses.install.config_edit import FileDraft
+
+SERVER = "tally"
+"""The name that our server has in every harness."""
+
+SECONDS = 30
+"""After which a harness gives a hook up and lets the edit pass: far more than a hook takes on a busy machine."""
+
+HOOK_COMMAND = re.compile(r"""(?:^|[/\\\s'"])tally(?:\.exe)?['"]?(?:\s+--data-dir[= ]\S+)?\s+hook\s+\w+\s+\w+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TallyProgram:
+    """How a harness is to call us."""
+
+    path: str
+    """The command: absolute for one person, its bare name where others share the file."""
+    data_dir: str = ""
+    """Only where the person chose another than the usual one."""
+    forward: Sequence[str] = field(default=())
+    """Variables that the server needs and a harness would not hand on."""
+
+    @property
+    def arguments(self) -> list[str]:
+        return ["mcp", *(["--data-dir", self.data_dir] if self.data_dir else [])]
+
+    def hook(self, harness: str, event: str) -> str:
+        where = ["--data-dir", self.data_dir] if self.data_dir else []
+        return shlex.join([self.path, "hook", harness, event, *where])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookEntry:
+    event: str
+    matcher: str = ""
+
+
+HOOKS: Mapping[str, Sequence[HookEntry]] = {
+    "claude": (
+        HookEntry(event="PreToolUse", matcher="Edit|MultiEdit|Write|NotebookEdit|Bash"),
+        HookEntry(event="SessionStart"),
+        HookEntry(event="Stop"),
+    ),
+    "codex": (
+        HookEntry(event="PreToolUse", matcher="Bash|apply_patch"),
+        HookEntry(event="SessionStart"),
+        HookEntry(event="Stop"),
+    ),
+    "gemini": (
+        HookEntry(event="BeforeTool", matcher="write_file|replace|run_shell_command"),
+        HookEntry(event="SessionStart"),
+        HookEntry(event="AfterAgent"),
+    ),
+}
+
+
+def server(harness: str, program: TallyProgram) -> dict[str, object]:
+    """Our entry among the harness's MCP servers."""
+    entry: dict[str, object] = {"command": program.path, "args": program.arguments}
+    if harness == "claude":
+        return {"type": "stdio", **entry, "env": {}}
+    if harness == "codex" and program.forward:
+        return {**entry, "env_vars": list(program.forward)}
+    return entry
+
+
+def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[str, object]:
+    """Our entry among the hooks of one event."""
+    command: dict[str, object] = {"type": "command", "command": program.hook(harness, entry.event)}
+    if harness == "gemini":
+        command = {"name": "tallystick", **command, "timeout": SECONDS * 1000}
+    else:
+        command = {**command, "timeout": SECONDS}
+    return {**({"matcher": entry.matcher} if entry.matcher else {}), "hooks": [command]}
+
+
+def serves_tally(entry: object) -> bool:
+    """Whether a server's entry is one of ours, by whatever path it is started."""
+    found = _object(entry)
+    command, args = found.get("command"), found.get("args")
+    first = cast("list[object]", args)[0:1] if isinstance(args, list) else []
+    return isinstance(command, str) and _is_tally(command) and first == ["mcp"]
+
+
+def reaches_tally(entry: object) -> bool:
+    """Whether a server's entry speaks to a hub of ours over HTTP."""
+    return url_of(entry).rstrip("/").endswith("/mcp")
+
+
+def url_of(entry: object) -> str:
+    found = _object(entry)
+    url = found.get("url") or found.get("httpUrl") or found.get("serverUrl")
+    return url if isinstance(url, str) else ""
+
+
+def command_of(entry: object) -> str:
+    command = _object(entry).get("command")
+    return command if isinstance(command, str) else ""
+
+
+def our_commands(group_: object) -> list[str]:
+    """The commands of ours in one group of hooks."""
+    hooks = _object(group_).get("hooks")
+    commands = [command_of(each) for each in cast("list[object]", hooks)] if isinstance(hooks, list) else []
+    return [command for command in commands if HOOK_COMMAND.search(command)]
+
+
+def program_of(command: str) -> str:
+    """The program that a hook's command line starts."""
+    try:
+        return next(iter(shlex.split(command)), "")
+    except ValueError:
+        return command
+
+
+def _is_tally(command: str) -> bool:
+    return re.split(r"[/\\]", command)[-1].removesuffix(".exe") == "tally"
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+TABLES = {"claude": "mcpServers", "codex": "mcp_servers", "gemini": "mcpServers"}
+
+
+def servers(harness: str, text: str) -> Mapping[str, object]:
+    """The MCP servers that a configuration names."""
+    if not text.strip():
+        return {}
+    whole: object = toml_file.read_toml(text) if harness == "codex" else json_file.read_json(text).value
+    found = cast("dict[str, object]", whole).get(TABLES[harness]) if isinstance(whole, dict) else None
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
+def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
+    """With our server, unless one is there that works; one of ours that no longer does is written anew."""
+    wanted = server(harness, program)
+    present = servers(harness, draft.text or "").get(SERVER)
+    if present == wanted or reaches_tally(present):
+        return draft
+    if present is not None:
+        if not serves_tally(present):
+            raise ConfigTaken(f"{draft.path} has a server called '{SERVER}' that is not ours.", path=str(draft.path))
+        if draft.receipt is None and shutil.which(command_of(present)):
+            return replace(draft, note=f"the server '{SERVER}' was there already and works")
+        draft = _without(harness, draft.taken_back(is_server))
+    path, text = (TABLES[harness], SERVER), draft.text or ""
+    if harness == "codex":
+        return draft.inserted(*toml_file.added(text, path, cast("dict[str, str | list[str]]", wanted)))
+    return draft.inserted(*json_file.add_json(text, path, wanted))
+
+
+def remove_server(harness: str, draft: FileDraft) -> FileDraft:
+    """Without what `tally install` has written; an entry that somebody else made is left, and said to be."""
+    known = draft.receipt is not None
+    draft = draft.taken_back(is_server).gone_if_empty()
+    present = servers(harness, draft.text or "").get(SERVER)
+    if not serves_tally(present):
+        return draft
+    if not known and not _as_written(harness, present):
+        return replace(draft, note=f"the server '{SERVER}' is not from `tally install`: take it out by hand")
+    return _without(harness, draft)
+
+
+def _without(harness: str, draft: FileDraft) -> FileDraft:
+    if draft.text is None or SERVER not in servers(harness, draft.text):
+        return draft
+    remove = toml_file.removed if harness == "codex" else json_file.removed
+    return replace(draft, text=remove(draft.text, (TABLES[harness], SERVER)))
+
+
+def is_server(piece: str) -> bool:
+    """Of our pieces, the one that is a server and not a hook."""
+    return f'"{SERVER}"' in piece or f".{SERVER}]" in piece
+
+
+def _as_written(harness: str, present: object) -> bool:
+    """Whether an entry has only what `tally install` writes, as in a project where somebody else ran it."""
+    keys = set(server(harness, TallyProgram(path="tally", forward=("-",))))
+    return isinstance(present, dict) and set(cast("dict[str, object]", present)) <= keys
+
+
+def add_hooks(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
+    """Each of our hooks once, as it is written today; what an older install or a copy left behind goes."""
+    wanted = {entry.event: hook_group(harness, entry, program) for entry in HOOKS[harness]}
+    if our_hooks(draft.text or "") == {event: [group] for event, group in wanted.items()}:
+        return draft
+    draft = remove_hooks(draft)
+    for event, group in wanted.items():
+        draft = draft.inserted(*json_file.add_json(draft.text or "", ("hooks", event), group, to_list=True))
+    return draft
+
+
+def remove_hooks(draft: FileDraft) -> FileDraft:
+    draft = draft.taken_back(is_hook).gone_if_empty()
+    while draft.text and (found := _first(draft.text)):
+        draft = replace(draft, text=json_file.cut_json(draft.text, *found))
+    return draft
+
+
+def is_hook(piece: str) -> bool:
+    """Of our pieces, those that are hooks."""
+    return bool(HOOK_COMMAND.search(piece))
+
+
+def our_hooks(text: str) -> dict[str, list[object]]:
+    """The groups that hold a command of ours, by event."""
+    found = {event: [group for group in each if our_commands(group)] for event, each in hook_groups(text).items()}
+    return {event: each for event, each in found.items() if each}
+
+
+def hook_groups(text: str) -> Mapping[str, list[object]]:
+    """The groups of hooks that settings hold, by event."""
+    if not text.strip():
+        return {}
+    hooks = json_file.find_json(json_file.read_json(text), ("hooks",))
+    found = cast("dict[str, object]", hooks.value) if hooks and isinstance(hooks.value, dict) else {}
+    return {event: cast("list[object]", each) for event, each in found.items() if isinstance(each, list)}
+
+
+def _first(text: str) -> tuple[json_file.Node, int] | None:
+    """Where our first command stands: the list and its place there. A group that holds nothing else goes whole."""
+    root = json_file.read_json(text)
+    for event in our_hooks(text):
+        holder = json_file.find_json(root, ("hooks", event))
+        for index, member in enumerate(holder.members if holder else ()):
+            commands = our_commands(member.node.value)
+            inside = json_file.find_json(member.node, ("hooks",))
+            if holder and inside and commands:
+                if len(commands) == len(inside.members):
+                    return holder, index
+                each = [command_of(hook.node.value) in commands for hook in inside.members]
+                return inside, each.index(True)
+    return None

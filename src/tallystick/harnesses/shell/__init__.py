@@ -1,0 +1,1 @@
+"""Which files a tool call is about to change: `tool_calls` asks `file_writes`, which asks `parser`."""
