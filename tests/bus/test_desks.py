@@ -11,7 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from tallystick.bus.desks import Attachment, Desk
-from tallystick.hub.errands import RESULT, Look
+from tallystick.capabilities.actions.events import ActionResultReported
+from tallystick.hub.errands import Look
 from tallystick.hub.feed import Wake
 from tallystick.kernel.envelope import GENESIS, Event, to_json
 
@@ -23,7 +24,7 @@ def result(seq: int, status: str) -> Event:
         seq=seq,
         id=f"e{seq}",
         ts=0,
-        kind=RESULT,
+        kind=ActionResultReported.kind,
         scope_key="",
         by="worker",
         body=to_json(data),

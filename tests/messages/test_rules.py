@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages import rules
 from tallystick.capabilities.messages.errors import DuplicateListener, UnknownRecipient
+from tallystick.capabilities.messages.events import MessageSent
 from tallystick.capabilities.messages.model import ClientIdUse, InboxListener
 from tallystick.kernel.caller import ProcessState
 from tests.scene import refused
@@ -59,13 +61,15 @@ def test_another_token_never_reaches_fewer(team: list[Participant], to: list[str
 
 
 def test_a_client_id_is_remembered_to_the_millisecond() -> None:
-    data = {"text": "x", "client_id": "c", "client_ts": "then", "recipients": ["bob"]}
-    sending = ClientIdUse(digest=rules.fingerprint({"text": "x", "client_id": "c"}), seq=1, sent_at=1000)
-    assert rules.check_replay(sending, data, now=1000 + rules.REPLAY_MS - 1) is True
-    assert rules.check_replay(sending, {**data, "text": "y"}, now=1000 + rules.REPLAY_MS) is False
-    assert rules.check_replay(None, data, now=1000) is False
+    first = MessageSent(text="x", to=[], recipients=[], client_id="c")
+    again = structs.replace(first, client_ts="then", recipients=["bob"])
+    other = structs.replace(again, text="y")
+    used = ClientIdUse(digest=rules.fingerprint(first), seq=1, sent_at=1000)
+    assert rules.check_replay(used, again, now=1000 + rules.REPLAY_MS - 1) is True
+    assert rules.check_replay(used, other, now=1000 + rules.REPLAY_MS) is False
+    assert rules.check_replay(None, again, now=1000) is False
     with refused("client_id_conflict"):
-        rules.check_replay(sending, {**data, "text": "y"}, now=1000)
+        rules.check_replay(used, other, now=1000)
 
 
 @given(st.integers(0, 200), st.sampled_from(ProcessState))

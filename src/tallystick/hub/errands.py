@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import cast
 
 import msgspec
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.model import Kind, SubmittedAction
+from tallystick.capabilities.actions.events import ActionResultReported, ActionSubmitted
+from tallystick.capabilities.actions.model import SubmittedAction
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.reading import before, since
 from tallystick.ledger.tx import Tx
 
 PAGE = 500
-RESULT = Kind.RESULT.value
-KINDS = frozenset({Kind.SUBMIT.value, RESULT})
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,14 +34,14 @@ def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: 
         return Look(results=(), due={}, cursor=after, more=False)
     # Of every kind: what is new since the last look is little, and one look at it cheaper than one for each kind.
     page = since(tx, room_id, after, limit=PAGE)
-    events = [event for event in page if event.kind in KINDS]
-    moved = {event.by if event.kind == RESULT else cast("str", event.data["dst"]) for event in events}
+    results = [event for event in page if event.kind == ActionResultReported.kind]
+    submitted = [event.read(ActionSubmitted) for event in page if event.kind == ActionSubmitted.kind]
+    moved = {event.by for event in results} | {body.dst for body in submitted}
     due = dict[str, SubmittedAction | None]()
     for agent in {*fresh, *(moved & set(attached))}:
         action = rules.deliverable(queries.heads(tx, room_id, agent))
         due[agent] = queries.written(tx, room_id, action) if action else None
     more = len(page) == PAGE
-    results = [event for event in events if event.kind == RESULT]
     return Look(results=results, due=due, cursor=page[-1].seq if more else max(head, after), more=more)
 
 
@@ -51,8 +49,8 @@ def results(tx: Tx, room_id: str, requester: str, after: int, until: int) -> lis
     """Every result of a requester's actions in a stretch of the ledger."""
     found = list[Event]()
     while after < until:
-        page = since(tx, room_id, after, kinds=[RESULT], limit=PAGE)
-        found += [event for event in page if event.seq <= until and event.data["dst"] == requester]
+        page = since(tx, room_id, after, kinds=[ActionResultReported.kind], limit=PAGE)
+        found += [event for event in page if event.seq <= until and event.read(ActionResultReported).dst == requester]
         after = page[-1].seq if len(page) == PAGE else until
     return found
 

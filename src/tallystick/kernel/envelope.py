@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
@@ -53,6 +54,17 @@ class Body(Record, metaclass=_BodyMeta, frozen=True):
 
 
 BodyT = TypeVar("BodyT", bound=Body)
+T = TypeVar("T")
+
+
+def or_unset(value: T | None) -> T | UnsetType:
+    """A field of a body that is left out when it has no value."""
+    return UNSET if value is None else value
+
+
+def or_none(value: T | UnsetType) -> T | None:
+    """What such a field holds."""
+    return None if value is UNSET else value
 
 
 _decoders: dict[object, msgspec.json.Decoder[Any]] = {}

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from tallystick.kernel.envelope import to_json
+from tallystick.kernel.envelope import Body, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.operation import Record
 
 BODY_LIMIT = 256 * 1024
 DEPTH_LIMIT = 64
 
 
-def check(data: Mapping[str, object]) -> str:
+def check(data: Mapping[str, object] | Body) -> str:
     """Refuse a body that is too deep, too large or not JSON; the result is its text."""
     try:
         text = to_json(data)
@@ -27,12 +28,12 @@ def check(data: Mapping[str, object]) -> str:
     return text
 
 
-def _walk(data: Mapping[str, object]) -> None:
+def _walk(data: Mapping[str, object] | Body) -> None:
     # By level, not by recursion: depth is exactly what a hostile body has too much of.
     level: list[object] = [data]
     depth = 1
     while level:
-        if depth > DEPTH_LIMIT and any(isinstance(value, dict | list) for value in level):
+        if depth > DEPTH_LIMIT and any(isinstance(value, dict | list | Record) for value in level):
             raise _too_deep()
         level = [inner for value in level for inner in _inside(value)]
         depth += 1
@@ -45,6 +46,8 @@ def _too_deep() -> TooLarge:
 def _inside(value: object) -> list[object]:
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
+    if isinstance(value, Record):
+        return [getattr(value, name) for name in value.__struct_fields__]
     if isinstance(value, dict):
         return list(cast("dict[str, object]", value).values())
     return cast("list[object]", value) if isinstance(value, list) else []

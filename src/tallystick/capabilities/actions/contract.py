@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
-from tallystick.capabilities.actions.model import (
-    Action,
-    ActionOutcome,
+from tallystick.capabilities.actions.events import (
     ActionStatus,
+    ActionSubmitted,
     ActionType,
     ControlCommand,
-    MessageKind,
     ReportedTaskStatus,
-    SubmittedAction,
 )
+from tallystick.capabilities.actions.model import Action, ActionOutcome, SubmittedAction
+from tallystick.capabilities.messages.events import MessageKind
+from tallystick.kernel.envelope import or_none
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment, moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
 
@@ -151,8 +151,7 @@ class ActionView(Answer):
 
     @classmethod
     def of(cls, written: SubmittedAction) -> ActionView:
-        action = written.action
-        data: dict[str, Any] = written.event.data
+        action, body = written.action, written.event.read(ActionSubmitted)
         return cls(
             action_id=action.action_id,
             group_id=action.group_id,
@@ -161,14 +160,14 @@ class ActionView(Answer):
             src=action.src,
             dst=action.dst,
             kind=action.kind,
-            text=data.get("text"),
-            plan=data.get("plan"),
-            reply_to_action_id=data.get("reply_to_action_id"),
+            text=or_none(body.text),
+            plan=body.plan.to_data() if body.plan is not UNSET else None,
+            reply_to_action_id=or_none(body.reply_to_action_id),
             command=action.command,
-            args=data.get("args"),
-            context=data["context"],
-            task_id=data.get("task_id"),
-            message_id=data.get("message_id"),
+            args=or_none(body.args),
+            context=body.context.to_data(),
+            task_id=or_none(body.task_id),
+            message_id=or_none(body.message_id),
             status=action.status,
             seq=action.seq,
             submitted_at=moment(written.event.ts),
@@ -296,16 +295,15 @@ class OutcomeView(Answer):
 
     @classmethod
     def of(cls, outcome: ActionOutcome) -> OutcomeView:
-        said: dict[str, Any] = outcome.result.data if outcome.result else {}
-        reply: dict[str, Any] = outcome.reply.data if outcome.reply else {}
+        result, reply = outcome.result, outcome.reply
         return cls(
             action_id=outcome.action.action_id,
             action_index=outcome.action.action_index,
             dst=outcome.action.dst,
             status=outcome.action.status,
-            detail=said.get("detail"),
-            data=said.get("data"),
-            reply=reply.get("text"),
+            detail=or_none(result.detail) if result else None,
+            data=or_none(result.data) if result else None,
+            reply=reply.text if reply else None,
         )
 
 

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
-from typing import cast
+from enum import IntEnum
 
 import msgspec
 
+from tallystick.capabilities.actions.events import (
+    ActionResultReported,
+    ActionStatus,
+    ActionType,
+    ControlCommand,
+)
+from tallystick.capabilities.messages.events import MessageKind, MessageSent
 from tallystick.kernel.envelope import Event
-
-
-class Kind(StrEnum):
-    """The events of this capability."""
-
-    SUBMIT = "x.tally.action.submit"
-    RESULT = "x.tally.action.result"
-    TASK_UPDATED = "x.tally.action.task_updated"
-    TASK_DONE = "x.tally.action.task_done"
-
-
-class ActionType(StrEnum):
-    MESSAGE = "message"
-    CONTROL = "control"
-
-
-class MessageKind(StrEnum):
-    USER = "user"
-    REPLY = "reply"
-
-
-class ControlCommand(StrEnum):
-    NEW = "new"
-    COMPACT = "compact"
-    INTERRUPT = "interrupt"
-    REVIEW = "review"
-
-
-class ActionStatus(StrEnum):
-    """What a target says of an action."""
-
-    ACCEPTED = "accepted"
-    COMPLETED = "completed"
-    BLOCKED = "blocked"
-    QUEUED = "queued"
-    REJECTED = "rejected"
-    ERROR = "error"
-
-    @property
-    def terminal(self) -> bool:
-        return self in {ActionStatus.COMPLETED, ActionStatus.REJECTED, ActionStatus.ERROR}
-
-
-class ReportedTaskStatus(StrEnum):
-    RUNNING = "running"
-    BLOCKED = "blocked"
-    READY = "ready"
-    DONE = "done"
 
 
 class QueueLane(IntEnum):
@@ -99,26 +57,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_row(cls, **row: object) -> Action:
-        kind, command, status = row["kind"], row["command"], row["status"]
-        return cls(
-            action_id=cast("str", row["action_id"]),
-            seq=cast("int", row["seq"]),
-            group_id=cast("str", row["group_id"]),
-            action_index=cast("int", row["action_index"]),
-            src=cast("str", row["src"]),
-            dst=cast("str", row["dst"]),
-            type=ActionType(row["type"]),
-            kind=MessageKind(kind) if kind else None,
-            command=ControlCommand(command) if command else None,
-            context_id=cast("str", row["context_id"]),
-            lane=QueueLane(cast("int", row["lane"])),
-            status=ActionStatus(status) if status else None,
-            released=row["released"] == 1,
-            finished=row["finished"] == 1,
-            replied=row["replied"] == 1,
-            result_seq=cast("int | None", row.get("result_seq")),
-            reply_seq=cast("int | None", row.get("reply_seq")),
-        )
+        return msgspec.convert(row, cls, strict=False)
 
     @property
     def answered(self) -> bool:
@@ -146,5 +85,5 @@ class ActionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """An action with the last result and the reply that it got."""
 
     action: Action
-    result: Event | None
-    reply: Event | None
+    result: ActionResultReported | None
+    reply: MessageSent | None

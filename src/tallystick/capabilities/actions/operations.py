@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+from msgspec import UNSET
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
@@ -17,16 +16,25 @@ from tallystick.capabilities.actions.contract import (
     ReportTaskProgress,
     TaskProgressResult,
 )
-from tallystick.capabilities.actions.model import Kind, MessageKind, QueueLane, ReportedTaskStatus
-from tallystick.capabilities.actions.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.actions.events import (
+    ActionResultReported,
+    ReportedTaskStatus,
+    TaskContext,
+    TaskDoneReported,
+    TaskProgressReported,
+)
+from tallystick.capabilities.actions.model import QueueLane
+from tallystick.capabilities.actions.projections import FOLDS, TABLES
 from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages.events import MessageConversation, MessageKind
+from tallystick.capabilities.messages.operations import Conversations
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Conversations, Errands, TaskBoard
+from tallystick.capabilities.rooms.model import TaskBoard
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
+from tallystick.kernel.envelope import Draft, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, as_record, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
@@ -45,7 +53,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
     The last three are final. Until you have sent one result the action counts as not received and is shown again.
     """
     room = rooms.open_room(tx, ask.room_id)
-    _, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
+    author = rules.author(queries.mine(tx, room.room_id, me), me)
     action = earlier_action(tx, room.room_id, ask.action_id)
     rules.check_result(action, queries.heads(tx, room.room_id, action.dst), agent_rules.principal(me.agent_id), ask)
     opened = rules.new_context(ask.data)
@@ -53,14 +61,17 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
         queries.conversation(tx, room.room_id, opened) if opened else None,
         queries.conversation(tx, room.room_id, action.context_id),
     )
-    data = {
-        **ask.present(without={"room_id"}),
-        "group_id": action.group_id,
-        "action_index": action.action_index,
-        "dst": action.src,
-    }
-    bodies.check(data)
-    (event,) = tx.append(room.room_id, action.dst, [Draft(kind=Kind.RESULT, data=data, scope_key=scope_key)])
+    body = ActionResultReported(
+        action_id=action.action_id,
+        group_id=action.group_id,
+        action_index=action.action_index,
+        dst=action.src,
+        status=ask.status,
+        detail=or_unset(ask.detail),
+        data=or_unset(ask.data),
+    )
+    draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+    (event,) = tx.append(room.room_id, action.dst, [draft])
     return ReportedResult(
         room_id=room.room_id,
         group_id=action.group_id,
@@ -103,13 +114,20 @@ def task(tx: Tx, me: Caller, ask: ReportTaskProgress) -> TaskProgressResult:
     A task of this room (`TASK-…`) changes accordingly; any other id is a task of your own.
     """
     room = rooms.open_room(tx, ask.room_id)
-    src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
+    author = rules.author(queries.mine(tx, room.room_id, me), me)
     if ask.summary is not None and ask.status is not ReportedTaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
-    tx.use(TaskBoard).progress(tx, room.room_id, src, task_id=ask.task_id, status=ask.status.value, summary=ask.summary)
-    data = ask.present(without={"room_id"})
-    kind = Kind.TASK_DONE if ask.status is ReportedTaskStatus.DONE else Kind.TASK_UPDATED
-    (event,) = tx.append(room.room_id, src, [Draft(kind=kind, data=data, scope_key=scope_key)])
+    by, summary = author.principal, ask.summary
+    tx.use(TaskBoard).progress(tx, room.room_id, by, task_id=ask.task_id, status=ask.status.value, summary=summary)
+    kind = TaskDoneReported if ask.status is ReportedTaskStatus.DONE else TaskProgressReported
+    body = kind(
+        task_id=ask.task_id,
+        status=ask.status,
+        detail=or_unset(ask.detail),
+        summary=or_unset(summary),
+        context=as_record(TaskContext, ask.context.present()) if ask.context else UNSET,
+    )
+    (event,) = tx.append(room.room_id, by, [Draft.of(body, scope_key=author.scope_key)])
     return TaskProgressResult(room_id=room.room_id, task_id=ask.task_id, status=ask.status, seq=event.seq)
 
 
@@ -120,38 +138,36 @@ def open_action(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
 
 
 class OpenConversations:
-    def admit(self, tx: Tx, room_id: str, by: str, about: Mapping[str, object]) -> None:
+    """Answers `messages.operations.Conversations`."""
+
+    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> None:
         """The rules for a message are those for an action: replies answer once, everything else is the owner's."""
-        said = cast("Mapping[str, str]", about)
-        if parent := said.get("parent_message_id"):
+        if parent := or_none(about.parent_message_id):
             reading.event_by_id(tx, room_id, parent)
-        answered = said.get("reply_to_action_id")
-        if said.get("kind") == MessageKind.REPLY:
-            if answered is None:
+        context_id = or_none(about.context_id)
+        if about.kind is MessageKind.REPLY:
+            if about.reply_to_action_id is UNSET:
                 raise InvalidField("A reply names what it answers.", field="conversation.reply_to_action_id")
-            asked = earlier_action(tx, room_id, answered)
-            rules.check_reply(asked, by, context_id=said.get("context_id"), dst=None)
-        elif context_id := said.get("context_id"):
+            asked = earlier_action(tx, room_id, about.reply_to_action_id)
+            rules.check_reply(asked, by, context_id=context_id, dst=None)
+        elif context_id:
             known = queries.conversation(tx, room_id, context_id)
-            fields = ContextFields(context_id=context_id, owner_id=said.get("owner_id"))
+            fields = ContextFields(context_id=context_id, owner_id=or_none(about.owner_id))
             rules.conversation(known, fields, by, context_id)
 
 
-class NextErrands:
-    def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
-        head = rules.deliverable(queries.heads(tx, room_id, agent_rules.principal(me.agent_id)))
-        return ActionView.of(queries.written(tx, room_id, head)).to_data() if head else None
-
-
-OFFERS: dict[type, object] = {Conversations: OpenConversations(), Errands: NextErrands()}
+def next_action(tx: Tx, room_id: str, me: Caller) -> ActionView | None:
+    """What the caller is asked to do now."""
+    head = rules.deliverable(queries.heads(tx, room_id, agent_rules.principal(me.agent_id)))
+    return ActionView.of(queries.written(tx, room_id, head)) if head else None
 
 
 CAPABILITY = Capability(
     name="actions",
     package="tallystick.capabilities.actions",
     operations=(submit, result, pending, task, relay, outcomes),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=TABLES,
-    offers=OFFERS,
+    offers={Conversations: OpenConversations()},
     opens=open_action,
 )

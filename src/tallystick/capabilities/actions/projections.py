@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.model import Action, ActionStatus, ActionType, ControlCommand, Kind, MessageKind
+from tallystick.capabilities.actions.events import ActionResultReported, ActionSubmitted
+from tallystick.capabilities.actions.model import Action
 from tallystick.capabilities.actions.queries import SQL
-from tallystick.kernel.envelope import Event
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.capabilities.messages.events import MessageKind, MessageSent
+from tallystick.kernel.envelope import Event, or_none
+from tallystick.ledger.capability import fold
+from tallystick.ledger.tx import Tx
 
 
-def submitted(tx: Tx, event: Event) -> None:
-    data = event.data
-    command = cast("str | None", data.get("command"))
-    kind = cast("str | None", data.get("kind"))
-    context = cast("dict[str, str]", data["context"])
+@fold(ActionSubmitted)
+def submitted(tx: Tx, event: Event, body: ActionSubmitted) -> None:
+    command = or_none(body.command)
     action = Action(
-        action_id=cast("str", data["action_id"]),
+        action_id=body.action_id,
         seq=event.seq,
-        group_id=cast("str", data["group_id"]),
-        action_index=cast("int", data["action_index"]),
+        group_id=body.group_id,
+        action_index=body.action_index,
         src=event.by,
-        dst=cast("str", data["dst"]),
-        type=ActionType(data["type"]),
-        kind=MessageKind(kind) if kind else None,
-        command=ControlCommand(command) if command else None,
-        context_id=context["context_id"],
-        lane=rules.lane(ControlCommand(command) if command else None),
+        dst=body.dst,
+        type=body.type,
+        kind=or_none(body.message_kind),
+        command=command,
+        context_id=body.context.context_id,
+        lane=rules.lane(command),
         status=None,
         released=False,
         finished=False,
@@ -45,65 +44,59 @@ def submitted(tx: Tx, event: Event) -> None:
         src=action.src,
         dst=action.dst,
         type=action.type.value,
-        kind=kind,
-        command=command,
+        kind=action.kind.value if action.kind else None,
+        command=command.value if command else None,
         context_id=action.context_id,
         lane=action.lane.value,
     )
     queries.remember(tx, event.room_id, action)
-    _converse(tx, event, context["context_id"], context["owner_id"])
+    _open_conversation(tx, event, body.context.context_id, body.context.owner_id)
 
 
-def resulted(tx: Tx, event: Event) -> None:
-    action_id = cast("str", event.data["action_id"])
-    action = queries.action(tx, event.room_id, action_id)
-    status = ActionStatus(event.data["status"])
+@fold(ActionResultReported)
+def resulted(tx: Tx, event: Event, body: ActionResultReported) -> None:
+    action = queries.action(tx, event.room_id, body.action_id)
     if action is None:
         return
     # What was let through once stays through: a message that was accepted may still be blocked later.
-    released = action.released or rules.releases(action.type, status)
+    released = action.released or rules.releases(action.type, body.status)
     tx.run(
         SQL["settle"],
         room_id=event.room_id,
-        action_id=action_id,
-        status=status.value,
+        action_id=body.action_id,
+        status=body.status.value,
         released=int(released),
-        finished=int(status.terminal),
+        finished=int(body.status.terminal),
         result_seq=event.seq,
     )
-    settled = structs.replace(action, status=status, released=released, finished=status.terminal)
+    settled = structs.replace(action, status=body.status, released=released, finished=body.status.terminal)
     queries.remember(tx, event.room_id, settled)
-    opened = rules.new_context(cast("dict[str, object] | None", event.data.get("data")))
+    opened = rules.new_context(or_none(body.data))
     former = queries.conversation(tx, event.room_id, action.context_id) if opened else None
     if opened and former:
-        _converse(tx, event, opened, former.owner_id)
+        _open_conversation(tx, event, opened, former.owner_id)
 
 
-def said(tx: Tx, event: Event) -> None:
+@fold(MessageSent)
+def message_sent(tx: Tx, event: Event, body: MessageSent) -> None:
     """A message that belongs to a conversation opens it, and as a reply settles what it answers."""
-    found = event.data.get("conversation")
-    if not isinstance(found, dict):
+    about = body.conversation
+    if about is UNSET:
         return
-    about = cast("dict[str, str]", found)
-    if about.get("context_id"):
-        _converse(tx, event, about["context_id"], about.get("owner_id") or event.by)
-    if about.get("kind") == MessageKind.REPLY and about.get("reply_to_action_id"):
-        asked = queries.action(tx, event.room_id, about["reply_to_action_id"])
-        if asked:
-            tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id, reply_seq=event.seq)
-            tx.run(SQL["exchange"], room_id=event.room_id, context_id=asked.context_id)
-            queries.remember(tx, event.room_id, structs.replace(asked, replied=True))
-            queries.forget_conversation(tx, event.room_id, asked.context_id)
+    if context_id := or_none(about.context_id):
+        _open_conversation(tx, event, context_id, or_none(about.owner_id) or event.by)
+    answered = or_none(about.reply_to_action_id)
+    if about.kind is MessageKind.REPLY and answered and (asked := queries.action(tx, event.room_id, answered)):
+        tx.run(SQL["reply"], room_id=event.room_id, action_id=asked.action_id, reply_seq=event.seq)
+        tx.run(SQL["exchange"], room_id=event.room_id, context_id=asked.context_id)
+        queries.remember(tx, event.room_id, structs.replace(asked, replied=True))
+        queries.forget_conversation(tx, event.room_id, asked.context_id)
 
 
-def _converse(tx: Tx, event: Event, context_id: str, owner_id: str) -> None:
+def _open_conversation(tx: Tx, event: Event, context_id: str, owner_id: str) -> None:
     if queries.known_conversation(tx, event.room_id, context_id) is None:
         tx.run(SQL["converse"], room_id=event.room_id, context_id=context_id, owner_id=owner_id, opened_seq=event.seq)
 
 
-PROJECTIONS: dict[str, Projection] = {
-    Kind.SUBMIT: submitted,
-    Kind.RESULT: resulted,
-    "chat.message": said,
-}
+FOLDS = (submitted, resulted, message_sent)
 TABLES = ("actions", "conversations")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from tallystick.capabilities.actions.events import ActionResultReported
 from tallystick.capabilities.actions.model import (
     Action,
     ActionOutcome,
@@ -14,7 +15,9 @@ from tallystick.capabilities.actions.model import (
 )
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Participant
+from tallystick.capabilities.messages.events import MessageSent
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import BodyT
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -98,8 +101,12 @@ def group(tx: Tx, room_id: str, src: str, group_id: str) -> list[ActionOutcome]:
     return [
         ActionOutcome(
             action=each,
-            result=reading.event_at(tx, room_id, each.result_seq) if each.result_seq else None,
-            reply=reading.event_at(tx, room_id, each.reply_seq) if each.reply_seq else None,
+            result=_body(tx, room_id, each.result_seq, ActionResultReported),
+            reply=_body(tx, room_id, each.reply_seq, MessageSent),
         )
         for each in found
     ]
+
+
+def _body(tx: Tx, room_id: str, seq: int | None, body: type[BodyT]) -> BodyT | None:
+    return reading.event_at(tx, room_id, seq).read(body) if seq else None

@@ -24,19 +24,13 @@ from tallystick.capabilities.actions.errors import (
     ReplyChain,
     SelfTarget,
 )
-from tallystick.capabilities.actions.model import (
-    Action,
-    ActionStatus,
-    ActionType,
-    ControlCommand,
-    Conversation,
-    MessageKind,
-    QueueHeads,
-    QueueLane,
-)
+from tallystick.capabilities.actions.events import ActionStatus, ActionType, ControlCommand
+from tallystick.capabilities.actions.model import Action, Conversation, QueueHeads, QueueLane
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Participant
+from tallystick.capabilities.messages.events import MessageKind
+from tallystick.capabilities.messages.model import SYSTEM, USER, Author
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField
 
@@ -47,12 +41,12 @@ QUEUE_LIMIT = 1000
 """So many actions may wait in one lane of a target."""
 
 
-def speaker(members: Sequence[Participant], me: Caller) -> tuple[str, str]:
-    """Whom a submission is ascribed to and the scope it speaks from; refused unless it is a member, user or service."""
+def author(members: Sequence[Participant], me: Caller) -> Author:
+    """Whom an event about actions is ascribed to; refused unless it is a member, user or service."""
     name = agent_rules.principal(me.agent_id)
-    if name in {"user", "system"} or name.startswith("svc:"):
-        return name, ""
-    return name, agent_rules.membership(members, me).scope_key
+    if name in {USER, SYSTEM} or name.startswith("svc:"):
+        return Author(principal=name)
+    return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
 
 
 def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:

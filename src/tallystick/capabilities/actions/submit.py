@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
+
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
@@ -24,14 +25,24 @@ from tallystick.capabilities.actions.contract import (
     SubmitResult,
 )
 from tallystick.capabilities.actions.errors import ActionNotFound, DuplicateActionId, DuplicateGroup, GroupNotFound
-from tallystick.capabilities.actions.model import Action, Conversation, Kind, MessageKind
+from tallystick.capabilities.actions.events import (
+    ActionContext,
+    ActionSubmitted,
+    ActionType,
+    PlanGiven,
+    ReportedTaskStatus,
+    TaskContext,
+    TaskDoneReported,
+)
+from tallystick.capabilities.actions.model import Action, Conversation
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant
+from tallystick.capabilities.messages.events import MessageConversation, MessageKind
+from tallystick.capabilities.messages.operations import send_for_action
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Speech, Talk
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
+from tallystick.kernel.envelope import Draft, or_unset
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger import bodies, reading
@@ -60,7 +71,8 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     """Put a group into its targets' queues, whichever operation it came by."""
     room = rooms.open_room(tx, ask.room_id)
     members = _involved(tx, room.room_id, me, ask)
-    src, scope_key = rules.speaker(members, me)
+    author = rules.author(members, me)
+    src = author.principal
     rules.check_group(ask.actions)
     _check_new(tx, src, ask)
     targets = [rules.target(members, each.dst, src) for each in ask.actions]
@@ -68,12 +80,14 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     _check_queues(tx, room.room_id, ask.actions, targets)
     placed = list[PlacedAction]()
     for each, dst in zip(ask.actions, targets, strict=True):
-        data = _body(ask, each, dst, talk)
+        body = _body(ask, each, dst, talk)
         if isinstance(each, MessageAction):
-            speech = Speech(by=src, scope_key=scope_key, to=dst, text=each.text, about=_about(data))
-            data["message_id"] = tx.use(Talk).say(tx, room, members, speech)
-        bodies.check(data)
-        (event,) = tx.append(room.room_id, src, [Draft(kind=Kind.SUBMIT, data=data, scope_key=scope_key)])
+            sent = send_for_action(
+                tx, room, members, author, to=dst, text=each.text, conversation=_conversation_of(body)
+            )
+            body = structs.replace(body, message_id=sent.id)
+        draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+        (event,) = tx.append(room.room_id, src, [draft])
         placed.append(PlacedAction(action_id=each.action_id, action_index=each.action_index, dst=dst, seq=event.seq))
     return SubmitResult(
         room_id=room.room_id,
@@ -135,20 +149,41 @@ def _check_queues(
         rules.check_queue(dst, queries.waiting(tx, room_id, dst, lane, limit=rules.QUEUE_LIMIT), more)
 
 
-def _body(ask: SubmitActions, each: MessageAction | ControlAction, dst: str, talk: Conversation) -> dict[str, object]:
-    context = {"context_id": talk.context_id, "owner_id": talk.owner_id}
-    if ask.context and ask.context.parent_message_id:
-        context["parent_message_id"] = ask.context.parent_message_id
-    shared: dict[str, object] = {"group_id": ask.group_id, "context": context, "dst": dst}
-    if ask.task_id:
-        shared["task_id"] = ask.task_id
-    return {**each.present(), **shared}
+def _body(ask: SubmitActions, each: MessageAction | ControlAction, dst: str, talk: Conversation) -> ActionSubmitted:
+    parent = ask.context.parent_message_id if ask.context else None
+    context = ActionContext(context_id=talk.context_id, owner_id=talk.owner_id, parent_message_id=parent or UNSET)
+    shared = ActionSubmitted(
+        type=ActionType.CONTROL,
+        action_id=each.action_id,
+        action_index=each.action_index,
+        group_id=ask.group_id,
+        dst=dst,
+        context=context,
+        task_id=ask.task_id or UNSET,
+    )
+    if isinstance(each, ControlAction):
+        return structs.replace(shared, command=each.command, args=or_unset(each.args))
+    return structs.replace(
+        shared,
+        type=ActionType.MESSAGE,
+        message_kind=each.kind,
+        text=each.text,
+        reply_to_action_id=or_unset(each.reply_to_action_id),
+        plan=PlanGiven(steps=each.plan.steps, note=or_unset(each.plan.note)) if each.plan else UNSET,
+    )
 
 
-def _about(data: dict[str, object]) -> dict[str, object]:
+def _conversation_of(body: ActionSubmitted) -> MessageConversation:
     """What the message of an action says of its conversation."""
-    named = {name: data[name] for name in ("kind", "action_id", "reply_to_action_id", "task_id") if name in data}
-    return {**named, **cast("dict[str, object]", data["context"])}
+    return MessageConversation(
+        context_id=body.context.context_id,
+        owner_id=body.context.owner_id,
+        parent_message_id=body.context.parent_message_id,
+        kind=body.message_kind,
+        action_id=body.action_id,
+        reply_to_action_id=body.reply_to_action_id,
+        task_id=body.task_id,
+    )
 
 
 _ASK = {"type": "message", "dst": "worker", "text": "plan it", "plan": {"steps": ["read", "propose"]}}
@@ -200,15 +235,18 @@ def _finish(tx: Tx, me: Caller, ask: RelayActions, done: RelayDone) -> RelayResu
     if ask.context_id is None:
         raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
-    src, scope_key = rules.speaker(queries.mine(tx, room.room_id, me), me)
+    author = rules.author(queries.mine(tx, room.room_id, me), me)
+    src = author.principal
     known = queries.conversation(tx, room.room_id, ask.context_id)
     rules.check_ending(known, src, ask.context_id)
     task_id = ask.task_id or ask.context_id
-    context = {"context_id": ask.context_id, "owner_id": src}
-    data: dict[str, object] = {"task_id": task_id, "status": "done", "context": context}
-    if done.summary is not None:
-        data["summary"] = done.summary
-    tx.append(room.room_id, src, [Draft(kind=Kind.TASK_DONE, data=data, scope_key=scope_key)])
+    body = TaskDoneReported(
+        task_id=task_id,
+        status=ReportedTaskStatus.DONE,
+        summary=or_unset(done.summary),
+        context=TaskContext(context_id=ask.context_id, owner_id=src),
+    )
+    tx.append(room.room_id, src, [Draft.of(body, scope_key=author.scope_key)])
     return RelayResult(
         room_id=room.room_id, context_id=ask.context_id, task_id=task_id, group_id=None, actions=[], done=True
     )

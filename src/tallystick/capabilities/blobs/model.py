@@ -6,8 +6,6 @@ from typing import Protocol
 
 import msgspec
 
-KIND = "x.tally.blob.put"
-
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a content once it is stored."""

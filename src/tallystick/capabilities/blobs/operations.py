@@ -15,9 +15,9 @@ from tallystick.capabilities.blobs.contract import (
     PutBlob,
 )
 from tallystick.capabilities.blobs.errors import BlobElsewhere
-from tallystick.capabilities.blobs.model import KIND, Content, Files
-from tallystick.capabilities.blobs.projections import PROJECTIONS
-from tallystick.capabilities.rooms.model import Blobs
+from tallystick.capabilities.blobs.events import BlobAdded
+from tallystick.capabilities.blobs.model import Content, Files
+from tallystick.capabilities.blobs.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField, TooLarge
@@ -54,13 +54,8 @@ def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
     """Tell the room about a content that is stored already."""
     known = queries.known(tx, ask.room_id, content.sha256)
     if known is None:
-        data: dict[str, object] = {
-            "sha256": content.sha256,
-            "bytes": content.size,
-            "mime_type": ask.mime_type,
-            "name": ask.name,
-        }
-        tx.append(ask.room_id, me.agent_id, [Draft(kind=KIND, data=data)])
+        body = BlobAdded(sha256=content.sha256, bytes=content.size, mime_type=ask.mime_type, name=ask.name)
+        tx.append(ask.room_id, me.agent_id, [Draft.of(body)])
     return BlobView.of(known or queries.blob(tx, ask.room_id, content.sha256))
 
 
@@ -83,31 +78,19 @@ def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
     return BlobContent(blob=BlobView.of(blob), content_base64=base64.b64encode(content).decode())
 
 
-class Holdings:
-    def check(self, tx: Tx, room_id: str, sha256: str) -> None:
-        queries.blob(tx, room_id, sha256)
-
-    def bring(self, tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
-        if queries.known(tx, target, sha256):
-            return
-        blob = queries.blob(tx, source, sha256)
-        data: dict[str, object] = {
-            "sha256": blob.sha256,
-            "bytes": blob.size,
-            "mime_type": blob.mime_type,
-            "name": blob.name,
-        }
-        tx.append(target, by, [Draft(kind=KIND, data=data)])
-
-
-OFFERS: dict[type, object] = {Blobs: Holdings()}
+def share(tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
+    """Let the target room have a file of the source room too."""
+    if queries.known(tx, target, sha256):
+        return
+    blob = queries.blob(tx, source, sha256)
+    body = BlobAdded(sha256=blob.sha256, bytes=blob.size, mime_type=blob.mime_type, name=blob.name)
+    tx.append(target, by, [Draft.of(body)])
 
 
 CAPABILITY = Capability(
     name="blobs",
     package="tallystick.capabilities.blobs",
     operations=(put, get),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=("blobs",),
-    offers=OFFERS,
 )

@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.messages import rules
 from tallystick.capabilities.messages.contract import ContextChange, ContextView, SyncContext
-from tallystick.capabilities.messages.model import Kind
+from tallystick.capabilities.messages.events import ContextChanged, ContextOp
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -38,9 +38,9 @@ def sync(tx: Tx, me: Caller, ask: SyncContext) -> ContextView:
     if effective:
         rooms.open_room(tx, room.room_id)
         author = rules.author(agents.roster(tx, room.room_id), me)
-        draft = Draft(kind=Kind.CONTEXT, data={"ops": effective}, scope_key=author.scope_key)
+        draft = Draft.of(ContextChanged(ops=effective), scope_key=author.scope_key)
         tx.append(room.room_id, author.principal, [draft])
-    last = reading.before(tx, room.room_id, tx.head(room.room_id).seq + 1, kinds=[Kind.CONTEXT], limit=1)
+    last = reading.before(tx, room.room_id, tx.head(room.room_id).seq + 1, kinds=[ContextChanged.kind], limit=1)
     return ContextView(revision=last[0].seq if last else 0, changed=bool(effective), entries=entries)
 
 
@@ -52,18 +52,16 @@ def _entry(*, name: str, value: str) -> tuple[str, object]:
     return name, msgspec.json.decode(value, type=dict[str, object])["value"]
 
 
-def _applied(
-    entries: dict[str, object], ops: Sequence[ContextChange]
-) -> tuple[dict[str, object], list[dict[str, object]]]:
+def _applied(entries: dict[str, object], ops: Sequence[ContextChange]) -> tuple[dict[str, object], list[ContextOp]]:
     """The entries after some changes, and those changes that made a difference."""
-    effective: list[dict[str, object]] = []
+    effective: list[ContextOp] = []
     for change in ops:
         if change.op == "delete" and change.name in entries:
             del entries[change.name]
-            effective.append({"op": "delete", "name": change.name})
+            effective.append(ContextOp(op="delete", name=change.name))
         elif change.op == "set" and (change.name not in entries or not _same(entries[change.name], change.value)):
             entries[change.name] = change.value
-            effective.append({"op": "set", "name": change.name, "value": change.value})
+            effective.append(ContextOp(op="set", name=change.name, value=change.value))
     if len(entries) > ENTRIES_LIMIT:
         raise TooLarge(f"A room shares at most {ENTRIES_LIMIT} values.", field="ops", limit=ENTRIES_LIMIT)
     return dict(sorted(entries.items())), effective

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from tallystick.capabilities.messages.events import MessageFormat, MessageKind, MessagePriority, NotificationPriority
 from tallystick.capabilities.messages.model import Searched
 from tallystick.capabilities.messages.references import Attachment, Reference
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
@@ -25,9 +26,7 @@ Recipients = Annotated[
     Annotated[list[Token], Meta(max_length=RECIPIENTS_LIMIT)] | None,
     Meta(description="agent ids, @all, @peers, @foreman, @user; everyone if left out."),
 ]
-Priority = Annotated[
-    Literal["normal", "attention"], Meta(description="`attention`: every recipient has to acknowledge it.")
-]
+Priority = Annotated[MessagePriority, Meta(description="`attention`: every recipient has to acknowledge it.")]
 ActorId = Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(description="Yourself when left out.")]
 
 
@@ -36,7 +35,7 @@ class ConversationRef(Ask):
 
     context_id: Annotated[Annotated[EventId, Meta(min_length=1)] | None, Meta(description="The conversation.")] = None
     owner_id: Annotated[ActorId, Meta(description="Who owns it.")] = None
-    kind: Annotated[Literal["user", "reply"] | None, Meta(description="Asks, or answers.")] = None
+    kind: Annotated[MessageKind | None, Meta(description="Asks, or answers.")] = None
     reply_to_action_id: Annotated[EventId | None, Meta(description="The action it answers.")] = None
     parent_message_id: Annotated[EventId | None, Meta(description="The message it follows.")] = None
     task_id: Annotated[Annotated[EventId, Meta(min_length=1)] | None, Meta(description="The task it is about.")] = None
@@ -51,7 +50,7 @@ class SendMessage(Ask):
 
     room_id: RoomId
     text: Annotated[str, Meta(max_length=TEXT_LIMIT, description="What you say; empty only when attachments say it.")]
-    format: Annotated[Literal["plain", "markdown"], Meta(description="How to show the text.")] = "plain"
+    format: Annotated[MessageFormat, Meta(description="How to show the text.")] = "plain"
     priority: Priority = "normal"
     to: Recipients = None
     reply_to: Annotated[EventId | None, Meta(description="The event you answer.")] = None
@@ -267,7 +266,7 @@ class Notify(Ask):
             "info, or a word of your own.",
         ),
     ]
-    priority: Annotated[Literal["low", "normal", "high", "urgent"], Meta(description="How pressing it is.")] = "normal"
+    priority: Annotated[NotificationPriority, Meta(description="How pressing it is.")] = "normal"
     title: Annotated[Annotated[str, Meta(max_length=500)] | None, Meta(description="One line.")] = None
     message: Annotated[Annotated[str, Meta(max_length=16_384)] | None, Meta(description="The whole of it.")] = None
     target_actor_id: Annotated[

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import cast
+
+from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import notifications, queries, rules
 from tallystick.capabilities.messages.contract import AwaitedAck, InboxView, ReactionView, ReadInbox, ReceivedEvent
-from tallystick.capabilities.messages.model import DeliveredEvent
+from tallystick.capabilities.messages.events import MessageSent
+from tallystick.capabilities.messages.model import DeliveredEvent, NewMail
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Mail, Post, Room
+from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Pending, moment, operation
@@ -19,6 +21,9 @@ from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound
 from tallystick.ledger.tx import Tx
+
+AT_MOST = 50
+"""How many events a wait is given at once."""
 
 
 @operation("messages.inbox", waits=True, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "owed": True}))
@@ -30,10 +35,10 @@ def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxV
     waits until there is something to show.
     """
     room = rooms.room(tx, ask.room_id)
-    if notifications.due(tx, room):
+    if notifications.is_overdue(tx, room):
         if not tx.writable:
             return Pending(_view(tx, me, ask), act=True)
-        notifications.nudge(tx, room)
+        notifications.notify_overdue(tx, room)
     view = _view(tx, me, ask)
     return view if view.messages else Pending(view, wait_ms=ask.max_wait_ms)
 
@@ -78,11 +83,11 @@ def _received(tx: Tx, deliveries: Sequence[DeliveredEvent], read_seq: int) -> li
 
 
 def _source_available(tx: Tx, event: Event) -> bool | None:
-    source = cast("str | None", event.data.get("src_event_id"))
-    if source is None:
+    message = event.content
+    if not isinstance(message, MessageSent) or message.src_group_id is UNSET or message.src_event_id is UNSET:
         return None
     try:
-        reading.event_by_id(tx, cast("str", event.data["src_group_id"]), source)
+        reading.event_by_id(tx, message.src_group_id, message.src_event_id)
     except EventNotFound:
         return False
     return True
@@ -91,59 +96,60 @@ def _source_available(tx: Tx, event: Event) -> bool | None:
 def _awaiting(tx: Tx, room_id: str, sender: str) -> list[AwaitedAck]:
     return [
         AwaitedAck(
-            event_id=attention.event_id,
-            seq=attention.seq,
-            sent_at=moment(attention.sent_at),
-            missing=queries.missing(tx, room_id, attention.seq),
+            event_id=awaited.event_id,
+            seq=awaited.seq,
+            sent_at=moment(awaited.sent_at),
+            missing=queries.missing(tx, room_id, awaited.seq),
         )
-        for attention in queries.awaiting(tx, room_id, sender)
+        for awaited in queries.awaiting(tx, room_id, sender)
     ]
 
 
-AT_MOST = 50
+def begin_listening(tx: Tx, room_id: str, me: Caller, *, wait_ms: int) -> str:
+    """Register a member's one wait for mail and give its id; refuse while another one lives."""
+    present = queries.listener(tx, room_id, me.agent_id)
+    if present:
+        rules.check_listener(present, tx.process_state(present.process), now=tx.now)
+    listener_id = tx.new_id()
+    tx.run(
+        SQL["listen"],
+        room_id=room_id,
+        agent_id=me.agent_id,
+        listener_id=listener_id,
+        since=tx.now,
+        until=tx.now + wait_ms + rules.LISTENER_GRACE_MS,
+        host_id=me.process.host_id if me.process else None,
+        pid=me.process.pid if me.process else None,
+        process_started_at=me.process.started_at if me.process else None,
+    )
+    return listener_id
 
 
-class MailPost:
-    def begin(self, tx: Tx, room_id: str, me: Caller, *, wait_ms: int) -> str:
-        present = queries.listener(tx, room_id, me.agent_id)
-        if present:
-            rules.check_listener(present, tx.process_state(present.process), now=tx.now)
-        listener_id = tx.new_id()
-        tx.run(
-            SQL["listen"],
-            room_id=room_id,
-            agent_id=me.agent_id,
-            listener_id=listener_id,
-            since=tx.now,
-            until=tx.now + wait_ms + rules.LISTENER_GRACE_MS,
-            host_id=me.process.host_id if me.process else None,
-            pid=me.process.pid if me.process else None,
-            process_started_at=me.process.started_at if me.process else None,
-        )
-        return listener_id
+def end_listening(tx: Tx, room_id: str, me: Caller, listener_id: str) -> None:
+    tx.run(SQL["stop_listening"], room_id=room_id, agent_id=me.agent_id, listener_id=listener_id)
 
-    def end(self, tx: Tx, room_id: str, me: Caller, listener_id: str) -> None:
-        tx.run(SQL["stop_listening"], room_id=room_id, agent_id=me.agent_id, listener_id=listener_id)
 
-    def waiting(self, tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> Post:
-        if tx.writable:
-            notifications.nudge(tx, room)
-        room_id, actor_id = room.room_id, agent_rules.principal(me.agent_id)
-        start = self._start(tx, room_id, me) if after is None else after
-        kind = next(iter(kinds)) if len(kinds) == 1 else None
-        deliveries = queries.delivered(tx, room_id, actor_id, start, kind=kind, limit=AT_MOST)
-        events = [each.event for each in deliveries]
-        # A page that is not full has seen everything up to the head.
-        cursor = events[-1].seq if len(events) == AT_MOST else max(start, tx.head(room_id).seq)
-        if tx.writable and events:
-            tx.run(SQL["heard"], room_id=room_id, agent_id=me.agent_id, seq=cursor)
-        return Post(events=events, cursor=cursor, act=bool(events) or notifications.due(tx, room))
+def new_mail(tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> NewMail:
+    """What was addressed to the caller after a cursor; without one, after what its last wait was given."""
+    if tx.writable:
+        notifications.notify_overdue(tx, room)
+    room_id, actor_id = room.room_id, agent_rules.principal(me.agent_id)
+    start = _listened_until(tx, room_id, me) if after is None else after
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    deliveries = queries.delivered(tx, room_id, actor_id, start, kind=kind, limit=AT_MOST)
+    events = [each.event for each in deliveries]
+    # A page that is not full has seen everything up to the head.
+    cursor = events[-1].seq if len(events) == AT_MOST else max(start, tx.head(room_id).seq)
+    if tx.writable and events:
+        tx.run(SQL["heard"], room_id=room_id, agent_id=me.agent_id, seq=cursor)
+    return NewMail(events=events, cursor=cursor, act=bool(events) or notifications.is_overdue(tx, room))
 
-    def _start(self, tx: Tx, room_id: str, me: Caller) -> int:
-        """Where this member's last wait ended, or what it has read since, whichever is later."""
-        listener = queries.listener(tx, room_id, me.agent_id)
-        read_seq = queries.inbox(tx, room_id, agent_rules.principal(me.agent_id)).read_seq
-        return max(listener.heard_seq if listener else 0, read_seq)
+
+def _listened_until(tx: Tx, room_id: str, me: Caller) -> int:
+    """Where this member's last wait ended, or what it has read since, whichever is later."""
+    listener = queries.listener(tx, room_id, me.agent_id)
+    read_seq = queries.inbox(tx, room_id, agent_rules.principal(me.agent_id)).read_seq
+    return max(listener.heard_seq if listener else 0, read_seq)
 
 
 def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
@@ -154,6 +160,3 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
     unread = f"{inbox.unread} unread message{'s' if inbox.unread != 1 else ''}"
     owed = f", {inbox.unacked} need{'s' if inbox.unacked == 1 else ''} your ack" if inbox.unacked else ""
     return f"{unread}{owed}: messages.inbox"
-
-
-OFFERS: dict[type, object] = {Mail: MailPost()}

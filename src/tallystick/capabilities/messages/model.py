@@ -1,7 +1,8 @@
-"""What the ledger says about messages: kinds, who got what, who owes an ack, and who is listening."""
+"""What the ledger says about messages: who got what, who owes an ack, and who is listening."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -13,18 +14,6 @@ from tallystick.kernel.envelope import Event
 
 USER = "user"
 SYSTEM = "system"
-
-
-class Kind(StrEnum):
-    """The events of this capability, by the standard's own names."""
-
-    MESSAGE = "chat.message"
-    ACK = "chat.ack"
-    READ = "chat.read"
-    REACTION = "chat.reaction"
-    NOTIFY = "system.notify"
-    NOTIFY_ACK = "system.notify_ack"
-    CONTEXT = "context.sync"
 
 
 class Selector(StrEnum):
@@ -70,6 +59,16 @@ class DeliveredEvent(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of_row(cls, *, needs_ack: int, acked_at: Instant | None, **event: object) -> DeliveredEvent:
         return cls(event=Event(**event), needs_ack=needs_ack == 1, acked_at=acked_at)  # pyright: ignore[reportArgumentType]
+
+
+class NewMail(msgspec.Struct, frozen=True, kw_only=True):
+    """What came for a member that waits."""
+
+    events: Sequence[Event]
+    cursor: int
+    """Where to go on listening."""
+    act: bool
+    """Something has to be written before it may be handed over: read again in a write transaction."""
 
 
 class AwaitedMessage(msgspec.Struct, frozen=True, kw_only=True):

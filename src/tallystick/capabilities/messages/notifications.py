@@ -6,14 +6,16 @@ There is no timer for these. The first to read an inbox or write a message after
 from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import queries, rules
 from tallystick.capabilities.messages.contract import AckNotification, AckResult, Notify, NotifyResult
-from tallystick.capabilities.messages.model import SYSTEM, AwaitedMessage, Kind, Selector
-from tallystick.capabilities.messages.receipts import acked
+from tallystick.capabilities.messages.events import NotificationSent
+from tallystick.capabilities.messages.model import SYSTEM, AwaitedMessage, Selector
+from tallystick.capabilities.messages.receipts import acknowledge
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
+from tallystick.kernel.envelope import Draft, Event, or_unset
 from tallystick.kernel.operation import operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
@@ -34,22 +36,29 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> NotifyResult:
         reading.event_by_id(tx, room.room_id, ask.related_event_id)
     to = [ask.target_actor_id or Selector.ALL]
     recipients = rules.recipients(members, to, author.principal)
-    given = ask.present(without={"room_id"})
-    data = {**given, "target_actor_id": ask.target_actor_id, "recipients": recipients}
-    bodies.check(data)
-    nudge(tx, room)
-    draft = Draft(kind=Kind.NOTIFY, data=data, scope_key=author.scope_key)
-    (event,) = tx.append(room.room_id, author.principal, [draft])
+    body = NotificationSent(
+        about=ask.kind,
+        priority=ask.priority,
+        title=or_unset(ask.title),
+        message=or_unset(ask.message),
+        target_actor_id=ask.target_actor_id,
+        context=or_unset(ask.context),
+        requires_ack=ask.requires_ack,
+        related_event_id=or_unset(ask.related_event_id),
+        recipients=recipients,
+    )
+    text = bodies.check(body)
+    notify_overdue(tx, room)
+    (event,) = tx.append(room.room_id, author.principal, [Draft.of(body, scope_key=author.scope_key, text=text)])
     return NotifyResult(event=Envelope.of(event), recipients=recipients)
 
 
 @operation("notifications.ack", writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},))
 def ack(tx: Tx, me: Caller, ask: AckNotification) -> AckResult:
     """Say that you have taken note of a notification addressed to you. Once is enough."""
-    return acked(
+    return acknowledge(
         tx,
         me,
-        Kind.NOTIFY_ACK,
         rules.check_notify_ack,
         room_id=ask.room_id,
         event_id=ask.notify_event_id,
@@ -57,17 +66,34 @@ def ack(tx: Tx, me: Caller, ask: AckNotification) -> AckResult:
     )
 
 
-def due(tx: Tx, room: Room) -> bool:
+def notify_by_hub(tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
+    """Leave a notification of the hub itself in somebody's inbox."""
+    recipient = agent_rules.principal(to)
+    body = NotificationSent(
+        about="status_change",
+        priority="high",
+        title=title,
+        message=message,
+        target_actor_id=recipient,
+        related_event_id=related_event_id,
+        recipients=[recipient],
+    )
+    (event,) = tx.append(room_id, SYSTEM, [Draft.of(body)])
+    return event
+
+
+def is_overdue(tx: Tx, room: Room) -> bool:
+    """Whether `notify_overdue` would write something."""
     return room.closed_at is None and bool(_overdue(tx, room))
 
 
-def nudge(tx: Tx, room: Room) -> None:
-    """Tell every sender whose acks are overdue; told once, a message is never told again."""
+def notify_overdue(tx: Tx, room: Room) -> None:
+    """Notify every sender whose acks are overdue, once for each message."""
     if room.closed_at is not None:
         return
-    for attention in _overdue(tx, room):
-        missing = queries.missing(tx, room.room_id, attention.seq)
-        tx.append(room.room_id, SYSTEM, [rules.nudge(attention, missing)])
+    for awaited in _overdue(tx, room):
+        missing = queries.missing(tx, room.room_id, awaited.seq)
+        tx.append(room.room_id, SYSTEM, [Draft.of(rules.overdue_notification(awaited, missing))])
 
 
 def _overdue(tx: Tx, room: Room) -> list[AwaitedMessage]:

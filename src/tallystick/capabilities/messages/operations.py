@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant
+from tallystick.capabilities.blobs import queries as blobs
+from tallystick.capabilities.blobs.operations import share
 from tallystick.capabilities.messages import context, inbox, notifications, queries, receipts, rules, search
 from tallystick.capabilities.messages.contract import (
     RelayMessage,
@@ -16,13 +19,13 @@ from tallystick.capabilities.messages.contract import (
     SendMessageResult,
 )
 from tallystick.capabilities.messages.errors import SourceUnavailable
-from tallystick.capabilities.messages.model import SYSTEM, USER, Author, Kind
-from tallystick.capabilities.messages.projections import DEFERRED, DEFERRED_TABLES, PROJECTIONS, TABLES
+from tallystick.capabilities.messages.events import MessageConversation, MessageSent
+from tallystick.capabilities.messages.model import USER, Author
+from tallystick.capabilities.messages.projections import DEFERRED_FOLDS, DEFERRED_TABLES, FOLDS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Blobs, Conversations, Letters, Room, Speech, Talk, TaskBook
+from tallystick.capabilities.rooms.model import Room, TaskBook
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.clock import Instant
-from tallystick.kernel.envelope import Draft, Event
+from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.operation import operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability
@@ -42,96 +45,75 @@ def send(tx: Tx, me: Caller, ask: SendMessage) -> SendMessageResult:
     room = rooms.room(tx, ask.room_id)
     members = agents.roster(tx, room.room_id)
     author = rules.author(members, me)
-    return post(tx, room, members, author, rules.message(ask))
+    return append_once(tx, room, members, author, rules.message(ask))
 
 
-def post(
-    tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]
+class Conversations(Protocol):
+    """What messages need to know of conversations among agents; answered by `actions`."""
+
+    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> None:
+        """Refuse a message that its author may not send in that conversation."""
+        ...
+
+
+def append_once(
+    tx: Tx, room: Room, members: Sequence[Participant], author: Author, message: MessageSent
 ) -> SendMessageResult:
     """Append a message for its author, unless its client_id shows that this was already done."""
-    client_id = cast("str | None", data.get("client_id"))
-    known = queries.client_id_use(tx, room.room_id, author.principal, client_id)
-    if known and rules.check_replay(known, data, now=tx.now):
-        return _sent(reading.event_at(tx, room.room_id, known.seq), replayed=True)
+    known = queries.client_id_use(tx, room.room_id, author.principal, or_none(message.client_id))
+    if known and rules.check_replay(known, message, now=tx.now):
+        return _result(reading.event_at(tx, room.room_id, known.seq), replayed=True)
     if room.closed_at is not None:
         raise RoomClosed(room_id=room.room_id)
-    if about := cast("Mapping[str, object] | None", data.get("conversation")):
-        rules.check_sender_name(members, author.principal, cast("str | None", about.get("sender_name")))
-        tx.use(Conversations).admit(tx, room.room_id, author.principal, about)
-    if reply_to := cast("str | None", data.get("reply_to")):
-        reading.event_by_id(tx, room.room_id, reply_to)
-    if "attachments" in data or "refs" in data:
-        _check_references(tx, room, data)
-    notifications.nudge(tx, room)
-    return _sent(_append(tx, room, members, author, data), replayed=False)
-
-
-def _check_references(tx: Tx, room: Room, data: Mapping[str, object]) -> None:
-    for sha256 in rules.blobs(data):
-        tx.use(Blobs).check(tx, room.room_id, sha256)
-    for task_id in rules.tasks(data):
+    if message.conversation is not UNSET:
+        rules.check_sender_name(members, author.principal, or_none(message.conversation.sender_name))
+        tx.use(Conversations).check_sender(tx, room.room_id, author.principal, message.conversation)
+    if message.reply_to is not UNSET:
+        reading.event_by_id(tx, room.room_id, message.reply_to)
+    for sha256 in rules.blobs(message):
+        blobs.blob(tx, room.room_id, sha256)
+    for task_id in rules.tasks(message):
         tx.use(TaskBook).check_ref(tx, room.room_id, task_id)
+    notifications.notify_overdue(tx, room)
+    return _result(_append(tx, room, members, author, message), replayed=False)
 
 
-def _append(tx: Tx, room: Room, members: Sequence[Participant], author: Author, data: Mapping[str, object]) -> Event:
-    body = {**data, "recipients": rules.recipients(members, cast("list[str]", data["to"]), author.principal)}
-    draft = Draft(kind=Kind.MESSAGE, data=body, scope_key=author.scope_key, body=bodies.check(body))
+def _append(tx: Tx, room: Room, members: Sequence[Participant], author: Author, message: MessageSent) -> Event:
+    body = structs.replace(message, recipients=rules.recipients(members, message.to, author.principal))
+    draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
     (event,) = tx.append(room.room_id, author.principal, [draft])
     return event
 
 
-class ActionTalk:
-    """The messages that actions consist of; whether they may be said is decided there."""
-
-    def say(self, tx: Tx, room: Room, members: Sequence[Participant], speech: Speech) -> str:
-        rules.check_text(speech.text)
-        data: dict[str, object] = {
-            "text": speech.text,
-            "format": "plain",
-            "priority": "normal",
-            "to": [speech.to],
-            "conversation": dict(speech.about),
-        }
-        author = Author(principal=speech.by, scope_key=speech.scope_key)
-        return _append(tx, room, members, author, data).id
-
-
-def _sent(event: Event, *, replayed: bool) -> SendMessageResult:
-    recipients = cast("list[str]", event.data["recipients"])
+def _result(event: Event, *, replayed: bool) -> SendMessageResult:
+    recipients = event.read(MessageSent).recipients
     return SendMessageResult(event=Envelope.of(event), recipients=recipients, replayed=replayed)
 
 
-class Letterbox:
-    def send(self, tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: bool) -> Event:
-        members = agents.roster(tx, room.room_id)
-        rules.check_text(text)
-        priority = "attention" if attention else "normal"
-        data: dict[str, object] = {"text": text, "format": "plain", "priority": priority, "to": [to]}
-        sent = post(tx, room, members, rules.author(members, me), data)
-        return reading.event_at(tx, room.room_id, sent.event.seq)
-
-    def acked_at(self, tx: Tx, room_id: str, event_id: str, recipient: str) -> Instant | None:
-        seq = reading.seq_of_event(tx, room_id, event_id)
-        delivery = queries.delivery(tx, room_id, agent_rules.principal(recipient), seq)
-        return delivery.acked_at if delivery else None
-
-    def tell(self, tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
-        who = agent_rules.principal(to)
-        data: dict[str, object] = {
-            "kind": "status_change",
-            "priority": "high",
-            "title": title,
-            "message": message,
-            "target_actor_id": who,
-            "requires_ack": False,
-            "related_event_id": related_event_id,
-            "recipients": [who],
-        }
-        (event,) = tx.append(room_id, SYSTEM, [Draft(kind=Kind.NOTIFY, data=data)])
-        return event
+def send_for_action(
+    tx: Tx,
+    room: Room,
+    members: Sequence[Participant],
+    author: Author,
+    *,
+    to: str,
+    text: str,
+    conversation: MessageConversation,
+) -> Event:
+    """Send the message that an action consists of; whether its author may send it is decided there."""
+    rules.check_text(text)
+    message = MessageSent(text=text, to=[to], recipients=[], conversation=conversation)
+    return _append(tx, room, members, author, message)
 
 
-OFFERS: dict[type, object] = {Letters: Letterbox()}
+def send_text(tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: bool) -> Event:
+    """Send a message to one recipient for another capability; with `attention` it has to be acknowledged."""
+    members = agents.roster(tx, room.room_id)
+    rules.check_text(text)
+    priority = "attention" if attention else "normal"
+    message = MessageSent(text=text, priority=priority, to=[to], recipients=[])
+    sent = append_once(tx, room, members, rules.author(members, me), message)
+    return reading.event_at(tx, room.room_id, sent.event.seq)
 
 
 SUMMARIZED = "[Summarized]"
@@ -159,10 +141,10 @@ def relay(tx: Tx, me: Caller, ask: RelayMessage) -> RelayMessageResult:
     members = agents.roster(tx, room.room_id)
     author = rules.author(members, me)
     source = _source(tx, ask)
-    body = _body(source, ask)
-    for sha256 in rules.blobs(body):
-        tx.use(Blobs).bring(tx, sha256, source=source.room_id, target=room.room_id, by=author.principal)
-    sent = post(tx, room, members, author, body)
+    message = _relayed(source.read(MessageSent), ask)
+    for sha256 in rules.blobs(message):
+        share(tx, sha256, source=source.room_id, target=room.room_id, by=author.principal)
+    sent = append_once(tx, room, members, author, message)
     record = _record(tx, me, ask, room, sent.event) if ask.record and not sent.replayed else None
     return RelayMessageResult(event=sent.event, recipients=sent.recipients, replayed=sent.replayed, record=record)
 
@@ -172,51 +154,44 @@ def _source(tx: Tx, ask: RelayMessage) -> Event:
         source = reading.event_by_id(tx, ask.src_group_id, ask.src_event_id)
     except EventNotFound:
         source = None
-    if source is None or source.kind != Kind.MESSAGE:
+    if source is None or source.kind != MessageSent.kind:
         raise SourceUnavailable(src_group_id=ask.src_group_id, src_event_id=ask.src_event_id)
     return source
 
 
-def _body(source: Event, ask: RelayMessage) -> dict[str, object]:
-    data: dict[str, object] = {
-        "text": f"{SUMMARIZED} {ask.summary}" if ask.summary else source.data["text"],
-        "format": source.data["format"],
-        "priority": ask.priority,
-        "to": ask.to or [],
-        "src_group_id": ask.src_group_id,
-        "src_event_id": ask.src_event_id,
-    }
-    if ask.client_id:
-        data["client_id"] = ask.client_id
-    if ask.summary is None:
-        references = cast("list[dict[str, object]]", source.data.get("refs", []))
-        carried = {
-            "attachments": source.data.get("attachments"),
-            "refs": [reference for reference in references if reference["kind"] not in _BOUND_TO_ITS_ROOM],
-        }
-        data |= {name: value for name, value in carried.items() if value}
-    rules.check_text(cast("str", data["text"]))
-    return data
+def _relayed(source: MessageSent, ask: RelayMessage) -> MessageSent:
+    refs = [ref for ref in or_none(source.refs) or [] if ref["kind"] not in _BOUND_TO_ITS_ROOM]
+    message = MessageSent(
+        text=f"{SUMMARIZED} {ask.summary}" if ask.summary else source.text,
+        format=source.format,
+        priority=ask.priority,
+        to=ask.to or [],
+        recipients=[],
+        src_group_id=ask.src_group_id,
+        src_event_id=ask.src_event_id,
+        client_id=or_unset(ask.client_id),
+        attachments=source.attachments if ask.summary is None else UNSET,
+        refs=refs if ask.summary is None and refs else UNSET,
+    )
+    rules.check_text(message.text)
+    return message
 
 
 def _record(tx: Tx, me: Caller, ask: RelayMessage, room: Room, relayed: Envelope) -> Envelope:
     """The note in the source room. It is for the user's eyes, so it adds to nobody else's inbox."""
     tx.lock(ask.src_group_id)
     source = rooms.open_room(tx, ask.src_group_id)
-    author: Author = rules.author(agents.roster(tx, source.room_id), me)
-    data: dict[str, object] = {
-        "text": f"Relayed to '{room.title}'.",
-        "format": "plain",
-        "priority": "normal",
-        "to": ["@user"],
-        "reply_to": ask.src_event_id,
-        "dst_group_id": room.room_id,
-        "dst_to": ask.to or [],
-        "dst_event_id": relayed.id,
-        "recipients": [USER] if author.principal != USER else [],
-    }
-    draft = Draft(kind=Kind.MESSAGE, data=data, scope_key=author.scope_key)
-    (event,) = tx.append(source.room_id, author.principal, [draft])
+    author = rules.author(agents.roster(tx, source.room_id), me)
+    note = MessageSent(
+        text=f"Relayed to '{room.title}'.",
+        to=["@user"],
+        recipients=[USER] if author.principal != USER else [],
+        reply_to=ask.src_event_id,
+        dst_group_id=room.room_id,
+        dst_to=ask.to or [],
+        dst_event_id=relayed.id,
+    )
+    (event,) = tx.append(source.room_id, author.principal, [Draft.of(note, scope_key=author.scope_key)])
     return Envelope.of(event)
 
 
@@ -236,10 +211,9 @@ CAPABILITY = Capability(
         notifications.ack,
         context.sync,
     ),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=TABLES,
-    deferred=DEFERRED,
+    deferred_folds=DEFERRED_FOLDS,
     deferred_tables=DEFERRED_TABLES,
-    offers={**inbox.OFFERS, **OFFERS, Talk: ActionTalk()},
     notice=inbox.notice,
 )

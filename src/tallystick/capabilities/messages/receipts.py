@@ -19,7 +19,8 @@ from tallystick.capabilities.messages.contract import (
     ReactResult,
     ReadReceipts,
 )
-from tallystick.capabilities.messages.model import Delivery, Kind
+from tallystick.capabilities.messages.events import MessagesRead, ReactionAdded
+from tallystick.capabilities.messages.model import Delivery
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -33,9 +34,8 @@ from tallystick.ledger.tx import Tx
 Check: TypeAlias = Callable[[Event, Delivery | None, str], Delivery]
 
 
-def acked(
-    tx: Tx, me: Caller, kind: Kind, check: Check, *, room_id: str, event_id: str, actor_id: str | None
-) -> AckResult:
+def acknowledge(tx: Tx, me: Caller, check: Check, *, room_id: str, event_id: str, actor_id: str | None) -> AckResult:
+    """Accept a message or a notification; once it is accepted, nothing more is written."""
     room = rooms.open_room(tx, room_id)
     mine = agent_rules.principal(me.agent_id)
     rules.check_self(mine, actor_id)
@@ -43,7 +43,7 @@ def acked(
     delivery = check(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
     if delivery.acked_at is not None:
         return AckResult(actor_id=mine, event_id=event.id, already=True, acked_at=moment(delivery.acked_at))
-    (done,) = tx.append(room.room_id, mine, [rules.settlement(kind, mine, event.id)])
+    (done,) = tx.append(room.room_id, mine, [Draft.of(rules.acknowledgement(event, mine))])
     return AckResult(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))
 
 
@@ -58,7 +58,7 @@ def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkReadResult:
     delivery = rules.addressed(event, queries.delivery(tx, room.room_id, actor_id, event.seq), actor_id)
     moved = rules.moves(queries.inbox(tx, room.room_id, actor_id), delivery)
     if moved:
-        tx.append(room.room_id, mine, [rules.settlement(Kind.READ, actor_id, event.id)])
+        tx.append(room.room_id, mine, [Draft.of(MessagesRead(actor_id=actor_id, event_id=event.id))])
     now = queries.inbox(tx, room.room_id, actor_id)
     return MarkReadResult(actor_id=actor_id, event_id=event.id, moved=moved, read_seq=now.read_seq, unread=now.unread)
 
@@ -66,7 +66,7 @@ def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkReadResult:
 @operation("messages.ack", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
 def ack(tx: Tx, me: Caller, ask: AckMessage) -> AckResult:
     """Accept a message that asked for your attention: you have understood it and will act on it. Once is enough."""
-    return acked(tx, me, Kind.ACK, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
+    return acknowledge(tx, me, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
 
 
 @operation("messages.react", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},))
@@ -77,8 +77,8 @@ def react(tx: Tx, me: Caller, ask: React) -> ReactResult:
     event = reading.event_by_id(tx, room.room_id, ask.event_id)
     already = queries.reacted(tx, room.room_id, event.seq, author.principal, ask.emoji)
     if not already:
-        data: dict[str, object] = {"event_id": event.id, "actor_id": author.principal, "emoji": ask.emoji}
-        tx.append(room.room_id, author.principal, [Draft(kind=Kind.REACTION, data=data)])
+        reaction = ReactionAdded(event_id=event.id, actor_id=author.principal, emoji=ask.emoji)
+        tx.append(room.room_id, author.principal, [Draft.of(reaction)])
     return ReactResult(actor_id=author.principal, event_id=event.id, emoji=ask.emoji, already=already)
 
 
@@ -106,3 +106,10 @@ def receipts(tx: Tx, me: Caller, ask: ReadReceipts) -> DeliveryReceipts:
         raise InvalidField(f"A stretch has at most {STRETCH} events.", field="last_seq")
     found = tx.all(SQL["receipts"], _receipt, room_id=room.room_id, first=ask.first_seq, last=ask.last_seq)
     return DeliveryReceipts(receipts=found)
+
+
+def acked_at(tx: Tx, room_id: str, event_id: str, recipient: str) -> Instant | None:
+    """When a recipient acknowledged a message, if it has."""
+    seq = reading.seq_of_event(tx, room_id, event_id)
+    delivery = queries.delivery(tx, room_id, agent_rules.principal(recipient), seq)
+    return delivery.acked_at if delivery else None

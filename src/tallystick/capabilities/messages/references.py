@@ -124,7 +124,7 @@ class Attachment(_ExtensibleRecord):
     def known(self) -> AttachmentFields:
         return cast("AttachmentFields", self._known)
 
-    def data(self) -> dict[str, object]:
+    def data(self) -> JsonObject:
         """As it is stored: what was given, and always the kind and the hash."""
         return {**self._given, "kind": self.known.kind, "sha256": self.known.hash}
 
@@ -140,7 +140,7 @@ class Reference(_ExtensibleRecord):
     def known(self) -> PlainReference | PresentationReference | TaskReference:
         return cast("PlainReference | PresentationReference | TaskReference", self._known)
 
-    def data(self) -> dict[str, object]:
+    def data(self) -> JsonObject:
         """As it is stored: what was given, and always the kind."""
         return {**self._given, "kind": self.known.kind}
 

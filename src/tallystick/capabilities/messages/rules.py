@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant, Role
-from tallystick.capabilities.messages.contract import TEXT_LIMIT, SendMessage
+from tallystick.capabilities.messages.contract import TEXT_LIMIT, ConversationRef, SendMessage
 from tallystick.capabilities.messages.errors import (
     ClientIdConflict,
     DuplicateListener,
@@ -22,6 +23,13 @@ from tallystick.capabilities.messages.errors import (
     UnknownRecipient,
     WrongSenderName,
 )
+from tallystick.capabilities.messages.events import (
+    MessageAcked,
+    MessageConversation,
+    MessageSent,
+    NotificationAcked,
+    NotificationSent,
+)
 from tallystick.capabilities.messages.model import (
     SYSTEM,
     USER,
@@ -31,12 +39,11 @@ from tallystick.capabilities.messages.model import (
     Delivery,
     InboxCounts,
     InboxListener,
-    Kind,
     Selector,
 )
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
-from tallystick.kernel.envelope import Draft, Event, to_json
+from tallystick.kernel.envelope import Event, or_none, or_unset, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.ids import digest
 
@@ -48,7 +55,6 @@ NUDGE = "nudge"
 
 RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
 _OTHER_PRINCIPALS = frozenset({USER, SYSTEM})
-_NOT_AS_GIVEN = frozenset({"room_id", "to", "attachments", "refs", "conversation"})
 _SELECTING = frozenset[str]({Selector.ALL, Selector.PEERS, Selector.FOREMAN})
 _SERVICE = re.compile(r"svc:[^\s:]\S*")
 
@@ -117,8 +123,8 @@ def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
     return UnknownRecipient(text, recipient=token, known=known)
 
 
-def message(ask: SendMessage) -> dict[str, object]:
-    """The body of a message as its author wrote it, without the recipients it will resolve to."""
+def message(ask: SendMessage) -> MessageSent:
+    """A message as its author wrote it, without the recipients it will resolve to."""
     if (ask.src_group_id is None) != (ask.src_event_id is None):
         raise InvalidField("src_group_id and src_event_id belong together.", field="src_event_id")
     if ask.dst_to is not None and ask.dst_group_id is None:
@@ -126,29 +132,52 @@ def message(ask: SendMessage) -> dict[str, object]:
     if not ask.text and not ask.attachments:
         raise InvalidField("text may be empty only when attachments carry the message.", field="text")
     check_text(ask.text)
-    data = ask.present(without=_NOT_AS_GIVEN)
-    data["to"] = ask.to or []
-    if ask.conversation:
-        data["conversation"] = ask.conversation.present()
-    if ask.attachments:
-        data["attachments"] = [attachment.data() for attachment in ask.attachments]
-    if ask.refs:
-        data["refs"] = [reference.data() for reference in ask.refs]
-    return data
+    return MessageSent(
+        text=ask.text,
+        format=ask.format,
+        priority=ask.priority,
+        to=ask.to or [],
+        recipients=[],
+        reply_to=or_unset(ask.reply_to),
+        quote_text=or_unset(ask.quote_text),
+        src_group_id=or_unset(ask.src_group_id),
+        src_event_id=or_unset(ask.src_event_id),
+        dst_group_id=or_unset(ask.dst_group_id),
+        dst_to=or_unset(ask.dst_to),
+        attachments=[attachment.data() for attachment in ask.attachments] if ask.attachments else UNSET,
+        refs=[reference.data() for reference in ask.refs] if ask.refs else UNSET,
+        thread=or_unset(ask.thread),
+        conversation=_conversation(ask.conversation) if ask.conversation else UNSET,
+        client_id=or_unset(ask.client_id),
+        client_ts=or_unset(ask.client_ts),
+    )
 
 
-def tasks(data: Mapping[str, object]) -> list[str]:
+def _conversation(given: ConversationRef) -> MessageConversation:
+    return MessageConversation(
+        context_id=or_unset(given.context_id),
+        owner_id=or_unset(given.owner_id),
+        kind=or_unset(given.kind),
+        reply_to_action_id=or_unset(given.reply_to_action_id),
+        parent_message_id=or_unset(given.parent_message_id),
+        task_id=or_unset(given.task_id),
+        sender_name=or_unset(given.sender_name),
+    )
+
+
+def tasks(message: MessageSent) -> list[str]:
     """The tasks that a message's references name."""
-    refs = cast("list[dict[str, object]]", data.get("refs") or [])
-    return [cast("str", ref["task_id"]) for ref in refs if ref.get("kind") == "task_ref"]
+    return [ref["task_id"] for ref in or_none(message.refs) or [] if ref.get("kind") == "task_ref"]
 
 
-def blobs(data: Mapping[str, object]) -> list[str]:
+def blobs(message: MessageSent) -> list[str]:
     """The hashes of all files that a message refers to."""
-    attachments = cast("list[dict[str, str]]", data.get("attachments", []))
-    references = cast("list[dict[str, dict[str, str]]]", data.get("refs", []))
-    snapshots = [reference["snapshot"] for reference in references if reference.get("snapshot")]
-    return sorted({file["path"].removeprefix("blobs/") for file in (*attachments, *snapshots)})
+    attachments, refs = or_none(message.attachments) or [], or_none(message.refs) or []
+    paths: list[str] = [
+        *(attachment["path"] for attachment in attachments),
+        *(ref["snapshot"]["path"] for ref in refs if ref.get("snapshot")),
+    ]
+    return sorted({path.removeprefix("blobs/") for path in paths})
 
 
 def check_text(text: str) -> None:
@@ -156,26 +185,23 @@ def check_text(text: str) -> None:
         raise TooLarge(f"text is longer than {TEXT_LIMIT} bytes.", field="text", limit=TEXT_LIMIT)
 
 
-def fingerprint(data: Mapping[str, object]) -> str:
+def fingerprint(message: MessageSent) -> str:
     """What makes two submissions of a client_id the same message: all its author wrote, except when."""
-    written = {name: value for name, value in data.items() if name not in {"recipients", "client_ts"}}
-    return digest(to_json(written), length=64)
+    return digest(to_json(message.to_data(without={"recipients", "client_ts"})), length=64)
 
 
-def check_replay(sending: ClientIdUse | None, data: Mapping[str, object], *, now: Instant) -> bool:
+def check_replay(used: ClientIdUse | None, message: MessageSent, *, now: Instant) -> bool:
     """Whether this client_id has already sent exactly this message."""
-    if sending is None or sending.sent_at + REPLAY_MS <= now:
+    if used is None or used.sent_at + REPLAY_MS <= now:
         return False
-    if sending.digest != fingerprint(data):
-        raise ClientIdConflict(client_id=data["client_id"])
+    if used.digest != fingerprint(message):
+        raise ClientIdConflict(client_id=message.client_id)
     return True
 
 
-def owes_ack(event: Event, recipient: str) -> bool:
-    """Whether an event, when it is delivered, makes its recipient owe an acknowledgement."""
-    if event.kind == Kind.NOTIFY:
-        return event.data.get("requires_ack") is True and recipient != event.by
-    return event.data.get("priority") == "attention" and recipient != event.by
+def asks_for_ack(body: MessageSent | NotificationSent) -> bool:
+    """Whether each recipient, unless it is the sender, owes an acknowledgement once this is delivered."""
+    return body.requires_ack if isinstance(body, NotificationSent) else body.priority == "attention"
 
 
 def check_self(me: str, actor_id: str | None) -> None:
@@ -185,7 +211,8 @@ def check_self(me: str, actor_id: str | None) -> None:
 
 def check_ack(event: Event, delivery: Delivery | None, me: str) -> Delivery:
     """An attention message that was addressed to the one who acknowledges it."""
-    if event.kind != Kind.MESSAGE or event.data.get("priority") != "attention":
+    message = event.content
+    if not isinstance(message, MessageSent) or not asks_for_ack(message):
         raise NotAnAttentionMessage(event_id=event.id)
     if event.by == me:
         raise OwnMessage(event_id=event.id)
@@ -193,7 +220,7 @@ def check_ack(event: Event, delivery: Delivery | None, me: str) -> Delivery:
 
 
 def check_notify_ack(event: Event, delivery: Delivery | None, me: str) -> Delivery:
-    if event.kind != Kind.NOTIFY:
+    if event.kind != NotificationSent.kind:
         raise InvalidField(
             f"'{event.id}' is a {event.kind}, not a notification.",
             field="notify_event_id",
@@ -218,27 +245,26 @@ def moves(inbox: InboxCounts, delivery: Delivery) -> bool:
     return delivery.seq > inbox.read_seq
 
 
-def settlement(kind: Kind, actor_id: str, event_id: str) -> Draft:
-    """The event that says an actor acknowledged, or read up to, another event."""
-    about = "notify_event_id" if kind is Kind.NOTIFY_ACK else "event_id"
-    return Draft(kind=kind, data={"actor_id": actor_id, about: event_id})
+def acknowledgement(event: Event, actor_id: str) -> MessageAcked | NotificationAcked:
+    """What says that an actor accepted a message or a notification."""
+    if event.kind == NotificationSent.kind:
+        return NotificationAcked(actor_id=actor_id, notify_event_id=event.id)
+    return MessageAcked(actor_id=actor_id, event_id=event.id)
 
 
-def nudge(attention: AwaitedMessage, missing: Sequence[str]) -> Draft:
-    """The notification that tells a sender who has not acknowledged."""
+def overdue_notification(awaited: AwaitedMessage, missing: Sequence[str]) -> NotificationSent:
+    """What tells a sender who has not acknowledged."""
     who = ", ".join(missing)
-    data: dict[str, object] = {
-        "kind": NUDGE,
-        "priority": "high",
-        "title": "Acknowledgement overdue",
-        "message": f"Your message of {to_wire(attention.sent_at)} still waits for the ack of {who}.",
-        "target_actor_id": attention.sender,
-        "context": {"waiting_for": list(missing)},
-        "requires_ack": False,
-        "related_event_id": attention.event_id,
-        "recipients": [attention.sender],
-    }
-    return Draft(kind=Kind.NOTIFY, data=data)
+    return NotificationSent(
+        about=NUDGE,
+        priority="high",
+        title="Acknowledgement overdue",
+        message=f"Your message of {to_wire(awaited.sent_at)} still waits for the ack of {who}.",
+        target_actor_id=awaited.sender,
+        context={"waiting_for": list(missing)},
+        related_event_id=awaited.event_id,
+        recipients=[awaited.sender],
+    )
 
 
 def check_listener(present: InboxListener, process: ProcessState, *, now: Instant) -> None:

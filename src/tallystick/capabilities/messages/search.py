@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import cast
+from typing import TypeAlias
 
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits, SearchMessages
-from tallystick.capabilities.messages.model import Kind, Searched
+from tallystick.capabilities.messages.events import MessageSent
+from tallystick.capabilities.messages.model import Searched
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.events import NoteAdded
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import JsonObject, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
 
-SEARCHED: dict[str, Searched] = {
-    Kind.MESSAGE: "message",
-    "x.tally.note.add": "note",
-    "x.tally.stick.release": "handoff",
-    "x.tally.stick.pass": "handoff",
+Searchable: TypeAlias = MessageSent | NoteAdded | StickReleased | StickPassed
+SEARCHED: Mapping[type[Searchable], Searched] = {
+    MessageSent: "message",
+    NoteAdded: "note",
+    StickReleased: "handoff",
+    StickPassed: "handoff",
 }
-"""Event kind -> what a searcher calls it."""
+"""What is searched -> what a searcher calls it."""
+_NAMES: Mapping[str, Searched] = {body.kind: name for body, name in SEARCHED.items()}
 
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_WORD = 64
@@ -44,24 +49,27 @@ def words(text: str) -> list[str]:
     return sorted({word[:_LONGEST_WORD] for word in _WORD.findall(folded)})
 
 
-def content(event: Event) -> str:
+def text_of(body: Searchable) -> str:
     """The text of an event that people search for."""
-    match SEARCHED[event.kind]:
-        case "message":
-            return str(event.data["text"])
-        case "note":
-            return str(event.data["body"])
-        case _:
-            return "\n".join(_lines(cast("dict[str, object]", event.data["handoff"])))
+    match body:
+        case MessageSent(text=text) | NoteAdded(body=text):
+            return text
+        case StickReleased(handoff=handoff) | StickPassed(handoff=handoff):
+            return "\n".join(_lines(handoff))
 
 
-def _lines(handoff: dict[str, object]) -> list[str]:
-    artifacts = cast("list[dict[str, object]]", handoff.get("artifacts") or [])
+def _text(event: Event) -> str:
+    body = event.content
+    return text_of(body) if isinstance(body, Searchable) else ""
+
+
+def _lines(handoff: JsonObject) -> list[str]:
+    artifacts: list[JsonObject] = handoff.get("artifacts") or []
     return [
         str(handoff["status"]),
         str(handoff["next_action"]),
-        *cast("list[str]", handoff.get("open_questions") or []),
-        *cast("list[str]", handoff.get("do_not") or []),
+        *(handoff.get("open_questions") or []),
+        *(handoff.get("do_not") or []),
         *(f"{artifact['path']} {artifact.get('note') or ''}" for artifact in artifacts),
     ]
 
@@ -141,24 +149,24 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
 def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str]) -> Iterator[Event]:
     """What matches among the events that are not in the index yet, newest first."""
     head = tx.head(room_id)
-    wanted = [kind for kind, name in SEARCHED.items() if name in kinds]
+    wanted = [kind for kind, name in _NAMES.items() if name in kinds]
     before = head.seq + 1
     while before > head.deferred_seq:
         page = reading.before(tx, room_id, before, kinds=wanted, limit=AT_ONCE)
         for event in reversed(page):
             if event.seq <= head.deferred_seq:
                 return
-            if may_match(event.body, terms) and matches(content(event), terms):
+            if may_match(event.body, terms) and matches(_text(event), terms):
                 yield event
         before = page[0].seq if len(page) == AT_ONCE else 0
 
 
 def _hit(event: Event, terms: list[str]) -> SearchHit:
     return SearchHit(
-        kind=SEARCHED[event.kind],
+        kind=_NAMES[event.kind],
         event_id=event.id,
         seq=event.seq,
         by=event.by,
         ts=moment(event.ts),
-        snippet=snippet(content(event), terms),
+        snippet=snippet(_text(event), terms),
     )

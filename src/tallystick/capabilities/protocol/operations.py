@@ -5,7 +5,8 @@ from __future__ import annotations
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.messages.operations import Letterbox
+from tallystick.capabilities.messages.operations import send_text
+from tallystick.capabilities.messages.receipts import acked_at
 from tallystick.capabilities.protocol import adoption, queries, rendering, rules
 from tallystick.capabilities.protocol.contract import (
     AckView,
@@ -45,7 +46,6 @@ _BLOCKED = {
     "requested_action": "renew the token",
     "urgency": "high",
 }
-LETTERS = Letterbox()
 
 
 @operation("protocol.send", writes=True, examples=(_HANDOFF, _BLOCKED))
@@ -59,7 +59,7 @@ def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
     room = rooms.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     to = _recipient(tx, room.room_id, me, ask.to)
-    message = LETTERS.send(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
+    message = send_text(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
     body = rules.sending(ask, payload, from_agent=me.agent_id, to_agent=to, message_id=message.id)
     draft = Draft.of(body, scope_key=member.scope_key)
     (event,) = tx.append(room.room_id, agent_rules.principal(me.agent_id), [draft])
@@ -86,8 +86,8 @@ def _ack(tx: Tx, room_id: str, body: ProtocolBody) -> AckView:
     if not isinstance(body, WorkHandedOver | WorkBlocked):
         return AckView(required=False, message_id=None, acked_at=None)
     required = body.payload.requires_ack
-    acked_at = LETTERS.acked_at(tx, room_id, body.message_id, body.to_agent) if required else None
-    return AckView(required=required, message_id=body.message_id, acked_at=moment(acked_at))
+    acked = acked_at(tx, room_id, body.message_id, body.to_agent) if required else None
+    return AckView(required=required, message_id=body.message_id, acked_at=moment(acked))
 
 
 @operation("protocol.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"}))

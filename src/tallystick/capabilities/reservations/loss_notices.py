@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.events import MemberRemoved
-from tallystick.capabilities.messages.operations import Letterbox
+from tallystick.capabilities.messages.notifications import notify_by_hub
 from tallystick.capabilities.reservations import queries, rules
 from tallystick.capabilities.reservations.events import ReservationEnding, ReservationExpired, ReservationGranted
 from tallystick.capabilities.reservations.model import Reservation
@@ -23,7 +23,6 @@ from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Projection, Tx
 
 AT_MOST = 3
-LETTERS = Letterbox()
 
 
 class LostPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +37,7 @@ def archive(tx: Tx, room_id: str, lost: Reservation, draft: Draft, *, by: str) -
         return
     text = f"{rules.fate(queries.by_id(tx, room_id, lost.reservation_id) or lost, tx.now)}."
     title = f"You lost {lost.spot.path}"
-    LETTERS.tell(tx, room_id, to=lost.agent_id, title=title, message=f"{title}: {text}", related_event_id=event.id)
+    notify_by_hub(tx, room_id, to=lost.agent_id, title=title, message=f"{title}: {text}", related_event_id=event.id)
 
 
 def notice(tx: Tx, room_id: str, me: Caller) -> str | None:

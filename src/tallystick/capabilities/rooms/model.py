@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.agents.model import Member, Participant
+from tallystick.capabilities.agents.model import Member
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
@@ -110,93 +110,6 @@ class Sticks(Protocol):
 
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         """Refuse when the caller holds the stick: nobody leaves with it."""
-        ...
-
-
-class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wait brings besides a turn."""
-
-    events: Sequence[Event]
-    cursor: int
-    """Where to go on listening."""
-    act: bool
-    """There is something to write down before it may be handed over: look again in a write transaction."""
-
-
-class Mail(Protocol):
-    """What waits need to know of messages; answered by `messages`."""
-
-    def begin(self, tx: Tx, room_id: str, me: Caller, *, wait_ms: int) -> str:
-        """Register the caller's one listener; refuse while another one lives."""
-        ...
-
-    def end(self, tx: Tx, room_id: str, me: Caller, listener_id: str) -> None: ...
-
-    def waiting(self, tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: int | None) -> Post:
-        """What was addressed to the caller after a cursor; without one, after what its last wait was given."""
-        ...
-
-
-class Blobs(Protocol):
-    """What messages need to know of a room's files; answered by `blobs`."""
-
-    def check(self, tx: Tx, room_id: str, sha256: str) -> None:
-        """Refuse when the room has no such file."""
-        ...
-
-    def bring(self, tx: Tx, sha256: str, *, source: str, target: str, by: str) -> None:
-        """Let the target room have a file of the source room too."""
-        ...
-
-
-class Speech(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that goes with something else, such as an action."""
-
-    by: str
-    scope_key: str
-    to: str
-    text: str
-    about: Mapping[str, object]
-    """The conversation it belongs to."""
-
-
-class Talk(Protocol):
-    """What actions need of messages; answered by `messages`."""
-
-    def say(self, tx: Tx, room: Room, members: Sequence[Participant], speech: Speech) -> str:
-        """Put a message into its recipient's inbox and give its event id."""
-        ...
-
-
-class Conversations(Protocol):
-    """What messages need to know of conversations; answered by `actions`."""
-
-    def admit(self, tx: Tx, room_id: str, by: str, about: Mapping[str, object]) -> None:
-        """Refuse a message that its author may not say in that conversation."""
-        ...
-
-
-class Errands(Protocol):
-    """What waits need to know of actions; answered by `actions`."""
-
-    def next(self, tx: Tx, room_id: str, me: Caller) -> Mapping[str, object] | None:
-        """What the caller is asked to do now."""
-        ...
-
-
-class Letters(Protocol):
-    """How others write into inboxes; answered by `messages`."""
-
-    def send(self, tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: bool) -> Event:
-        """Send a message to one recipient; with `attention` it has to be acknowledged."""
-        ...
-
-    def acked_at(self, tx: Tx, room_id: str, event_id: str, recipient: str) -> Instant | None:
-        """When a recipient acknowledged a message, if it has."""
-        ...
-
-    def tell(self, tx: Tx, room_id: str, *, to: str, title: str, message: str, related_event_id: str) -> Event:
-        """Leave a notification of the hub itself in somebody's inbox."""
         ...
 
 

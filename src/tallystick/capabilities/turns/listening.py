@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tallystick.capabilities.actions.operations import NextErrands
+from tallystick.capabilities.actions.operations import next_action
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs.asking import JobQuestions
-from tallystick.capabilities.messages.inbox import MailPost
+from tallystick.capabilities.messages import inbox
+from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.contract import WaitTurn, Wanted
@@ -23,8 +24,8 @@ from tallystick.kernel.operation import WaitHooks
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
-MAIL, ACTIONS, QUESTIONS = MailPost(), NextErrands(), JobQuestions()
-KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: "chat.message", Wanted.NOTIFICATIONS: "system.notify"}
+QUESTIONS = JobQuestions()
+KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: MessageSent.kind, Wanted.NOTIFICATIONS: NotificationSent.kind}
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,20 +63,20 @@ def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
     asked = tuple(QUESTIONS.asked(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
     if not wanted:
         return Arrival(errands=errands, questions=asked)
-    post = MAIL.waiting(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
+    mail = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
     return Arrival(
-        events=tuple(post.events),
+        events=tuple(mail.events),
         wanted=wanted,
         errands=errands,
         questions=asked,
-        cursor=post.cursor,
-        act=post.act,
+        cursor=mail.cursor,
+        act=mail.act,
     )
 
 
 def _errands(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:
-    found = ACTIONS.next(tx, room.room_id, me)
-    return (found,) if found else ()
+    found = next_action(tx, room.room_id, me)
+    return (found.to_data(),) if found else ()
 
 
 def _listens(ask: WaitTurn) -> bool:
@@ -86,11 +87,11 @@ def _begin(tx: Tx, me: Caller, ask: WaitTurn) -> str:
     tx.lock(ask.room_id)
     room = rooms.room(tx, ask.room_id)
     agent_rules.membership(agents.roster(tx, room.room_id), me)
-    return MAIL.begin(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
+    return inbox.begin_listening(tx, room.room_id, me, wait_ms=wait_ms(room, ask))
 
 
 def _end(tx: Tx, me: Caller, ask: WaitTurn, listener_id: str) -> None:
-    MAIL.end(tx, ask.room_id, me, listener_id)
+    inbox.end_listening(tx, ask.room_id, me, listener_id)
 
 
 def wait_ms(room: Room, ask: WaitTurn) -> int:
