@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallystick.kernel.scopes import PathOutside, Spot, ancestors, classify, covers, fold, lexical
+from tallystick.kernel.scopes import PathOutside, RoomPath, ancestors, classify, covers, fold, lexical
 
 NAMES = ("a", "b", "ab", "A", "caf\u00e9")
 DEPTH = 3
@@ -110,7 +110,7 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 @settings(max_examples=300)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_is_a_scope_or_a_refusal_and_overlap_stays_symmetric(one: str, other: str) -> None:
-    def read(text: str) -> Spot | None:
+    def read(text: str) -> RoomPath | None:
         from tallystick.kernel.errors import Refused
 
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.storage.port import Store
-from tests.protocol.repository import repository
+from tests.agents.repository import repository
 from tests.scene import Scene
 
 

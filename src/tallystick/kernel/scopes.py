@@ -38,7 +38,7 @@ class Overlap(StrEnum):
     DISJOINT = "disjoint"
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
+class RoomPath(msgspec.Struct, frozen=True, kw_only=True):
     """A path in a room. `key` is relative to the room's root and empty for the root itself."""
 
     path: str
@@ -57,7 +57,7 @@ def fold(key: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", key).casefold())
 
 
-def classify(one: Spot, other: Spot) -> Overlap:
+def classify(one: RoomPath, other: RoomPath) -> Overlap:
     """How two scopes of one room overlap. Case counts only where neither file system ignores it."""
     a, b = (one.folded, other.folded) if one.folds or other.folds else (one.key, other.key)
     if a == b:
@@ -65,7 +65,7 @@ def classify(one: Spot, other: Spot) -> Overlap:
     return Overlap.PARTIAL if _inside(a, b) or _inside(b, a) else Overlap.DISJOINT
 
 
-def covers(outer: Spot, inner: Spot) -> bool:
+def covers(outer: RoomPath, inner: RoomPath) -> bool:
     """Whether the whole of `inner` lies in `outer`."""
     a, b = (outer.folded, inner.folded) if outer.folds or inner.folds else (outer.key, inner.key)
     return a == b or _inside(b, a)
@@ -81,7 +81,7 @@ def ancestors(folded: str) -> Sequence[str]:
     return ["", *("/".join(parts[: count + 1]) for count in range(len(parts)))]
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenPath(msgspec.Struct, frozen=True, kw_only=True):
     """A path as somebody wrote it: separators made one, a wildcard at the end taken off."""
 
     text: str
@@ -94,14 +94,14 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
         return ["/".join(parts[: at + 1]) for at, part in enumerate(parts) if set("[]{}") & set(part)]
 
 
-def written(text: str) -> Written:
+def parse(text: str) -> WrittenPath:
     """Read a path for a reservation; of all wildcards only a `*` as the last name is one."""
     plain = literal(text)
     wildcard = plain == "*" or plain.endswith("/*")
     plain = plain[:-1] if wildcard else plain
     if "*" in plain or "?" in plain:
         raise GlobNotSupported(f"'{text[:200]}' is a pattern; only '/*' at the very end is understood.", path=text)
-    return Written(text=plain or ".", wildcard=wildcard)
+    return WrittenPath(text=plain or ".", wildcard=wildcard)
 
 
 def literal(text: str) -> str:
@@ -127,12 +127,12 @@ def relative(text: str) -> str:
     return "" if key == "." else unicodedata.normalize("NFC", key)
 
 
-def spot(key: str, *, wildcard: bool = False, folds: bool = False) -> Spot:
+def room_path(key: str, *, wildcard: bool = False, folds: bool = False) -> RoomPath:
     shown = (f"{key}/*" if key else "*") if wildcard else key or "."
-    return Spot(path=shown, key=key, folds=folds)
+    return RoomPath(path=shown, key=key, folds=folds)
 
 
-def lexical(text: str, *, folds: bool = False) -> Spot:
+def lexical(text: str, *, folds: bool = False) -> RoomPath:
     """The scope that a text means where no file system can be asked."""
-    read = written(text)
-    return spot(relative(read.text), wildcard=read.wildcard, folds=folds)
+    read = parse(text)
+    return room_path(relative(read.text), wildcard=read.wildcard, folds=folds)

@@ -15,9 +15,9 @@ from pathlib import Path
 from tallystick.storage.open import FILE
 from tallystick.storage.port import Store
 from tallystick.storage.sqlite import SqliteStore
+from tests.agents.repository import repository
 from tests.ledger.shapes import actions, jobs, messages, reservations, rooms, tasks
 from tests.ledger.shapes.writer import ELSEWHERE, CountedIds, Line, Writer
-from tests.protocol.repository import repository
 from tests.scene import START, Scene
 
 DAY = 24 * 60 * 60_000

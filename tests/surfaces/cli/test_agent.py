@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from tests.protocol.repository import git, repository
+from tests.agents.repository import git, repository
 from tests.surfaces.cli.place import Done, Place
 
 Row = dict[str, object]

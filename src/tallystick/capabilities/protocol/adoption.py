@@ -12,47 +12,47 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Holdings, Liveness, Member, OwnedTask, Ownership
-from tallystick.capabilities.protocol import beads, evidence, rules
-from tallystick.capabilities.protocol.beads import Bead
+from tallystick.capabilities.protocol import rules
 from tallystick.capabilities.protocol.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
-from tallystick.capabilities.protocol.evidence import Changes
-from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Sticks
-from tallystick.capabilities.rooms.placing import Ground as Place
-from tallystick.capabilities.rooms.workspace import resolve
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import moment, operation
-from tallystick.kernel.scopes import Spot
+from tallystick.kernel.scopes import RoomPath
 from tallystick.ledger.tx import Tx
+from tallystick.workspace import beads, git_changes, room_paths
+from tallystick.workspace.beads import Bead
+from tallystick.workspace.git_changes import Changes
+from tallystick.workspace.room_paths import RoomRoots
+from tallystick.workspace.roots import resolve
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What was found outside the store: changed files, and the scope that was claimed by name."""
 
     changes: Changes
-    scope: Spot | None = None
+    scope: RoomPath | None = None
     beads: Sequence[Bead] = ()
 
 
-def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> Place:
+def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> RoomRoots:
     tx.head(ask.room_id)
     member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
-    return placing.ground(tx, ask.room_id, member.scope_key if member else "")
+    return rooms.roots_here(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _look(ask: AdoptAgent | FindCandidates, survey: Callable[[], Place]) -> Seen:
+def _look(ask: AdoptAgent | FindCandidates, survey: Callable[[], RoomRoots]) -> Seen:
     at = survey()
     folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
-    named = placing.reserved(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
-    return Seen(changes=evidence.changes(folder, at), scope=named, beads=beads.in_progress(folder))
+    named = room_paths.scope_in_room(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
+    return Seen(changes=git_changes.changes(folder, at), scope=named, beads=beads.in_progress(folder))
 
 
-def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[Spot]:
+def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[RoomPath]:
     """Where an agent works: what it has reserved, or anywhere in the room."""
     held = [each.path for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == agent_id and each.path]
-    return [scopes.lexical(path) for path in held] or [scopes.spot("")]
+    return [scopes.lexical(path) for path in held] or [scopes.room_path("")]
 
 
 def _tasks(tx: Tx, room_id: str, of: Member, seen: Seen) -> Sequence[OwnedTask]:
@@ -80,10 +80,10 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
     if target is None:
         raise AgentNotFound(f"There is no agent '{ask.agent_id[:200]}' in this room.", agent_id=ask.agent_id)
     scope = [seen.scope] if seen.scope else _scope(tx, room.room_id, target.agent_id)
-    traces = evidence.traces(seen.changes, scope)
-    found = rules.ground(traces, _tasks(tx, room.room_id, target, seen))
+    left = git_changes.work_left(seen.changes, scope)
+    found = rules.ground(left, _tasks(tx, room.room_id, target, seen))
     alive = agent_rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
-    ground = rules.check_adoption(target, me, alive, found, traces, confirm=ask.confirm)
+    ground = rules.check_adoption(target, me, alive, found, left, confirm=ask.confirm)
     if mine := agents.member(tx, room.room_id, me.agent_id):
         tx.use(Sticks).let_go(tx, room, me)
         tx.append(room.room_id, agent_rules.principal(me.agent_id), [agent_rules.leaving(mine)])
@@ -126,8 +126,8 @@ def _candidate(tx: Tx, room_id: str, member: Member, seen: Seen) -> Candidate | 
     # Somebody who reserved nothing may have touched anything: changed files alone do not point at it.
     held = [each for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == member.agent_id and each.path]
     scope = _scope(tx, room_id, member.agent_id)
-    traces = evidence.traces(seen.changes if held else Changes(spots=None), scope)
-    ground = rules.ground(traces, _tasks(tx, room_id, member, seen))
+    left = git_changes.work_left(seen.changes if held else Changes(files=None), scope)
+    ground = rules.ground(left, _tasks(tx, room_id, member, seen))
     if ground is None:
         return None
     return Candidate(

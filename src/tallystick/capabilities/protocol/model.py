@@ -12,7 +12,6 @@ from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
-from tallystick.kernel.scopes import Spot
 
 VERSION = "v1"
 
@@ -59,16 +58,6 @@ class Reason(StrEnum):
 
     UNCOMMITTED_SCOPE = "uncommitted_scope"
     IN_PROGRESS_OWNERSHIP = "in_progress_ownership"
-
-
-class Traces(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent's session left behind in a scope."""
-
-    scope: Sequence[Spot]
-    files: Sequence[str]
-    """Uncommitted files in that scope, from the room's root."""
-    looked: bool
-    """Whether there was a repository to look at."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):

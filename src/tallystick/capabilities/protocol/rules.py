@@ -10,12 +10,13 @@ from tallystick.capabilities.agents.model import Liveness, Member, OwnedTask
 from tallystick.capabilities.protocol.contract import Candidate, Recommendation, SendProtocol
 from tallystick.capabilities.protocol.errors import AdoptionRejected, AgentActive, InvalidPayload
 from tallystick.capabilities.protocol.events import BlockedPayload, HandoffPayload, WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.model import Ground, Reason, Traces
+from tallystick.capabilities.protocol.model import Ground, Reason
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.scopes import Overlap, PathOutside, Spot
+from tallystick.kernel.scopes import Overlap, PathOutside, RoomPath
+from tallystick.workspace.git_changes import WorkLeft
 
 _FIELDS = {
     "HANDOFF": ("summary", "next_action"),
@@ -82,14 +83,14 @@ class _Common(TypedDict):
     message_id: str
 
 
-def ground(traces: Traces, tasks: Sequence[OwnedTask]) -> Ground | None:
+def ground(left: WorkLeft, tasks: Sequence[OwnedTask]) -> Ground | None:
     """What shows that there is work of an agent to go on with, if anything does."""
-    relevant = [task.task_id for task in tasks if _concerns(task, traces.scope)]
+    relevant = [task.task_id for task in tasks if _concerns(task, left.scope)]
     owned = f"{_count(len(relevant), 'task')} in progress: {', '.join(relevant)}" if relevant else ""
-    if traces.files:
-        named = ", ".join(traces.files[:SHOWN]) + (", …" if len(traces.files) > SHOWN else "")
-        where = ", ".join(spot.path for spot in traces.scope[:SHOWN])
-        text = f"{_count(len(traces.files), 'uncommitted file')} in {where}: {named}"
+    if left.files:
+        named = ", ".join(left.files[:SHOWN]) + (", …" if len(left.files) > SHOWN else "")
+        where = ", ".join(room_path.path for room_path in left.scope[:SHOWN])
+        text = f"{_count(len(left.files), 'uncommitted file')} in {where}: {named}"
         both = f"{text}; {owned}" if owned else text
         return Ground(reason=Reason.UNCOMMITTED_SCOPE, evidence=both, task_ids=relevant)
     if relevant:
@@ -101,21 +102,21 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _concerns(task: OwnedTask, scope: Sequence[Spot]) -> bool:
+def _concerns(task: OwnedTask, scope: Sequence[RoomPath]) -> bool:
     """Whether a task is about a scope; one that names no place may be about any."""
-    return not task.paths or any(_overlaps(path, spot) for path in task.paths for spot in scope)
+    return not task.paths or any(_overlaps(path, room_path) for path in task.paths for room_path in scope)
 
 
-def _overlaps(path: str, spot: Spot) -> bool:
+def _overlaps(path: str, room_path: RoomPath) -> bool:
     try:
-        where = scopes.spot(scopes.relative(scopes.literal(path).removesuffix("/*")))
+        where = scopes.room_path(scopes.relative(scopes.literal(path).removesuffix("/*")))
     except (PathOutside, InvalidField):
         return False
-    return scopes.classify(where, spot) is not Overlap.DISJOINT
+    return scopes.classify(where, room_path) is not Overlap.DISJOINT
 
 
 def check_adoption(
-    target: Member, me: Caller, alive: Liveness, found: Ground | None, traces: Traces, *, confirm: bool
+    target: Member, me: Caller, alive: Liveness, found: Ground | None, left: WorkLeft, *, confirm: bool
 ) -> Ground:
     """The ground on which the caller goes on as the target; refused while that lives, or when nothing speaks for it."""
     if target.agent_id == me.agent_id:
@@ -127,18 +128,18 @@ def check_adoption(
     if confirm and me.session is not SessionKind.MCP_HARNESS:
         evidence = f"Nothing was found that is left to do; {me.own_id} confirmed it."
         return Ground(reason=Reason.IN_PROGRESS_OWNERSHIP, evidence=evidence)
-    where = ", ".join(spot.path for spot in traces.scope[:SHOWN])
-    looked = "are no uncommitted files" if traces.looked else "is no git repository"
+    where = ", ".join(room_path.path for room_path in left.scope[:SHOWN])
+    looked = "are no uncommitted files" if left.has_repository else "is no git repository"
     raise AdoptionRejected(
         f"There {looked} in {where}, and {target.name} has no task in progress there.",
         agent_id=target.agent_id,
-        scope=[spot.path for spot in traces.scope],
+        scope=[room_path.path for room_path in left.scope],
         uncommitted=0,
         in_progress=[],
     )
 
 
-def resumption(target: Member, me: Caller, ground: Ground, scope: Sequence[Spot], *, confirmed: bool) -> Draft:
+def resumption(target: Member, me: Caller, ground: Ground, scope: Sequence[RoomPath], *, confirmed: bool) -> Draft:
     body = AgentResumed(
         task_id=ground.task_ids[0] if ground.task_ids else None,
         task_ids=list(ground.task_ids),

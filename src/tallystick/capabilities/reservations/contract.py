@@ -59,7 +59,7 @@ class HolderView(Answer):
     def of(cls, held: HeldReservation) -> HolderView:
         return cls(
             reservation_id=held.reservation.reservation_id,
-            path=held.reservation.spot.path,
+            path=held.reservation.scope.path,
             held_by=held.agent_id,
             name=held.name,
             mode=held.reservation.mode,
@@ -93,7 +93,7 @@ class ReservationView(Answer):
         return cls(
             reservation_id=found.reservation_id,
             room_id=room_id,
-            path=found.spot.path,
+            path=found.scope.path,
             agent_id=found.agent_id,
             name=held.name,
             liveness=held.liveness,

@@ -36,7 +36,7 @@ def archive(tx: Tx, room_id: str, lost: Reservation, draft: Draft, *, by: str) -
     if agents.participant(tx, room_id, lost.agent_id) is None:
         return
     text = f"{rules.fate(queries.by_id(tx, room_id, lost.reservation_id) or lost, tx.now)}."
-    title = f"You lost {lost.spot.path}"
+    title = f"You lost {lost.scope.path}"
     notify_by_hub(tx, room_id, to=lost.agent_id, title=title, message=f"{title}: {text}", related_event_id=event.id)
 
 

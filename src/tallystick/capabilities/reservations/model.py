@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents.model import Liveness
 from tallystick.capabilities.reservations.events import ReservationEnding, ReservationMode
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.kernel.scopes import Overlap, RoomPath
 
 
 class ReservationState(StrEnum):
@@ -30,7 +30,7 @@ class PathAccess(StrEnum):
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     reservation_id: str
     agent_id: str
-    spot: Spot
+    scope: RoomPath
     mode: ReservationMode
     task_id: str | None
     fence: int
@@ -64,7 +64,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             reservation_id=reservation_id,
             agent_id=agent_id,
-            spot=Spot(path=path, key=key, folds=folds == 1),
+            scope=RoomPath(path=path, key=key, folds=folds == 1),
             mode=ReservationMode(mode),
             task_id=task_id,
             fence=fence,

@@ -27,28 +27,28 @@ from tallystick.capabilities.reservations.contract import (
 from tallystick.capabilities.reservations.model import HeldReservation, PathAccess, Reservation
 from tallystick.capabilities.reservations.projections import FOLDS
 from tallystick.capabilities.reservations.replay import replay
-from tallystick.capabilities.rooms import placing
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.placing import Ground
-from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import InvalidField, Refused
 from tallystick.kernel.operation import Declined, operation
-from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.kernel.scopes import Overlap, RoomPath
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
+from tallystick.workspace import room_paths
+from tallystick.workspace.room_paths import RoomRoots
+from tallystick.workspace.roots import Workspace, resolve
 
 SYSTEM = "system"
 
 
-def _survey(tx: Tx, me: Caller, ask: ReservePath | RenewReservation | ReleaseReservation) -> Ground:
+def _survey(tx: Tx, me: Caller, ask: ReservePath | RenewReservation | ReleaseReservation) -> RoomRoots:
     tx.head(ask.room_id)
     member = agents.participant(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
-    return placing.ground(tx, ask.room_id, member.scope_key if member else "")
+    return rooms.roots_here(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _spot(ask: ReservePath, survey: Callable[[], Ground]) -> Spot:
-    return placing.reserved(ask.path, survey())
+def _spot(ask: ReservePath, survey: Callable[[], RoomRoots]) -> RoomPath:
+    return room_paths.scope_in_room(ask.path, survey())
 
 
 @operation(
@@ -58,7 +58,7 @@ def _spot(ask: ReservePath, survey: Callable[[], Ground]) -> Spot:
     io_before=_spot,
     examples=({"room_id": "ROOM", "path": "src/parser.py"}, {"room_id": "ROOM", "path": "docs/*", "mode": "shared"}),
 )
-def reserve(tx: Tx, me: Caller, ask: ReservePath, spot: Spot) -> ReserveResult | Declined:
+def reserve(tx: Tx, me: Caller, ask: ReservePath, scope: RoomPath) -> ReserveResult | Declined:
     """Reserve a file or a folder before you edit it, so that nobody else does meanwhile; again, to keep it longer.
 
     Refused while another active agent has reserved it or anything that overlaps it; the attempt is recorded, so that
@@ -68,14 +68,14 @@ def reserve(tx: Tx, me: Caller, ask: ReservePath, spot: Spot) -> ReserveResult |
     room_id = rooms.open_room(tx, ask.room_id).room_id
     member = agent_rules.membership(agents.roster(tx, room_id), me)
     _sweep(tx, room_id)
-    held = queries.overlapping(tx, room_id, spot)
-    found = rules.decide(held, me.agent_id, spot, mode=ask.mode, takeover_stale=ask.takeover_stale, now=tx.now)
-    known = queries.recorded(tx, room_id, me.agent_id, spot, found.incursions) if found.incursions else ()
+    held = queries.overlapping(tx, room_id, scope)
+    found = rules.decide(held, me.agent_id, scope, mode=ask.mode, takeover_stale=ask.takeover_stale, now=tx.now)
+    known = queries.recorded(tx, room_id, me.agent_id, scope, found.incursions) if found.incursions else ()
     granted = found.refusal is None
     tx.append(
         room_id,
         SYSTEM,
-        rules.incursions(found.incursions, known, me.agent_id, spot, granted=granted, task_id=ask.task_id),
+        rules.incursions(found.incursions, known, me.agent_id, scope, granted=granted, task_id=ask.task_id),
     )
     if found.refusal:
         return Declined(found.refusal)
@@ -85,12 +85,12 @@ def reserve(tx: Tx, me: Caller, ask: ReservePath, spot: Spot) -> ReserveResult |
     until = tx.now + ask.ttl_minutes * rules.MINUTE
     reservation_id = mine.reservation_id if mine else tx.new_id()
     draft = (
-        rules.renewal(mine, until=until, scope_key=member.scope_key, spot=spot, mode=ask.mode, task_id=ask.task_id)
+        rules.renewal(mine, until=until, scope_key=member.scope_key, scope=scope, mode=ask.mode, task_id=ask.task_id)
         if mine
         else rules.grant(
             reservation_id,
             me.agent_id,
-            spot,
+            scope,
             mode=ask.mode,
             task_id=ask.task_id,
             until=until,
@@ -127,24 +127,24 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True):
     """The reservation that a renewal or release is about, as its caller named it."""
 
     what: str
-    spot: Spot | None
+    scope: RoomPath | None
 
 
-def _named(ask: RenewReservation | ReleaseReservation, survey: Callable[[], Ground]) -> _Named:
+def _named(ask: RenewReservation | ReleaseReservation, survey: Callable[[], RoomRoots]) -> _Named:
     if (ask.path is None) == (ask.reservation_id is None):
         raise InvalidField("Give either reservation_id or path.", field="reservation_id")
-    spot = placing.reserved(ask.path, survey()) if ask.path is not None else None
-    return _Named(what=spot.path if spot else ask.reservation_id or "", spot=spot)
+    scope = room_paths.scope_in_room(ask.path, survey()) if ask.path is not None else None
+    return _Named(what=scope.path if scope else ask.reservation_id or "", scope=scope)
 
 
 def _mine(tx: Tx, me: Caller, ask: RenewReservation | ReleaseReservation, named: _Named) -> Reservation:
     found = (
-        queries.newest_of(tx, ask.room_id, me.agent_id, named.spot)
-        if named.spot
+        queries.newest_of(tx, ask.room_id, me.agent_id, named.scope)
+        if named.scope
         else queries.by_id(tx, ask.room_id, named.what)
     )
-    spot = named.spot or (found.spot if found else None)
-    held = queries.overlapping(tx, ask.room_id, spot) if spot else []
+    scope = named.scope or (found.scope if found else None)
+    held = queries.overlapping(tx, ask.room_id, scope) if scope else []
     return rules.check_mine(found, me.agent_id, held, what=named.what, fence=ask.fence, now=tx.now)
 
 
@@ -185,7 +185,7 @@ def release(tx: Tx, me: Caller, ask: ReleaseReservation, named: _Named) -> Reser
     except Refused as refusal:
         return Declined(refusal)
     tx.append(ask.room_id, me.agent_id, [rules.release(mine, scope_key="")])
-    return ReservationReleaseResult(room_id=ask.room_id, reservation_id=mine.reservation_id, path=mine.spot.path)
+    return ReservationReleaseResult(room_id=ask.room_id, reservation_id=mine.reservation_id, path=mine.scope.path)
 
 
 def _workspace(ask: CheckPaths) -> Workspace | None:
@@ -212,16 +212,16 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
     tx.head(room_id)
     me = agents.acting(tx, room_id, me)
     member = agents.participant(tx, room_id, me.agent_id)
-    at = placing.ground(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
+    at = rooms.roots_here(tx, room_id, above[0].scope_key if above else (member.scope_key if member else ""))
     paths = [_verdict(tx, room_id, me.agent_id, path, at) for path in ask.paths]
     return CheckPathsResult(room_id=room_id, agent_id=me.agent_id, paths=paths)
 
 
-def _verdict(tx: Tx, room_id: str, me: str, path: str, at: Ground) -> PathVerdict:
-    spot = placing.touched(path, at)
-    if spot is None:
+def _verdict(tx: Tx, room_id: str, me: str, path: str, at: RoomRoots) -> PathVerdict:
+    scope = room_paths.file_in_room(path, at)
+    if scope is None:
         return PathVerdict(path=path, verdict=PathAccess.FREE)
-    return PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, spot), me, spot, now=tx.now))
+    return PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, scope), me, scope, now=tx.now))
 
 
 @operation("reservations.status", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "ended": True}))

@@ -11,7 +11,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.reservations.model import HeldReservation, Reservation
 from tallystick.kernel import scopes
-from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.kernel.scopes import Overlap, RoomPath
 from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -21,24 +21,26 @@ SWEEP_LIMIT = 50
 _ALL = "\U0010ffff"
 
 
-def overlapping(tx: Tx, room_id: str, spot: Spot) -> list[HeldReservation]:
+def overlapping(tx: Tx, room_id: str, scope: RoomPath) -> list[HeldReservation]:
     """Every active reservation that overlaps a path, the one that says most first; those that have run out too."""
-    keys = msgspec.json.encode(scopes.ancestors(spot.folded)).decode()
+    keys = msgspec.json.encode(scopes.ancestors(scope.folded)).decode()
     # '0' is the character after '/', so the range holds what lies below the folder and nothing else.
-    first, beyond = (f"{spot.folded}/", f"{spot.folded}0") if spot.folded else ("\x01", _ALL)
+    first, beyond = (f"{scope.folded}/", f"{scope.folded}0") if scope.folded else ("\x01", _ALL)
     found = [
         *tx.all(SQL["at_or_above"], Reservation.of_row, room_id=room_id, keys=keys),
         *tx.all(SQL["below"], Reservation.of_row, room_id=room_id, first=first, beyond=beyond),
     ]
-    return sorted(with_holders(tx, room_id, found, spot), key=lambda held: held.rank)
+    return sorted(with_holders(tx, room_id, found, scope), key=lambda held: held.rank)
 
 
-def with_holders(tx: Tx, room_id: str, found: Sequence[Reservation], spot: Spot | None = None) -> list[HeldReservation]:
+def with_holders(
+    tx: Tx, room_id: str, found: Sequence[Reservation], scope: RoomPath | None = None
+) -> list[HeldReservation]:
     """Reservations together with what can be said of their holders; those that do not overlap the path are left out."""
     holders: dict[str, Member | None] = {}
     result: list[HeldReservation] = []
     for each in found:
-        how = scopes.classify(spot, each.spot) if spot else Overlap.EXACT
+        how = scopes.classify(scope, each.scope) if scope else Overlap.EXACT
         if how is Overlap.DISJOINT:
             continue
         if each.agent_id not in holders:
@@ -54,10 +56,10 @@ def by_id(tx: Tx, room_id: str, reservation_id: str) -> Reservation | None:
     return tx.one(SQL["by_id"], Reservation.of_row, room_id=room_id, reservation_id=reservation_id)
 
 
-def newest_of(tx: Tx, room_id: str, agent_id: str, spot: Spot) -> Reservation | None:
+def newest_of(tx: Tx, room_id: str, agent_id: str, scope: RoomPath) -> Reservation | None:
     """What an agent holds of exactly this path, or held last."""
-    found = tx.all(SQL["newest_of"], Reservation.of_row, room_id=room_id, folded=spot.folded, agent_id=agent_id)
-    return next((each for each in found if scopes.classify(each.spot, spot) is Overlap.EXACT), None)
+    found = tx.all(SQL["newest_of"], Reservation.of_row, room_id=room_id, folded=scope.folded, agent_id=agent_id)
+    return next((each for each in found if scopes.classify(each.scope, scope) is Overlap.EXACT), None)
 
 
 def lapsed(tx: Tx, room_id: str) -> list[Reservation]:
@@ -82,13 +84,13 @@ def listed(
 def holdings(tx: Tx, room_id: str) -> list[Holding]:
     """What is reserved, as others see it."""
     found = listed(tx, room_id, agent_id=None, task_id=None, ended=False, limit=1000)
-    return [Holding(agent_id=each.agent_id, what=each.spot.path, path=each.spot.path) for each in found]
+    return [Holding(agent_id=each.agent_id, what=each.scope.path, path=each.scope.path) for each in found]
 
 
-def recorded(tx: Tx, room_id: str, incoming: str, spot: Spot, held: Sequence[HeldReservation]) -> set[str]:
+def recorded(tx: Tx, room_id: str, incoming: str, scope: RoomPath, held: Sequence[HeldReservation]) -> set[str]:
     """Of these reservations, those that this agent has already run into with this path."""
     ids = msgspec.json.encode([each.reservation.reservation_id for each in held]).decode()
-    rows = tx.all(SQL["recorded"], _id, room_id=room_id, incoming_agent=incoming, incoming_key=spot.folded, ids=ids)
+    rows = tx.all(SQL["recorded"], _id, room_id=room_id, incoming_agent=incoming, incoming_key=scope.folded, ids=ids)
     return set(rows)
 
 

@@ -31,7 +31,7 @@ from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import Refused
 from tallystick.kernel.operation import moment
-from tallystick.kernel.scopes import Overlap, Spot
+from tallystick.kernel.scopes import Overlap, RoomPath
 
 MINUTE = 60_000
 RECORDED_LIMIT = 50
@@ -51,11 +51,11 @@ def contested(held: Sequence[HeldReservation]) -> list[str]:
     """Those that overlap one of somebody else's, by id."""
     at: dict[str, list[HeldReservation]] = {}
     for each in held:
-        at.setdefault(each.reservation.spot.folded, []).append(each)
+        at.setdefault(each.reservation.scope.folded, []).append(each)
     found: dict[str, None] = {}
     for each in held:
         # What overlaps a path stands at it or above it, or has the path above itself: looking up is enough.
-        for key in scopes.ancestors(each.reservation.spot.folded):
+        for key in scopes.ancestors(each.reservation.scope.folded):
             for other in at.get(key, ()):
                 if each.agent_id != other.agent_id and _overlap(each, other):
                     found |= dict.fromkeys((each.reservation.reservation_id, other.reservation.reservation_id))
@@ -63,11 +63,17 @@ def contested(held: Sequence[HeldReservation]) -> list[str]:
 
 
 def _overlap(one: HeldReservation, other: HeldReservation) -> bool:
-    return scopes.classify(one.reservation.spot, other.reservation.spot) is not Overlap.DISJOINT
+    return scopes.classify(one.reservation.scope, other.reservation.scope) is not Overlap.DISJOINT
 
 
 def decide(
-    held: Sequence[HeldReservation], me: str, spot: Spot, *, mode: ReservationMode, takeover_stale: bool, now: Instant
+    held: Sequence[HeldReservation],
+    me: str,
+    scope: RoomPath,
+    *,
+    mode: ReservationMode,
+    takeover_stale: bool,
+    now: Instant,
 ) -> ReserveDecision:
     """Whether the caller gets the path, given all that overlaps it, the most telling first."""
     others = [each for each in held if each.agent_id != me and each.reservation.live(now)]
@@ -76,20 +82,20 @@ def decide(
     if mode is ReservationMode.SHARED:
         return ReserveDecision(takes=takes, shares=rest, incursions=rest)
     if rest:
-        return ReserveDecision(refusal=conflict(rest, spot), incursions=rest)
+        return ReserveDecision(refusal=conflict(rest, scope), incursions=rest)
     return ReserveDecision(takes=takes)
 
 
-def conflict(held: Sequence[HeldReservation], spot: Spot) -> Refused:
+def conflict(held: Sequence[HeldReservation], scope: RoomPath) -> Refused:
     """The refusal that names the most telling holder, and all of them in its details."""
     first = held[0]
-    what = "it" if first.reservation.spot.key == spot.key else f"{first.reservation.spot.path}, which overlaps it"
+    what = "it" if first.reservation.scope.key == scope.key else f"{first.reservation.scope.path}, which overlaps it"
     details = {**_holder(first), "owner": first.agent_id, "conflicts": [_holder(each) for each in held]}
     if first.liveness is Liveness.ACTIVE:
         until = to_wire(first.reservation.until)
-        text = f"{spot.path} is not free: {_who(first)} has reserved {what} until {until}."
+        text = f"{scope.path} is not free: {_who(first)} has reserved {what} until {until}."
         return ReservationConflict(text, details=details)
-    text = f"{spot.path} is not free: {_who(first)}, who is {first.liveness.value}, still has {what} reserved."
+    text = f"{scope.path} is not free: {_who(first)}, who is {first.liveness.value}, still has {what} reserved."
     return ReservationStale(text, details=details)
 
 
@@ -102,7 +108,7 @@ def _holder(held: HeldReservation) -> dict[str, object]:
         "reservation_id": held.reservation.reservation_id,
         "held_by": held.agent_id,
         "name": held.name,
-        "path": held.reservation.spot.path,
+        "path": held.reservation.scope.path,
         "mode": held.reservation.mode.value,
         "until": to_wire(held.reservation.until),
         "overlap": held.overlap.value,
@@ -113,7 +119,7 @@ def _holder(held: HeldReservation) -> dict[str, object]:
 def grant(
     reservation_id: str,
     me: str,
-    spot: Spot,
+    scope: RoomPath,
     *,
     mode: ReservationMode,
     task_id: str | None,
@@ -123,9 +129,9 @@ def grant(
     body = ReservationGranted(
         reservation_id=reservation_id,
         agent_id=me,
-        path=spot.path,
-        key=spot.key,
-        folds=spot.folds,
+        path=scope.path,
+        key=scope.key,
+        folds=scope.folds,
         mode=mode,
         task_id=task_id,
         until=moment(until),
@@ -138,13 +144,13 @@ def renewal(
     *,
     until: Instant,
     scope_key: str,
-    spot: Spot | None = None,
+    scope: RoomPath | None = None,
     mode: ReservationMode,
     task_id: str | None,
 ) -> Draft:
     body = ReservationRenewed(
         reservation_id=mine.reservation_id,
-        path=(spot or mine.spot).path,
+        path=(scope or mine.scope).path,
         mode=mode,
         task_id=task_id,
         until=moment(until),
@@ -153,7 +159,7 @@ def renewal(
 
 
 def release(mine: Reservation, *, scope_key: str) -> Draft:
-    return Draft.of(ReservationReleased(reservation_id=mine.reservation_id, path=mine.spot.path), scope_key=scope_key)
+    return Draft.of(ReservationReleased(reservation_id=mine.reservation_id, path=mine.scope.path), scope_key=scope_key)
 
 
 def expiry(lost: Reservation) -> Draft:
@@ -171,21 +177,27 @@ def _expired(lost: Reservation, ending: ReservationEnding) -> ReservationExpired
     return ReservationExpired(
         reservation_id=lost.reservation_id,
         agent_id=lost.agent_id,
-        path=lost.spot.path,
+        path=lost.scope.path,
         until=moment(lost.until),
         ending=ending,
     )
 
 
 def incursions(
-    found: Sequence[HeldReservation], known: Collection[str], me: str, spot: Spot, *, granted: bool, task_id: str | None
+    found: Sequence[HeldReservation],
+    known: Collection[str],
+    me: str,
+    scope: RoomPath,
+    *,
+    granted: bool,
+    task_id: str | None,
 ) -> list[Draft]:
     """The events that let both sides see an overlap; one that was recorded before is not repeated while it lasts."""
     new = [each for each in found if each.reservation.reservation_id not in known]
-    return [_incursion(each, me, spot, granted=granted, task_id=task_id) for each in new[:RECORDED_LIMIT]]
+    return [_incursion(each, me, scope, granted=granted, task_id=task_id) for each in new[:RECORDED_LIMIT]]
 
 
-def _incursion(held: HeldReservation, me: str, spot: Spot, *, granted: bool, task_id: str | None) -> Draft:
+def _incursion(held: HeldReservation, me: str, scope: RoomPath, *, granted: bool, task_id: str | None) -> Draft:
     payload = IncursionPayload(
         incursion_kind=held.overlap.value,
         owner_agent=held.agent_id,
@@ -197,8 +209,8 @@ def _incursion(held: HeldReservation, me: str, spot: Spot, *, granted: bool, tas
         task_id=task_id or held.reservation.task_id,
         from_agent=me,
         to_agent=held.agent_id,
-        scope=spot.path,
-        key=spot.key,
+        scope=scope.path,
+        key=scope.key,
         reservation_id=held.reservation.reservation_id,
         granted=granted,
         payload=payload,
@@ -207,7 +219,7 @@ def _incursion(held: HeldReservation, me: str, spot: Spot, *, granted: bool, tas
 
 
 def _hint(held: HeldReservation, me: str, *, granted: bool) -> str:
-    path, until = held.reservation.spot.path, to_wire(held.reservation.until)
+    path, until = held.reservation.scope.path, to_wire(held.reservation.until)
     if granted:
         return f"{me} and {held.agent_id} share {path}: agree who edits what before either commits."
     if held.liveness is Liveness.ACTIVE:
@@ -225,13 +237,13 @@ def check_mine(
             raise NotYourReservation(f"{what} is reserved by {_who(others[0])}.", details=_now_held(others))
         raise ReservationNotFound(f"Nothing called {what[:200]} is reserved in this room.", reservation=what)
     if found.agent_id != me:
-        text = f"{found.spot.path} was reserved by {found.agent_id}, and you are {me}."
+        text = f"{found.scope.path} was reserved by {found.agent_id}, and you are {me}."
         raise NotYourReservation(text, details={"held_by": found.agent_id, "state": found.state_at(now).value})
     if not found.live(now):
-        text = f"You lost {found.spot.path}: {fate(found, now)}. {_present(others)}"
+        text = f"You lost {found.scope.path}: {fate(found, now)}. {_present(others)}"
         raise ReservationLost(text, details={"state": found.state_at(now).value, **_now_held(others)})
     if fence is not None and fence != found.fence:
-        text = f"You hold {found.spot.path} under fence {found.fence}, not {fence}: that grant is over."
+        text = f"You hold {found.scope.path} under fence {found.fence}, not {fence}: that grant is over."
         raise ReservationLost(text, details={"fence": found.fence, **_now_held(others)})
     return found
 
@@ -254,11 +266,11 @@ def _now_held(others: Sequence[HeldReservation]) -> dict[str, object]:
 
 
 def verdict(
-    held: Sequence[HeldReservation], me: str, spot: Spot, *, now: Instant
+    held: Sequence[HeldReservation], me: str, scope: RoomPath, *, now: Instant
 ) -> tuple[PathAccess, HeldReservation | None]:
     """What a path is to the caller, and the reservation that says so."""
     live = [each for each in held if each.reservation.live(now)]
-    mine = [each for each in live if each.agent_id == me and scopes.covers(each.reservation.spot, spot)]
+    mine = [each for each in live if each.agent_id == me and scopes.covers(each.reservation.scope, scope)]
     others = [each for each in live if each.agent_id != me]
     own = next((each for each in mine if each.reservation.mode is ReservationMode.EXCLUSIVE), mine[0] if mine else None)
     if not others:

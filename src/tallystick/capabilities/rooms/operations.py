@@ -36,12 +36,12 @@ from tallystick.capabilities.rooms.contract import (
 from tallystick.capabilities.rooms.errors import PathTaken
 from tallystick.capabilities.rooms.model import Policy, Room, Sticks
 from tallystick.capabilities.rooms.projections import FOLDS
-from tallystick.capabilities.rooms.workspace import Workspace, resolve
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
+from tallystick.workspace.roots import Workspace, resolve
 
 
 def _workspace(ask: ListRooms | JoinRoom | CreateRoom | AttachScope) -> Workspace | None:

@@ -10,6 +10,7 @@ from tallystick.capabilities.rooms.model import Room, Scope
 from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
+from tallystick.workspace.room_paths import RoomRoots
 
 SQL = Queries("tallystick.capabilities.rooms")
 
@@ -35,6 +36,14 @@ def every_room(tx: Tx, limit: int) -> list[Room]:
 
 def scopes(tx: Tx, room_id: str) -> list[Scope]:
     return tx.all(SQL["scopes"], Scope, room_id=room_id)
+
+
+def roots_here(tx: Tx, room_id: str, scope_key: str = "") -> RoomRoots:
+    """The room's roots on this machine; relative paths start from the scope's own, if it is one of them."""
+    here = [scope for scope in scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
+    roots = tuple(sorted((scope.root for scope in here), key=lambda root: (len(root), root)))
+    own = next((scope.root for scope in here if scope.scope_key == scope_key), None)
+    return RoomRoots(roots=roots, start=own or (roots[0] if roots else ""))
 
 
 def at_roots(tx: Tx, roots: Sequence[str]) -> list[Scope]:

@@ -11,9 +11,9 @@ from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
 from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, ScopeAttached, SequenceChanged
 from tallystick.capabilities.rooms.model import Policy, Scope
-from tallystick.capabilities.rooms.workspace import Workspace
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.ids import digest
+from tallystick.workspace.roots import Workspace
 
 HANDOFF_TEMPLATE: Mapping[str, object] = {
     "status": "What I did:\nWhat I learned:\nOpen risks:",

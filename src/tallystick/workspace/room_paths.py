@@ -7,63 +7,48 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
-from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Scope
-from tallystick.capabilities.rooms.workspace import is_insensitive
 from tallystick.kernel import paths, scopes
-from tallystick.kernel.scopes import GlobNotSupported, PathOutside, Spot
-from tallystick.ledger.tx import Tx
+from tallystick.kernel.scopes import GlobNotSupported, PathOutside, RoomPath
+from tallystick.workspace.roots import is_insensitive
 
 _WINDOWS = os.name == "nt"
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class RoomRoots(msgspec.Struct, frozen=True, kw_only=True):
     """The room's roots on this machine, outermost first, and the one that relative paths start from."""
 
     roots: tuple[str, ...] = ()
     start: str = ""
 
 
-def ground(tx: Tx, room_id: str, scope_key: str = "") -> Ground:
-    here = [scope for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
-    return _ground(here, scope_key)
-
-
-def _ground(here: Sequence[Scope], scope_key: str) -> Ground:
-    roots = tuple(sorted((scope.root for scope in here), key=lambda root: (len(root), root)))
-    own = next((scope.root for scope in here if scope.scope_key == scope_key), None)
-    return Ground(roots=roots, start=own or (roots[0] if roots else ""))
-
-
-def reserved(text: str, at: Ground) -> Spot:
+def scope_in_room(text: str, at: RoomRoots) -> RoomPath:
     """The scope that somebody asks to reserve; refused when it is no path or pattern of this room."""
-    read = scopes.written(text)
+    read = scopes.parse(text)
     if glob := next((part for part in read.unusual if not _exists(part, at)), None):
         raise GlobNotSupported(f"'{glob[:200]}' looks like a pattern, and nothing of that name exists here.", path=text)
     key, folds = _place(read.text, at)
-    return scopes.spot(key, wildcard=read.wildcard, folds=folds)
+    return scopes.room_path(key, wildcard=read.wildcard, folds=folds)
 
 
-def touched(text: str, at: Ground) -> Spot | None:
+def file_in_room(text: str, at: RoomRoots) -> RoomPath | None:
     """The very path that somebody is about to change; None when it lies outside the room."""
     try:
         key, folds = _place(scopes.literal(text), at)
     except PathOutside:
         return None
-    return scopes.spot(key, folds=folds)
+    return scopes.room_path(key, folds=folds)
 
 
-def _exists(text: str, at: Ground) -> bool:
+def _exists(text: str, at: RoomRoots) -> bool:
     return bool(at.roots) and os.path.lexists(_joined(text, at))
 
 
-def _place(text: str, at: Ground) -> tuple[str, bool]:
+def _place(text: str, at: RoomRoots) -> tuple[str, bool]:
     if not at.roots:
         return scopes.relative(text), False
     if not paths.is_absolute(text, windows=_WINDOWS) and text[:2] == "~/":
@@ -76,7 +61,7 @@ def _place(text: str, at: Ground) -> tuple[str, bool]:
     raise PathOutside(f"'{text[:200]}' is not inside {at.roots[0]}.", path=text, root=at.roots[0])
 
 
-def _joined(text: str, at: Ground) -> str:
+def _joined(text: str, at: RoomRoots) -> str:
     return str(Path(at.start) / text)
 
 

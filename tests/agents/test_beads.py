@@ -8,11 +8,19 @@ from typing import cast
 
 import pytest
 
-from tallystick.capabilities.protocol import beads
-from tallystick.capabilities.protocol.beads import Bead
+from tallystick.storage.port import Store
+from tallystick.workspace import beads
+from tallystick.workspace.beads import Bead
+from tests.agents.repository import repository
 from tests.scene import Row, Scene, refused
 
 LISTED = '[{"id": "bb-7", "status": "in_progress", "assignee": "ada"}, {"id": "bb-8", "status": "in_progress"}]'
+
+
+@pytest.fixture
+def scene(store: Store, tmp_path: Path) -> Scene:
+    """A scene in a real git repository."""
+    return Scene(store, repository(tmp_path / "repo").resolve())
 
 
 @pytest.fixture

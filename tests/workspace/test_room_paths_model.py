@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallystick.capabilities.rooms import placing
-from tallystick.capabilities.rooms.placing import Ground
+from tallystick.workspace import room_paths
+from tallystick.workspace.room_paths import RoomRoots
 
 Key = tuple[str, ...]
 
@@ -66,10 +66,10 @@ def tree() -> Generator[Path]:
 @given(st.lists(steps, min_size=1, max_size=20), st.booleans())
 def test_a_path_lies_where_a_walk_through_the_tree_ends(paths: list[list[str]], absolute: bool) -> None:
     with tree() as root:
-        ground = Ground(roots=(str(root),), start=str(root))
+        roots = RoomRoots(roots=(str(root),), start=str(root))
         for parts in paths:
             text = "/".join(parts).lstrip("/") or "."
-            found = placing.touched(f"{root}/{text}" if absolute else text, ground)
+            found = room_paths.file_in_room(f"{root}/{text}" if absolute else text, roots)
             expected = walk(parts)
             # Who has left the tree may come back by its own name, which a walk from the root cannot know.
             if expected is None:
@@ -82,7 +82,7 @@ def test_a_path_lies_where_a_walk_through_the_tree_ends(paths: list[list[str]], 
 @given(steps)
 def test_what_ends_outside_is_nowhere_in_the_room(parts: list[str]) -> None:
     with tree() as root:
-        ground = Ground(roots=(str(root),), start=str(root))
+        roots = RoomRoots(roots=(str(root),), start=str(root))
         inside = root.joinpath(*[part for part in parts if part]).resolve().is_relative_to(root)
-        found = placing.touched("/".join(parts).lstrip("/") or ".", ground)
+        found = room_paths.file_in_room("/".join(parts).lstrip("/") or ".", roots)
         assert (found is not None) == inside

@@ -12,8 +12,15 @@ from tallystick.capabilities.agents.model import OwnedTask, Ownership
 from tallystick.hub import maintenance
 from tallystick.kernel.caller import SessionKind
 from tallystick.ledger.tx import Tx
-from tests.protocol.repository import git
+from tallystick.storage.port import Store
+from tests.agents.repository import git, repository
 from tests.scene import Actor, Row, Scene, refused
+
+
+@pytest.fixture
+def scene(store: Store, tmp_path: Path) -> Scene:
+    """A scene in a real git repository."""
+    return Scene(store, repository(tmp_path / "repo").resolve())
 
 
 class Tasks:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.capabilities.rooms import placing
-from tallystick.capabilities.rooms.placing import Ground
+from tallystick.workspace import room_paths
+from tallystick.workspace.room_paths import RoomRoots
 from tests.scene import Scene, refused
 
 
@@ -20,12 +20,12 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def at(*roots: Path, start: Path | None = None) -> Ground:
-    return Ground(roots=tuple(str(root) for root in roots), start=str(start or roots[0]))
+def at(*roots: Path, start: Path | None = None) -> RoomRoots:
+    return RoomRoots(roots=tuple(str(root) for root in roots), start=str(start or roots[0]))
 
 
 def key(text: str, root: Path) -> str:
-    return placing.reserved(text, at(root)).key
+    return room_paths.scope_in_room(text, at(root)).key
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_way_to_the_root_may_be_a_link_too(root: Path, tmp_path: Path) -> No
 def test_what_lies_outside_is_refused_with_the_root(root: Path, text: str) -> None:
     with refused("path_outside"):
         key(text, root)
-    assert placing.touched(text, at(root)) is None
+    assert room_paths.file_in_room(text, at(root)) is None
 
 
 def test_a_link_that_leads_out_is_outside(root: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_brackets_are_a_name_where_something_is_called_so_and_a_pattern_elsewher
     for pattern in ("app/[ab].py", "{src,lib}", "[id]"):
         with refused("glob_not_supported"):
             key(pattern, root)
-    spot = placing.touched("app/[new].tsx", at(root))
+    spot = room_paths.file_in_room("app/[new].tsx", at(root))
     assert spot is not None
     assert spot.key == "app/[new].tsx"
 
@@ -101,19 +101,19 @@ def test_all_roots_of_a_room_share_one_naming_and_the_outermost_counts(root: Pat
     second = tmp_path / "checkout"
     second.mkdir()
     inner = root / "src"
-    ground = at(root, second, inner, start=second)
-    assert placing.reserved(str(second / "src" / "a.py"), ground).key == "src/a.py"
-    assert placing.reserved("src/a.py", ground).key == "src/a.py"
-    assert placing.reserved(str(inner / "a.py"), ground).key == "src/a.py"
+    roots = at(root, second, inner, start=second)
+    assert room_paths.scope_in_room(str(second / "src" / "a.py"), roots).key == "src/a.py"
+    assert room_paths.scope_in_room("src/a.py", roots).key == "src/a.py"
+    assert room_paths.scope_in_room(str(inner / "a.py"), roots).key == "src/a.py"
 
 
 def test_where_case_does_not_matter_other_spellings_are_inside_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def always(_: str) -> bool:
         return True
 
-    monkeypatch.setattr(placing, "insensitive", always)
+    monkeypatch.setattr(room_paths, "insensitive", always)
     shouted = str(root).upper()
-    spot = placing.reserved(f"{shouted}/SRC/A.py", at(root))
+    spot = room_paths.scope_in_room(f"{shouted}/SRC/A.py", at(root))
     assert (spot.key, spot.folded, spot.folds) == ("SRC/A.py", "src/a.py", True)
 
 

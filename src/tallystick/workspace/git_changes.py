@@ -8,29 +8,37 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tallystick.capabilities.protocol.model import Traces
-from tallystick.capabilities.rooms import placing
-from tallystick.capabilities.rooms.placing import Ground as Place
 from tallystick.kernel import scopes
-from tallystick.kernel.scopes import Spot
+from tallystick.kernel.scopes import RoomPath
+from tallystick.workspace import room_paths
+from tallystick.workspace.room_paths import RoomRoots
 
 PATIENCE_SECONDS = 20
 
 
+class WorkLeft(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent's session left uncommitted in a scope."""
+
+    scope: Sequence[RoomPath]
+    files: Sequence[str]
+    """Uncommitted files in that scope, from the room's root."""
+    has_repository: bool
+
+
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Uncommitted files of a checkout as places in the room; None when there is no repository."""
+    """Uncommitted files of a checkout as paths in the room; None when there is no repository."""
 
-    spots: Sequence[Spot] | None
+    files: Sequence[RoomPath] | None
 
 
-def changes(folder: str, at: Place) -> Changes:
+def changes(folder: str, at: RoomRoots) -> Changes:
     top = _git(folder, "rev-parse", "--show-toplevel") if folder else None
     listed = _git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=all") if top else None
     if top is None or listed is None:
-        return Changes(spots=None)
+        return Changes(files=None)
     root = os.fsdecode(top).rstrip("\n")
-    found = [placing.touched(f"{root}/{name}", at) for name in _names(os.fsdecode(listed))]
-    return Changes(spots=[spot for spot in found if spot is not None])
+    found = [room_paths.file_in_room(f"{root}/{name}", at) for name in _names(os.fsdecode(listed))]
+    return Changes(files=[each for each in found if each is not None])
 
 
 def _names(status: str) -> list[str]:
@@ -56,7 +64,7 @@ def _git(folder: str, *args: str) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def traces(found: Changes, scope: Sequence[Spot]) -> Traces:
+def work_left(found: Changes, scope: Sequence[RoomPath]) -> WorkLeft:
     """Of some changes, those that lie in a scope."""
-    inside = {spot.key for spot in found.spots or () if any(scopes.covers(each, spot) for each in scope)}
-    return Traces(scope=scope, files=sorted(inside), looked=found.spots is not None)
+    inside = {file.key for file in found.files or () if any(scopes.covers(each, file) for each in scope)}
+    return WorkLeft(scope=scope, files=sorted(inside), has_repository=found.files is not None)
