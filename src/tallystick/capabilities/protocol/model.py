@@ -27,32 +27,6 @@ ProtocolBody: TypeAlias = WorkHandedOver | WorkBlocked | IncursionRecorded | Age
 """What the protocol has an envelope for. Handing over the stick is a HANDOFF too."""
 
 
-def event_type(body: ProtocolBody) -> EventType:
-    """What an event is called in the protocol."""
-    match body:
-        case WorkHandedOver() | StickReleased() | StickPassed():
-            return EventType.HANDOFF
-        case WorkBlocked():
-            return EventType.BLOCKED
-        case IncursionRecorded():
-            return EventType.INCURSION
-        case AgentResumed():
-            return EventType.RESUME
-
-
-def agents_concerned(body: ProtocolBody) -> tuple[str | None, str | None]:
-    """From whom it is, and to whom."""
-    match body:
-        case StickReleased() | StickPassed():
-            return body.from_agent_id, body.reserved_for
-        case _:
-            return body.from_agent, body.to_agent
-
-
-def task_of(body: ProtocolBody) -> str | None:
-    return None if isinstance(body, StickReleased | StickPassed) else body.task_id
-
-
 class Reason(StrEnum):
     """Why an identity may be taken on."""
 

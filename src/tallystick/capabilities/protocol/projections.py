@@ -4,13 +4,39 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.model import ProtocolBody, agents_concerned, event_type, task_of
+from tallystick.capabilities.protocol.model import EventType, ProtocolBody
 from tallystick.capabilities.protocol.queries import SQL
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
+
+
+def event_type(body: ProtocolBody) -> EventType:
+    """What an event is called in the protocol."""
+    match body:
+        case WorkHandedOver() | StickReleased() | StickPassed():
+            return EventType.HANDOFF
+        case WorkBlocked():
+            return EventType.BLOCKED
+        case IncursionRecorded():
+            return EventType.INCURSION
+        case AgentResumed():
+            return EventType.RESUME
+
+
+def agents_concerned(body: ProtocolBody) -> tuple[str | None, str | None]:
+    """From whom it is, and to whom."""
+    match body:
+        case StickReleased() | StickPassed():
+            return body.from_agent_id, body.reserved_for
+        case _:
+            return body.from_agent, body.to_agent
+
+
+def task_of(body: ProtocolBody) -> str | None:
+    return None if isinstance(body, StickReleased | StickPassed) else body.task_id
 
 
 @fold(WorkHandedOver, WorkBlocked, IncursionRecorded, AgentResumed, StickReleased, StickPassed)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tallystick.capabilities.protocol.contract import ProtocolEvent
-from tallystick.capabilities.protocol.model import VERSION, ProtocolBody, agents_concerned, event_type, task_of
+from tallystick.capabilities.protocol.model import VERSION, ProtocolBody
+from tallystick.capabilities.protocol.projections import agents_concerned, event_type, task_of
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import JsonObject, moment
