@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, Policy, Routing, Runner
-from tallystick.capabilities.jobs.routing import lacking, route, suited
+from tallystick.capabilities.jobs.rules import lacking, route, suited
 from tests.jobs.shop import Shop
 from tests.scene import refused
 

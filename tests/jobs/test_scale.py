@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from tallybench.growing import MEMBERS, grow_to, member
-from tallystick.capabilities.jobs import replay
+from tallystick.capabilities.jobs import reading as job_reading
 from tallystick.capabilities.jobs.model import Job, Kind, job_id
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -67,7 +67,7 @@ def check_tail(hub: Hub, room_id: str, events: list[Event]) -> None:
 def check(hub: Hub, room_id: str) -> int:
     """Both against the ledger; gives the number of jobs."""
     events = told(hub, room_id)
-    jobs = replay.jobs(events)
+    jobs = job_reading.jobs(events)
     check_radar(hub, room_id, jobs)
     check_tail(hub, room_id, events)
     snapshot = ask(hub, "tasks.snapshot", room_id)

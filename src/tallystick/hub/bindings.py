@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallystick.capabilities.jobs.model import Things
-from tallystick.capabilities.jobs.work import WORK
-from tallystick.capabilities.tasks.model import Work
-from tallystick.capabilities.tasks.things import THINGS
+from tallystick.capabilities.jobs.operations import WORK
+from tallystick.capabilities.tasks.queries import THINGS
+from tallystick.capabilities.tasks.work import Work
 
 _things: Things = THINGS
 _work: Work = WORK

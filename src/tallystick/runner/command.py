@@ -16,11 +16,11 @@ from typing import cast
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField, NoRoomHere
-from tallystick.proof.skills import Profile
 from tallystick.runner import executors
 from tallystick.runner.keeper import Keeper
 from tallystick.runner.office import Abilities, Office
 from tallystick.runner.options import Options
+from tallystick.runner.packs import Profile
 from tallystick.runner.rules import Bounds
 from tallystick.runner.setup import Setup
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.proof import skills
-from tallystick.proof.skills import Profile
+from tallystick.runner import packs
 from tallystick.runner.executors import Executor
+from tallystick.runner.packs import Profile
 from tallystick.runner.rules import Bounds
 
 
@@ -32,8 +32,8 @@ class Setup:
     report_every_s: float = 10.0
     heartbeat_s: float = 10.0
     poll_ms: int = 1500
-    skill_profile: Profile = skills.DEFAULT
-    skill_max_chars: int = skills.DEFAULT_CHARS
+    skill_profile: Profile = packs.DEFAULT
+    skill_max_chars: int = packs.DEFAULT_CHARS
     bounds: Bounds = field(default_factory=Bounds)
 
     @property

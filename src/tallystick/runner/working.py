@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.proof import files, limits, skills, verdict
+from tallystick.proof import files, limits, verdict
 from tallystick.proof.salvage import salvage
 from tallystick.runner import answer, executors, folders, packs, rules, slicing
 from tallystick.runner.answer import BadAnswer, Note, clipped
@@ -180,9 +180,9 @@ class Work:
             raise _Stopped
         return self._office.report(self._job, note)
 
-    def _skill(self) -> tuple[skills.Profile, int]:
+    def _skill(self) -> tuple[packs.Profile, int]:
         meta, setup = self._job.meta, self._setup
         return (
-            skills.chosen(meta, self._job.kind, setup.skill_profile),
-            skills.budget(meta, setup.skill_max_chars),
+            packs.chosen(meta, self._job.kind, setup.skill_profile),
+            packs.budget(meta, setup.skill_max_chars),
         )

@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, cast
-
-from msgspec import Meta
+from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, rules
-from tallystick.capabilities.jobs.contract import HolderAsk
+from tallystick.capabilities.jobs.contract import GetArtifact, PutArtifact
 from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifact
-from tallystick.capabilities.jobs.fields import JobId
 from tallystick.capabilities.jobs.model import Artifact, Job, Kind
-from tallystick.capabilities.jobs.views import ArtifactView
+from tallystick.capabilities.jobs.views import ArtifactContent, ArtifactView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.kernel.operation import operation
 from tallystick.ledger import reading
-from tallystick.ledger.contract import RoomId
 from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
-
-ArtifactKey = Annotated[
-    str,
-    Meta(
-        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", description="Its name within the job."
-    ),
-]
-
-
-class PutArtifact(HolderAsk):
-    artifact_key: ArtifactKey
-    content: Annotated[str, Meta(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
-
-
-class GetArtifact(Ask):
-    room_id: RoomId
-    job: JobId
-    artifact_key: ArtifactKey
-    offset: Annotated[int, Meta(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
-    max_chars: Annotated[int, Meta(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
-
-
-class ArtifactContent(Answer):
-    artifact: ArtifactView
-    content: str
-    offset: int
-    next_offset: int | None
-    """Where to go on; None at the end."""
 
 
 def view(job: Job, artifact: Artifact) -> ArtifactView:

@@ -1,33 +1,69 @@
-"""What `jobs.*` take: the fields of the job protocol."""
+"""What `jobs.*` and `runners.*` take: the fields of the job protocol."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from tallystick.capabilities.jobs.fields import (
-    AnchorId,
-    ArtifactName,
-    ClaimRevision,
-    ExecutorName,
-    JobId,
-    JobMeta,
-    LeaseTtl,
-    Limit,
-    MaxChars,
-    Message,
-    Percent,
-    PriorityName,
-    ProfileName,
-    Refs,
-    RunnerId,
-    StatusName,
-    TaskId,
-)
-from tallystick.kernel.operation import Ask
+from tallystick.capabilities.jobs.model import RunnerState
+from tallystick.kernel.operation import Ask, JsonObject
 from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
 from tallystick.proof import limits
+
+
+class PriorityName(StrEnum):
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+    @classmethod
+    def _missing_(cls, value: object) -> PriorityName | None:
+        """In any case, and NORMAL for MEDIUM."""
+        given = value.upper() if isinstance(value, str) else ""
+        return cls.__members__.get("MEDIUM" if given == "NORMAL" else given)
+
+
+JobId = Annotated[Text, Meta(max_length=40, description="Such as JOB-001.")]
+RunnerId = Annotated[
+    str,
+    Meta(
+        max_length=limits.RUNNER_ID,
+        pattern=r"^[^\s|\x00-\x1f\x7f]+\Z",
+        description="The runner's stable name, without spaces.",
+    ),
+]
+ClaimRevision = Annotated[
+    int, Meta(ge=1, le=SEQ_LIMIT, description="The claim_revision that jobs.claim gave; it fences off older claims.")
+]
+Message = Annotated[Text, Meta(min_length=1, max_length=limits.MESSAGE)]
+Refs = Annotated[
+    list[Annotated[str, Meta(max_length=limits.REF)]],
+    Meta(max_length=limits.REFS, description="Stable refs: CARD-…, notes@…, TASK-…, CMD: …, LINK: …, FILE: …"),
+]
+JobMeta = Annotated[JsonObject, Meta(description="Facts for programs; merged into the job's meta.")]
+LeaseTtl = Annotated[
+    Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None,
+    Meta(description="How long the lease should last, in ms; kept within 1 s and 5 min."),
+]
+Percent = Annotated[Annotated[int, Meta(ge=0, le=100)] | None, Meta(description="How far it is.")]
+MaxChars = Annotated[
+    Annotated[int, Meta(ge=100, le=1_000_000)] | None,
+    Meta(description="At most about this much text; what is left out can be paged."),
+]
+Limit = Annotated[int, Meta(ge=1, le=limits.PAGE, description="At most this many.")]
+StatusName = Literal["QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED"]
+ExecutorName = Literal["codex", "claude_code", "gemini", "command"]
+ProfileName = Literal["fast", "deep", "audit", "xhigh"]
+ArtifactName = Literal["report", "diff", "patch", "bench", "docs_update"]
+TaskId = Annotated[
+    Annotated[Text, Meta(max_length=40)] | None, Meta(description="The task it is work for, such as TASK-001.")
+]
+AnchorId = Annotated[
+    Annotated[str, Meta(pattern=r"^a:[a-z0-9][a-z0-9-]{0,63}\Z")] | None,
+    Meta(description="The area it is about; made when new."),
+]
 
 
 class PolicyAsk(Ask):
@@ -182,3 +218,80 @@ class WaitJob(Ask):
 
 class ReplayJobs(Replay):
     limit: Annotated[int, Meta(ge=1, le=1000, description="At most this many; `count` says how many there were.")] = 100
+
+
+class ShowRadar(Ask):
+    room_id: RoomId
+    status: Annotated[StatusName | None, Meta(description="Only these; all that have not ended when left out.")] = None
+    task: TaskId = None
+    anchor: AnchorId = None
+    limit: Annotated[int, Meta(ge=1, le=200, description="At most this many jobs.")] = 25
+    runners_limit: Annotated[int, Meta(ge=1, le=50, description="At most this many runners.")] = 10
+    runners_status: Annotated[Literal["idle", "live"] | None, Meta(description="Only these runners.")] = None
+    offline_limit: Annotated[int, Meta(ge=0, le=50, description="At most this many lost runners.")] = 3
+    stall_after_s: Annotated[
+        int, Meta(ge=60, le=86_400, description="A running job without progress for so long counts as stalled.")
+    ] = 600
+    reply_job: Annotated[JobId | None, Meta(description="Answer this job's question; with reply_message.")] = None
+    reply_message: Annotated[Message | None, Meta(description="The answer.")] = None
+    reply_refs: Refs = []
+    max_chars: MaxChars = None
+    fmt: Annotated[Literal["json", "lines"], Meta(description="`lines`: also as text to read.")] = "json"
+    since_seq: Annotated[
+        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
+        Meta(description="With max_wait_ms: wait for something after this cursor."),
+    ] = None
+    max_wait_ms: Annotated[WaitMs, Meta(description="How long to wait for something new, in ms.")] = 0
+
+
+ArtifactKey = Annotated[
+    str,
+    Meta(
+        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", description="Its name within the job."
+    ),
+]
+
+
+class PutArtifact(HolderAsk):
+    artifact_key: ArtifactKey
+    content: Annotated[str, Meta(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
+
+
+class GetArtifact(Ask):
+    room_id: RoomId
+    job: JobId
+    artifact_key: ArtifactKey
+    offset: Annotated[int, Meta(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
+    max_chars: Annotated[int, Meta(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
+
+
+class RunnerBeat(Ask):
+    room_id: RoomId
+    runner_id: RunnerId
+    status: Annotated[Literal["idle", "live"], Meta(description="Whether it runs something right now.")]
+    active_job_id: Annotated[
+        Annotated[str, Meta(pattern=r"^JOB-[0-9]{3,18}\Z")] | None, Meta(description="The job it runs, when live.")
+    ] = None
+    lease_ttl_ms: LeaseTtl = None
+    executors: Annotated[tuple[ExecutorName, ...], Meta(max_length=8, description="What it can run jobs with.")] = (
+        "codex",
+    )
+    profiles: Annotated[tuple[ProfileName, ...], Meta(max_length=8, description="How thoroughly it can.")] = (
+        "fast",
+        "deep",
+        "audit",
+    )
+    supports_artifacts: Annotated[
+        list[ArtifactName], Meta(max_length=8, description="What it can make; anything when empty.")
+    ] = []
+    max_parallel: Annotated[int, Meta(ge=1, le=1000, description="How many jobs it runs at once.")] = 1
+    sandbox_policy: Annotated[
+        Annotated[Text, Meta(max_length=200)] | None, Meta(description="How it confines what it runs.")
+    ] = None
+    meta: JobMeta = {}
+
+
+class ListRunners(Ask):
+    room_id: RoomId
+    status: Annotated[RunnerState | None, Meta(description="Only these.")] = None
+    limit: Limit = 50

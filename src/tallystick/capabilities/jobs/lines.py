@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tallystick.capabilities.jobs.radar_contract import Issue, Radar, RadarJob, ShowRadar
-from tallystick.capabilities.jobs.runner_contract import RunnerView
-from tallystick.capabilities.jobs.views import JobEvent, JobTail
+from tallystick.capabilities.jobs.contract import ShowRadar
+from tallystick.capabilities.jobs.views import Issue, JobEvent, JobTail, Radar, RadarJob, RunnerView
 
 PREVIEW = 120
 RUNNERS = 15

@@ -203,13 +203,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.expires_at <= now
 
 
-RunnerStatus: TypeAlias = Literal["idle", "live"]
+RunnerActivity: TypeAlias = Literal["idle", "live"]
 RunnerState: TypeAlias = Literal["idle", "live", "offline"]
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True):
     runner_id: str
-    status: RunnerStatus
+    status: RunnerActivity
     active_job_id: str | None
     executors: tuple[str, ...]
     profiles: tuple[str, ...]
@@ -245,6 +245,50 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     size: int
     sha256: str
+
+
+class Attention(msgspec.Struct, frozen=True, kw_only=True):
+    has_error: bool
+    needs_manager: bool
+    needs_proof: bool
+
+    @property
+    def rank(self) -> int:
+        """0 is most urgent, 3 is none."""
+        return 0 if self.has_error else 1 if self.needs_manager else 2 if self.needs_proof else 3
+
+
+def attention(job: Job) -> Attention:
+    running = job.status is Status.RUNNING
+    return Attention(
+        has_error=running and job.error_seq > job.checkpoint_seq,
+        needs_manager=job.status.active and job.question_seq > job.manager_seq,
+        needs_proof=running and job.gate_seq > job.proof_seq,
+    )
+
+
+def place(job: Job) -> int:
+    """Where a job stands in the radar: by attention, then running before queued."""
+    return attention(job).rank * 2 + (job.status is not Status.RUNNING)
+
+
+def shown_seq(job: Job) -> int:
+    """The event to open first: what waits for somebody, or what was said last."""
+    now = attention(job)
+    if now.needs_manager:
+        return job.question_seq
+    if now.needs_proof:
+        return job.gate_seq
+    return job.error_seq if now.has_error else job.said_seq
+
+
+def stale(job: Job, expires_at: Instant | None, *, now: Instant) -> bool:
+    return job.status is Status.RUNNING and (expires_at is None or expires_at <= now)
+
+
+def stalled(job: Job, expires_at: Instant | None, *, now: Instant, after_ms: int) -> bool:
+    """Its runner renews, and nothing comes of it."""
+    return job.status is Status.RUNNING and not stale(job, expires_at, now=now) and job.said_at + after_ms <= now
 
 
 class Things(Protocol):

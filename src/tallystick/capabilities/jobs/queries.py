@@ -8,9 +8,8 @@ from typing import cast
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs import fold
 from tallystick.capabilities.jobs.errors import UnknownJob
-from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of
+from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of, place, shown_seq
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Tx
@@ -76,10 +75,10 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     """Write the row, with the columns that follow from it."""
     values: dict[str, str | int | None] = msgspec.structs.asdict(job)
     values["status"], values["priority"] = job.status.value, int(job.priority)
-    values["place"] = fold.place(job)
+    values["place"] = place(job)
     values["active"] = int(job.status.active)
     values["ready"] = int(job.ready)
-    values["shown_seq"] = fold.shown_seq(job)
+    values["shown_seq"] = shown_seq(job)
     tx.run(SQL["insert" if new else "update"], **values)
     remember(tx, job)
 

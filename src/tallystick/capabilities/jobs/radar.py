@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
-from tallystick.capabilities.jobs import diagnostics, queries, rules, runners, trimming
-from tallystick.capabilities.jobs.contract import MessageJob
-from tallystick.capabilities.jobs.diagnostics import Picture
+import msgspec
+from msgspec import structs
+
+from tallystick.capabilities.jobs import lines, queries, rules, runners
+from tallystick.capabilities.jobs.contract import MessageJob, ShowRadar
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
-from tallystick.capabilities.jobs.fold import attention, shown_seq, stale, stalled
-from tallystick.capabilities.jobs.messaging import send
-from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, Status, number_of
-from tallystick.capabilities.jobs.radar_contract import (
+from tallystick.capabilities.jobs.managing import send
+from tallystick.capabilities.jobs.model import (
+    Job,
+    Runner,
+    RunnerState,
+    Status,
+    attention,
+    number_of,
+    shown_seq,
+    stale,
+    stalled,
+)
+from tallystick.capabilities.jobs.queries import SQL
+from tallystick.capabilities.jobs.views import (
     AttentionView,
+    Bootstrap,
+    Issue,
+    JobChanged,
+    JobView,
     LastSaid,
     Radar,
     RadarJob,
     RunnerStatus,
-    ShowRadar,
+    RunnerView,
 )
-from tallystick.capabilities.jobs.runner_contract import RunnerView
-from tallystick.capabilities.jobs.sightings import Sighting, sightings
-from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Pending, moment, operation
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.operation import Answer, Pending, moment, operation
 from tallystick.ledger.tx import Tx
 
 RECENT_MS = 24 * 60 * 60 * 1000
@@ -79,7 +95,7 @@ def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
         runner_leases_offline=[
             RunnerView.of(runner, tx.now) for runner in lost if runner.lease_expires_at > tx.now - RECENT_MS
         ],
-        runner_diagnostics=diagnostics.issues(_picture(tx, ask.room_id, online, shown)),
+        runner_diagnostics=issues(_picture(tx, ask.room_id, online, shown)),
         jobs=[_row(tx, each, states, stall_ms=ask.stall_after_s * 1000) for each in shown],
         count=len(shown),
         has_more=len(seen) > ask.limit,
@@ -89,7 +105,7 @@ def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
         cursor=tx.head(ask.room_id).seq,
         text=None,
     )
-    return trimming.fitted(ask, found)
+    return fitted(ask, found)
 
 
 def _status(tx: Tx, room_id: str, online: Sequence[Runner]) -> RunnerStatus:
@@ -148,3 +164,164 @@ def _picture(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[Sig
         ],
         failed_before={job_id: names for job_id, names in failed.items() if names},
     )
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as the radar sees it, with the event to show first."""
+
+    job: Job
+    expires_at: Instant | None
+    kind: str
+    message: str
+
+    @classmethod
+    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> Sighting:
+        # Without a body it is the event that created the job, whose long prompt nobody needs here.
+        said = msgspec.json.decode(body, type=Said) if body else Said(event="created", message="created")
+        return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
+
+
+class Said(msgspec.Struct):
+    event: str
+    message: str = ""
+
+
+def sightings(
+    tx: Tx, room_id: str, *, status: str | None, task: str | None, anchor: str | None, limit: int
+) -> list[Sighting]:
+    """Up to one more than `limit` jobs, the most urgent first."""
+    given = {"room_id": room_id, "status": status or "", "task": task or "", "anchor": anchor or ""}
+    if status and not Status(status).active:
+        return tx.all(SQL["radar_ended"], Sighting.of_row, limit=limit + 1, **given)
+    found = tx.all(SQL["radar_urgent"], Sighting.of_row, limit=limit + 1, **given)
+    if len(found) <= limit:
+        lost = tx.all(SQL["radar_stale"], Sighting.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
+        found += lost
+        if len(found) <= limit:
+            known = {each.job.number for each in lost}
+            rest = tx.all(SQL["radar_rest"], Sighting.of_row, limit=limit + 1 + len(lost), **given)
+            found += [each for each in rest if each.job.number not in known]
+    return found[: limit + 1]
+
+
+MOST = 20
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at a room saw."""
+
+    runners: Sequence[Runner]
+    """Those that are there."""
+    complete: bool
+    """Whether these are all of them."""
+    active: Mapping[str, Job | None]
+    """The jobs that runners say they are at; None for one that does not exist."""
+    running: Sequence[tuple[Job, bool]]
+    """Running jobs, and whether their claim has run out."""
+    failed_before: Mapping[str, Sequence[str]]
+    """Queued jobs, and those before them that have ended without success."""
+
+
+def issues(seen: Picture) -> list[Issue]:
+    return [*_of_runners(seen), *_of_jobs(seen)][:MOST]
+
+
+def _issue(
+    kind: str,
+    message: str,
+    *,
+    severity: Literal["error", "warn", "stale"] = "error",
+    runner: str | None = None,
+    job: str | None = None,
+) -> Issue:
+    return Issue(kind=kind, severity=severity, runner_id=runner, job_id=job, message=message)
+
+
+def _of_runners(seen: Picture) -> Iterator[Issue]:
+    shared = Counter(runner.active_job_id for runner in seen.runners if runner.active_job_id)
+    for runner in seen.runners:
+        name, job_id = runner.runner_id, runner.active_job_id
+        if job_id is None:
+            if runner.status == "live":
+                yield _issue("live_missing_active_job", "runner is live and names no job", runner=name)
+            continue
+        if runner.status == "idle":
+            yield _issue("idle_has_active_job", "runner is idle and names a job", runner=name, job=job_id)
+        if shared[job_id] > 1:
+            yield _issue("duplicate_active_job", "several runners say they are at this job", runner=name, job=job_id)
+        yield from _of_active(name, job_id, seen.active.get(job_id))
+
+
+def _of_active(name: str, job_id: str, job: Job | None) -> Iterator[Issue]:
+    if job is None:
+        yield _issue("active_job_unknown", "there is no such job", runner=name, job=job_id)
+    elif job.status is not Status.RUNNING:
+        yield _issue("active_job_not_running", f"job is {job.status.value}", runner=name, job=job_id)
+    elif job.runner_id != name:
+        yield _issue("job_runner_mismatch", f"job is held by {job.runner_id}", runner=name, job=job_id)
+
+
+def _of_jobs(seen: Picture) -> Iterator[Issue]:
+    there = {runner.runner_id for runner in seen.runners}
+    for job, expired in seen.running:
+        if expired:
+            yield _issue(
+                "job_claim_expired", "claim has run out", severity="stale", runner=job.runner_id, job=job.job_id
+            )
+        if seen.complete and job.runner_id not in there:
+            yield _issue(
+                "job_runner_offline",
+                "job is RUNNING and its runner has no active lease",
+                severity="warn",
+                runner=job.runner_id,
+                job=job.job_id,
+            )
+    for job_id, before in seen.failed_before.items():
+        yield _issue("dependency_failed", f"comes after {', '.join(before)}, which did not succeed", job=job_id)
+
+
+_ORDER = (("jobs", 1), ("runner_leases", 0), ("runner_leases_offline", 0), ("runner_diagnostics", 0))
+"""What is cut from its end, one list after the other, and how much of it stays."""
+
+
+def fitted(ask: ShowRadar, found: Radar) -> Radar:
+    """The radar within max_chars, with its lines where they were asked for."""
+    size = _text_size if ask.fmt == "lines" else _json_size
+    if ask.max_chars is not None and size(ask, found) > ask.max_chars:
+        found = _trimmed(ask, found, ask.max_chars)
+    if ask.fmt == "lines":
+        found = structs.replace(found, text=lines.radar(ask, found))
+    return found
+
+
+def _text_size(ask: ShowRadar, found: Radar) -> int:
+    return len(lines.radar(ask, found))
+
+
+def _json_size(ask: ShowRadar, found: Radar) -> int:
+    return len(found.to_json().decode())
+
+
+def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
+    size = _text_size if ask.fmt == "lines" else _json_size
+    found = structs.replace(found, truncated=True)
+    for name, least in _ORDER:
+        every: Sequence[Answer] = getattr(found, name)
+        low, high = min(least, len(every)), len(every)
+        # The most that fits, found by halving: writing a radar out is what costs.
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = size(ask, _cut(found, name, every[:middle])) <= max_chars
+            low, high = (middle, high) if fits else (low, middle - 1)
+        if low < len(every):
+            found = _cut(found, name, every[:low])
+    if found.runner_bootstrap and size(ask, found) > max_chars:
+        found = structs.replace(found, runner_bootstrap=None)
+    return found
+
+
+def _cut(found: Radar, name: str, kept: Sequence[Answer]) -> Radar:
+    changes: dict[str, object] = {name: kept}
+    if name == "jobs":
+        changes |= {"count": len(kept), "has_more": True}
+    return structs.replace(found, **changes)

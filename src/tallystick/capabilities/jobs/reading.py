@@ -1,21 +1,34 @@
-"""`jobs.list`, `jobs.open` and `jobs.tail`: bounded looks at jobs. What a budget leaves out is never passed over."""
+"""`jobs.list`, `open`, `tail` and `replay`: bounded reads. What a budget leaves out is never passed over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
 import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
-from tallystick.capabilities.jobs import artifacts, ending, lines, queries
-from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, TailJob
-from tallystick.capabilities.jobs.model import Job, Status
-from tallystick.capabilities.jobs.views import EvidenceView, Heartbeat, JobEvent, JobOpened, Jobs, JobTail, JobView
+from tallystick.capabilities.jobs import artifacts, claims, lines, queries, rules
+from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ReplayJobs, TailJob
+from tallystick.capabilities.jobs.model import Job, Kind, Status, attention, place
+from tallystick.capabilities.jobs.projections import row_after, row_created
+from tallystick.capabilities.jobs.views import (
+    EvidenceView,
+    Heartbeat,
+    JobEvent,
+    JobOpened,
+    Jobs,
+    JobTail,
+    JobView,
+    Replayed,
+    ReplayedJob,
+)
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import Answer, as_record, operation
+from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Answer, as_record, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof import files
@@ -79,7 +92,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 def _survey(tx: Tx, me: Caller, ask: OpenJob) -> Survey:
     job = queries.job(tx, ask.room_id, ask.job)
     named = [ref for ref in job.ref_list if parse(ref).kind is RefKind.FILE]
-    return Survey(refs=named, roots=ending.roots(tx, ask.room_id) if named else [])
+    return Survey(refs=named, roots=claims.roots(tx, ask.room_id) if named else [])
 
 
 def _look(ask: OpenJob, survey: Callable[[], Survey]) -> Mapping[str, FileFact]:
@@ -156,3 +169,35 @@ def tail(tx: Tx, me: Caller, ask: TailJob) -> JobTail:
         text=None,
     )
     return answer if ask.fmt == "json" else structs.replace(answer, text=lines.tail(ask.room_id, answer))
+
+
+def jobs(events: Iterable[Event]) -> list[Job]:
+    """Every job that these events made, in the radar's order; those that had ended come last."""
+    found: dict[str, Job] = {}
+    after: dict[str, list[str]] = {}
+    for event in events:
+        job_id = cast("str", event.data["job_id"])
+        if event.kind == Kind.CREATE:
+            after[job_id] = cast("list[str]", event.data["after"])
+            found[job_id] = row_created(event, blocked=0)
+        else:
+            found[job_id] = row_after(found[job_id], event)
+    counted = [replace(job, blocked=_blocked(found, after[job.job_id])) for job in found.values()]
+    return sorted(counted, key=lambda job: (not job.status.active, place(job), -job.updated_at, job.number))
+
+
+def _blocked(found: dict[str, Job], after: list[str]) -> int:
+    return sum(found[job_id].status is not Status.DONE for job_id in after)
+
+
+@operation("jobs.replay", examples=({"room_id": "ROOM", "seq": 17},))
+def replay(tx: Tx, me: Caller, ask: ReplayJobs) -> Replayed:
+    """Show the jobs as they stood right after one of the room's events. Leases of claims are not on record."""
+    room = rooms.room(tx, ask.room_id)
+    event = reading.event_at(tx, room.room_id, ask.seq)
+    found = jobs(reading.until(tx, room.room_id, event.seq, kinds=tuple(Kind)))
+    shown = [
+        as_record(ReplayedJob, {"job": JobView.of(job), "marker": rules.marker(attention(job), stale=False)})
+        for job in found[: ask.limit]
+    ]
+    return Replayed(room_id=room.room_id, seq=event.seq, ts=moment(event.ts), count=len(found), jobs=shown)

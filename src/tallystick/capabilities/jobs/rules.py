@@ -1,11 +1,10 @@
-"""Pure decisions about jobs: who may claim, whose report counts, what may be canceled, queued again or called done."""
+"""Pure decisions about jobs: whom one is for, who may claim, whose report counts, what may be canceled or done."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from tallystick.capabilities.jobs import routing
 from tallystick.capabilities.jobs.errors import (
     CapabilityMissing,
     ClaimHeld,
@@ -24,8 +23,19 @@ from tallystick.capabilities.jobs.errors import (
     RunnerOffline,
     StillRunning,
 )
-from tallystick.capabilities.jobs.fold import Attention
-from tallystick.capabilities.jobs.model import RESERVED_META, Claim, Job, Priority, Routing, Runner, Status
+from tallystick.capabilities.jobs.model import (
+    AUTO,
+    PROFILES,
+    RESERVED_META,
+    Attention,
+    Claim,
+    Job,
+    Needs,
+    Priority,
+    Routing,
+    Runner,
+    Status,
+)
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import TooLarge
@@ -95,16 +105,16 @@ def check_claimable(
 
 
 def check_suits(job: Job, runner: Runner) -> None:
-    if why := routing.lacking(job.needs, runner):
+    if why := lacking(job.needs, runner):
         raise CapabilityMissing(f"The runner '{runner.runner_id}' cannot take {job.job_id}: {why}.", details=facts(job))
 
 
 def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
     """Where the job should go once the runner it was meant for is gone or can no longer do it; None until then."""
     meant = next((runner for runner in online if runner.runner_id == job.routed_runner), None)
-    if job.routed_runner is None or (meant and routing.suited(job.needs, meant)):
+    if job.routed_runner is None or (meant and suited(job.needs, meant)):
         return None
-    return routing.route(job.needs, online)
+    return route(job.needs, online)
 
 
 def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> Routing | None:
@@ -178,3 +188,52 @@ def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str
     if len(to_json(whole).encode()) > limits.META:
         raise TooLarge(f"The job's meta would be larger than {limits.META} bytes.", field="meta", limit=limits.META)
     return whole
+
+
+def route(needs: Needs, runners: Sequence[Runner]) -> Routing | None:
+    """The one place where a job should run, the same for the same facts in any order; None when nobody can do it."""
+    fits = [(runner, executor) for runner in runners for executor in suited(needs, runner)]
+    if not fits:
+        return None
+    runner, executor = min(fits, key=lambda fit: _rank(needs, *fit))
+    return Routing(executor=executor, runner_id=runner.runner_id)
+
+
+def suited(needs: Needs, runner: Runner) -> list[str]:
+    """The runner's executors that may do the job."""
+    return [executor for executor in runner.executors if not _lacks(needs, runner, executor)]
+
+
+def lacking(needs: Needs, runner: Runner) -> str:
+    """In words, why the runner cannot do the job; empty when it can."""
+    if suited(needs, runner):
+        return ""
+    reasons = [_lacks(needs, runner, executor) for executor in runner.executors]
+    return reasons[0] if reasons else "it has no executor"
+
+
+def _lacks(needs: Needs, runner: Runner, executor: str) -> str:
+    if needs.executor not in {AUTO, executor}:
+        return f"the job needs {needs.executor}, and it has {_listed(runner.executors)}"
+    if executor in needs.policy.forbid:
+        return f"the job forbids {_listed(needs.policy.forbid)}"
+    if needs.profile not in runner.profiles:
+        return f"the job needs the profile {needs.profile}, and it has {_listed(runner.profiles)}"
+    if _level(needs.profile) < _level(needs.policy.min_profile):
+        return f"the job's profile {needs.profile} is below its own min_profile {needs.policy.min_profile}"
+    missing = [made for made in needs.artifacts if runner.supports_artifacts and made not in runner.supports_artifacts]
+    return f"it cannot make {_listed(missing)}" if missing else ""
+
+
+def _rank(needs: Needs, runner: Runner, executor: str) -> tuple[int, int, int, str, str]:
+    prefer = needs.policy.prefer
+    preference = prefer.index(executor) if executor in prefer else len(prefer)
+    return preference, int(runner.status != "idle"), runner.jobs, runner.runner_id, executor
+
+
+def _level(profile: str | None) -> int:
+    return PROFILES.index(profile) if profile in PROFILES else 0
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from tallystick.capabilities.jobs import queries
+from tallystick.capabilities.jobs.contract import ListRunners, RunnerBeat
 from tallystick.capabilities.jobs.model import Runner, texts
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.runner_contract import ListRunners, RunnerBeat, RunnerLease, Runners, RunnerView
+from tallystick.capabilities.jobs.views import RunnerLease, Runners, RunnerView
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import to_json

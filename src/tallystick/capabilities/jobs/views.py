@@ -1,15 +1,16 @@
-"""What `jobs.*` answer."""
+"""What `jobs.*` and `runners.*` answer."""
 
 from __future__ import annotations
 
 from typing import Literal, cast
 
-from tallystick.capabilities.jobs import fold
-from tallystick.capabilities.jobs.fields import StatusName
-from tallystick.capabilities.jobs.model import Claim, Job
+from tallystick.capabilities.jobs.contract import (
+    StatusName,
+)
+from tallystick.capabilities.jobs.model import Claim, Job, Runner, RunnerState, shown_seq
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, JsonObject, Moment, moment
+from tallystick.kernel.operation import Answer, JsonObject, Moment, as_record, moment
 
 
 class JobView(Answer):
@@ -59,7 +60,7 @@ class JobView(Answer):
             created_at=moment(job.created_at),
             updated_at=moment(job.updated_at),
             completed_at=moment(job.completed_at),
-            last_ref=f"{job.job_id}@{fold.shown_seq(job)}",
+            last_ref=f"{job.job_id}@{shown_seq(job)}",
         )
 
 
@@ -229,3 +230,121 @@ class Replayed(Answer):
     count: int
     jobs: list[ReplayedJob]
     """In the radar's order, those that had ended last."""
+
+
+class ArtifactContent(Answer):
+    artifact: ArtifactView
+    content: str
+    offset: int
+    next_offset: int | None
+    """Where to go on; None at the end."""
+
+
+class RunnerView(Answer):
+    runner_id: str
+    state: RunnerState
+    """From its lease alone: offline when that has run out."""
+    status: Literal["idle", "live"]
+    """What it last said."""
+    active_job_id: str | None
+    executors: list[str]
+    profiles: list[str]
+    supports_artifacts: list[str]
+    max_parallel: int
+    sandbox_policy: str | None
+    jobs: int
+    """How many jobs it runs or is in line for."""
+    agent_id: str
+    lease_expires_at: Moment
+    created_at: Moment
+    updated_at: Moment
+
+    @classmethod
+    def of(cls, runner: Runner, now: Instant) -> RunnerView:
+        return as_record(
+            cls,
+            {
+                **{name: getattr(runner, name) for name in cls.__struct_fields__ if name != "state"},
+                "executors": list(runner.executors),
+                "profiles": list(runner.profiles),
+                "supports_artifacts": list(runner.supports_artifacts),
+                "state": runner.state(now),
+            },
+        )
+
+
+class RunnerLease(Answer):
+    lease: RunnerView
+
+
+class Runners(Answer):
+    runners: list[RunnerView]
+    """Those that are there first, then the most recently lost."""
+    count: int
+    has_more: bool
+
+
+class AttentionView(Answer):
+    needs_manager: bool
+    """A question was asked after the manager's last word."""
+    needs_proof: bool
+    has_error: bool
+    stale: bool
+    """Its claim has run out."""
+    stalled: bool
+    """Its claim is renewed, and nothing comes of it."""
+
+
+class LastSaid(Answer):
+    ref: str
+    kind: str
+    message: str
+
+
+class RadarJob(Answer):
+    job: JobView
+    marker: Literal["!", "?", "~", ""]
+    attention: AttentionView
+    last: LastSaid
+    """What waits for an answer, else what was said last."""
+    runner_state: RunnerState | None
+
+
+class RunnerStatus(Answer):
+    status: RunnerState
+    live_count: int
+    idle_count: int
+    offline_count: int
+    """Lost within the last 24 h."""
+    runner_id: str | None
+    active_job_id: str | None
+    lease_expires_at: Moment | None
+
+
+class Issue(Answer):
+    kind: str
+    severity: Literal["error", "warn", "stale"]
+    runner_id: str | None
+    job_id: str | None
+    message: str
+
+
+class Radar(Answer):
+    runner_status: RunnerStatus
+    runner_leases: list[RunnerView]
+    runner_leases_offline: list[RunnerView]
+    runner_diagnostics: list[Issue]
+    jobs: list[RadarJob]
+    """The most urgent first."""
+    count: int
+    has_more: bool
+    truncated: bool
+    """Whether max_chars left something out."""
+    runner_bootstrap: Bootstrap | None
+    """Set when jobs are queued and no runner is there."""
+    reply: JobChanged | None
+    """The answer that was given with reply_job."""
+    cursor: int
+    """Pass it as since_seq to wait for the next change."""
+    text: str | None
+    """With fmt=lines, all of it as lines."""

@@ -12,7 +12,6 @@ from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
 TEXT_LIMIT = 16_384
 BODY_LIMIT = 64 * 1024
-
 TaskId = Annotated[Text, Meta(max_length=40, description="Such as TASK-001.")]
 CardId = Annotated[Text, Meta(max_length=40, description="Such as CARD-001.")]
 AnchorId = Annotated[
@@ -264,3 +263,112 @@ class AnchorSnapshot(Answer):
     anchor: AnchorView
     tasks: list[TaskView]
     cards: list[CardView]
+
+
+class ShowSnapshot(Ask):
+    room_id: RoomId
+    task: Annotated[TaskId | None, Meta(description="Which task; the one in your focus when left out.")] = None
+
+
+class InboxView(Answer):
+    running: int
+    queued: int
+    """Both are counted up to 100."""
+    runner: str
+    """offline, idle or live."""
+
+
+class JobToken(Answer):
+    job_id: str
+    status: str
+    ref: str
+    title: str
+
+
+class Snapshot(Answer):
+    task: TaskView | None
+    inbox: InboxView
+    job: JobToken | None
+    """The one active job of the task that most needs to be seen."""
+    cards: list[CardView]
+    """The pinned ones under the task's anchor, else the room's."""
+    text: str
+    """All of it in a few lines."""
+
+
+FANOUT_LIMIT = 10
+PROMPT_LIMIT = 48_000
+
+
+class JobKnobs(Ask):
+    """How the jobs of a macro are to be run."""
+
+    room_id: RoomId
+    job_kind: Annotated[Text, Meta(min_length=1, max_length=64, description="As jobs.create's kind.")] = "codex_cli"
+    job_priority: Annotated[str, Meta(max_length=10, description="LOW, MEDIUM or HIGH.")] = "MEDIUM"
+    executor: Annotated[str, Meta(max_length=20, description="As jobs.create's executor.")] = "auto"
+    executor_profile: Annotated[str, Meta(max_length=20, description="As jobs.create's executor_profile.")] = "fast"
+
+
+class Delegate(JobKnobs):
+    task_title: Title
+    description: Annotated[Text, Meta(max_length=16_384, description="What to do and why.")] = ""
+    definition_of_done: Annotated[Lines, Meta(description="What has to be true in the end.")] = []
+    steps: Annotated[list[StepAsk], Meta(max_length=50, description="What to verify, one by one.")] = []
+    anchor: Annotated[AnchorId | None, Meta(description="The area; made from the title when left out.")] = None
+    paths: Paths = []
+    refs: Refs = []
+    cockpit: Annotated[
+        Annotated[Text, Meta(max_length=BODY_LIMIT)] | None,
+        Meta(description="The text of the pinned card; a short frame if left out."),
+    ] = None
+    job: Annotated[bool, Meta(description="Also queue a job for it.")] = True
+
+
+class JobRef(Answer):
+    job_id: str
+    anchor: str | None
+    created_ref: str
+    """The event to open first."""
+
+
+class Delegated(Answer):
+    task: TaskView
+    anchor_id: str
+    card: CardView
+    job: JobRef | None
+
+
+class FanOut(JobKnobs):
+    anchors: Annotated[
+        list[AnchorId], Meta(min_length=1, max_length=FANOUT_LIMIT, description="One job for each of these areas.")
+    ]
+    prompt: Annotated[str, Meta(min_length=1, max_length=PROMPT_LIMIT, description="What to do, the same for all.")]
+    task: Annotated[TaskId | None, Meta(description="The task it is work for; your focus when left out.")] = None
+    title_prefix: Annotated[
+        Annotated[Text, Meta(min_length=1, max_length=120)] | None, Meta(description="How the titles begin.")
+    ] = None
+
+
+class FannedOut(Answer):
+    task_id: str | None
+    jobs: list[JobRef]
+    """In the order of their anchors."""
+
+
+class MergeReport(Ask):
+    room_id: RoomId
+    jobs: Annotated[
+        list[Annotated[Text, Meta(max_length=40)]], Meta(min_length=1, max_length=50, description="JOB-… ids.")
+    ]
+    task: Annotated[TaskId | None, Meta(description="The task they were for; your focus when left out.")] = None
+    title: Annotated[Title | None, Meta(description="The card's title.")] = None
+    pin: Annotated[bool, Meta(description="Show it before all other cards.")] = True
+
+
+class Merged(Answer):
+    card: CardView
+    changed: bool
+    """False when the very same report was there already."""
+    missing_proof: list[str]
+    """The jobs that prove nothing yet."""

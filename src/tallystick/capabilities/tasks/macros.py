@@ -1,15 +1,33 @@
-"""`tasks.macro.delegate` and `tasks.macro.fanout_jobs`: one call for what a manager otherwise does in four."""
+"""`tasks.macro.*`: one call for what a manager otherwise does in four, and one report on several jobs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.tasks import cards, queries, rules
-from tallystick.capabilities.tasks.contract import BODY_LIMIT, CreateCard, CreateTask, StepAsk
-from tallystick.capabilities.tasks.creating import create_task
-from tallystick.capabilities.tasks.macro_contract import Delegate, Delegated, FannedOut, FanOut, JobKnobs, JobRef
-from tallystick.capabilities.tasks.model import Order, Work
-from tallystick.capabilities.tasks.things import THINGS
+from tallystick.capabilities.tasks.contract import (
+    BODY_LIMIT,
+    CardView,
+    CreateCard,
+    CreateTask,
+    Delegate,
+    Delegated,
+    FannedOut,
+    FanOut,
+    JobKnobs,
+    JobRef,
+    Merged,
+    MergeReport,
+    StepAsk,
+)
+from tallystick.capabilities.tasks.model import Card, Kind
+from tallystick.capabilities.tasks.queries import THINGS
+from tallystick.capabilities.tasks.tasks import create_task
+from tallystick.capabilities.tasks.work import Order, Outcome, Work
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import Draft
+from tallystick.kernel.ids import digest
 from tallystick.kernel.operation import operation
 from tallystick.ledger.tx import Tx
 
@@ -102,3 +120,124 @@ def _order(tx: Tx, me: Caller, ask: JobKnobs, *, title: str, prompt: str, task: 
     )
     job = tx.use(Work).order(tx, me, ask.room_id, order)
     return JobRef(job_id=job.job_id, anchor=anchor, created_ref=job.ref)
+
+
+@operation("tasks.macro.merge_report", writes=True, examples=({"room_id": "ROOM", "jobs": ["JOB-001", "JOB-002"]},))
+def merge_report(tx: Tx, me: Caller, ask: MergeReport) -> Merged:
+    """Merge delegated work into one report: what changed, what was verified, refs, open risks and next actions.
+
+    Jobs without proof are flagged. The report is one card: made again for the same jobs it is brought up to date, and
+    stays as it is when nothing changed.
+    """
+    tx.check_open(ask.room_id)
+    task = (
+        queries.task(tx, ask.room_id, ask.task)
+        if ask.task
+        else queries.focus(tx, ask.room_id, agent_rules.principal(me.agent_id))
+    )
+    outcomes = tx.use(Work).outcomes(tx, ask.room_id, ask.jobs)
+    title = ask.title or (f"Merge report — {task.task_id} {task.title}"[:200] if task else "Merge report")
+    body = report_text(title, task.task_id if task else None, outcomes)[:BODY_LIMIT]
+    anchors = sorted({outcome.anchor_id for outcome in outcomes if outcome.anchor_id})
+    tag = f"merge:{digest(*(outcome.job_id for outcome in outcomes))}"
+    card = CreateCard(
+        room_id=ask.room_id,
+        title=title,
+        body=body,
+        type="report",
+        tags=[*anchors[:19], tag],
+        refs=[*([task.task_id] if task else []), *(outcome.job_id for outcome in outcomes)][:32],
+        pinned=ask.pin,
+    )
+    known = queries.cards(tx, ask.room_id, tag=tag, type="report", limit=1)
+    kept, changed = _kept(tx, me, card, known)
+    return Merged(card=kept, changed=changed, missing_proof=_missing(outcomes))
+
+
+def _missing(outcomes: Sequence[Outcome]) -> list[str]:
+    return [outcome.job_id for outcome in outcomes if not outcome.proven]
+
+
+def _kept(tx: Tx, me: Caller, card: CreateCard, known: Sequence[Card]) -> tuple[CardView, bool]:
+    if not known:
+        return cards.create_card(tx, me, card), True
+    (old,) = known
+    wanted = {name: getattr(card, name) for name in ("title", "body", "tags", "refs", "pinned")}
+    changes = {name: value for name, value in wanted.items() if getattr(old, name) != value}
+    if changes:
+        draft = Draft(kind=Kind.CARD_UPDATE, data={"card_id": old.card_id, **changes})
+        tx.append(card.room_id, agent_rules.principal(me.agent_id), [draft])
+    return CardView.of(queries.card(tx, card.room_id, old.card_id)), bool(changes)
+
+
+SUMMARY = 240
+REFS = 8
+
+
+def report_text(title: str, task_id: str | None, outcomes: Sequence[Outcome]) -> str:
+    about = [f"task: {task_id}"] if task_id else []
+    parts = {
+        "What changed": _changed(outcomes),
+        "What was verified": _verified(outcomes),
+        "Refs": _refs(outcomes),
+        "Open risks": _risks(outcomes),
+        "Next actions": _next(outcomes),
+    }
+    lines = [f"# {title}", *about]
+    for heading, rows in parts.items():
+        lines += ["", f"## {heading}", *(list(rows) or ["- none"])]
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(words: str, limit: int = SUMMARY) -> str:
+    plain = " ".join(words.split())
+    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+def _changed(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        anchor = f" anchor={each.anchor_id}" if each.anchor_id else ""
+        flag = "" if each.proven else " [MISSING_PROOF]"
+        yield f"- {each.job_id} ({each.status.value}){anchor} last={each.ref}{flag}"
+        if each.summary:
+            yield f"  summary: {_one_line(each.summary)}"
+
+
+def _verified(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        for ref, state in each.evidence:
+            if state == "proof" and ref.upper().startswith(("CMD", "LINK", "FILE", "HTTP")):
+                yield f"- {each.job_id} {_one_line(ref)}"
+
+
+def _refs(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        for ref in each.refs[:REFS]:
+            yield f"- {_one_line(ref)} ({each.job_id})"
+        if len(each.refs) > REFS:
+            yield f"- {len(each.refs) - REFS} more: open id={each.job_id}"
+
+
+def _risks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        if each.status.value in {"FAILED", "CANCELED"}:
+            yield f"- {each.job_id} is {each.status.value}"
+        elif each.status.value != "DONE":
+            yield f"- {each.job_id} is still {each.status.value}"
+        if each.question:
+            yield f"- {each.job_id} asks: {_one_line(each.question)}"
+        for ref, state in each.evidence:
+            if state == "stale":
+                yield f"- {each.job_id} was proven before the last change: {_one_line(ref)}"
+        if not each.proven:
+            yield f"- {each.job_id} has no proof"
+
+
+def _next(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    for each in outcomes:
+        if each.question:
+            yield f'- open id={each.ref} | reply reply_job={each.job_id} reply_message="..."'
+        elif each.status.value in {"FAILED", "CANCELED"}:
+            yield f"- open id={each.ref} | requeue job={each.job_id}"
+        elif not each.proven:
+            yield f"- open id={each.ref}"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from tallystick.capabilities.rooms.notes import NOTE
 from tallystick.capabilities.tasks.errors import UnknownAnchor, UnknownCard, UnknownTask
-from tallystick.capabilities.tasks.model import Anchor, Card, Task, number_of
+from tallystick.capabilities.tasks.model import Anchor, Card, Kind, Task, number_of
+from tallystick.kernel.envelope import Draft, Event
+from tallystick.ledger import reading
+from tallystick.ledger.errors import EventNotFound
 from tallystick.ledger.tx import Tx
+from tallystick.proof.refs import Ref, RefKind
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.tasks")
@@ -103,3 +108,37 @@ def anchor(tx: Tx, room_id: str, anchor_id: str) -> Anchor:
 
 def anchors(tx: Tx, room_id: str, *, after: str = "", limit: int) -> list[Anchor]:
     return tx.all(SQL["anchors"], Anchor.of_row, room_id=room_id, after=after, limit=limit)
+
+
+def note(tx: Tx, room_id: str, seq: int) -> Event | None:
+    try:
+        event = reading.event_at(tx, room_id, seq)
+    except EventNotFound:
+        return None
+    return event if event.kind == NOTE else None
+
+
+class Things:
+    """Answers the protocol of the same name that `jobs` declares."""
+
+    def check_task(self, tx: Tx, room_id: str, task_id: str) -> None:
+        task(tx, room_id, task_id)
+
+    def ensure_anchor(self, tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
+        if find_anchor(tx, room_id, anchor_id) is None:
+            data: dict[str, object] = {"anchor_id": anchor_id, "title": "", "paths": []}
+            tx.append(room_id, by, [Draft(kind=Kind.ANCHOR_CREATE, data=data)])
+
+    def exists(self, tx: Tx, room_id: str, ref: Ref) -> bool:
+        match ref.kind:
+            case RefKind.TASK:
+                return find_task(tx, room_id, ref.value) is not None
+            case RefKind.CARD:
+                return find_card(tx, room_id, ref.value) is not None
+            case RefKind.NOTE:
+                return note(tx, room_id, ref.seq or 0) is not None
+            case _:
+                return False
+
+
+THINGS = Things()

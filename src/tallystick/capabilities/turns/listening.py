@@ -12,7 +12,7 @@ import msgspec
 from tallystick.capabilities.actions.operations import next_action
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs.asking import JobQuestions
+from tallystick.capabilities.jobs.operations import JobQuestions
 from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
