@@ -78,8 +78,7 @@ def test_no_module_of_jobs_tasks_or_proof_can_start_a_program(folder: str) -> No
     assert {name.partition(".")[0] for name in _imports(folder)} & starters == set()
 
 
-def test_jobs_and_tasks_do_not_import_each_other() -> None:
-    assert not any("capabilities.tasks" in name for name in _imports("capabilities/jobs"))
+def test_tasks_know_jobs_only_through_a_protocol() -> None:
     assert not any("capabilities.jobs" in name for name in _imports("capabilities/tasks"))
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, Policy, Routing, Runner
+from tallystick.capabilities.jobs.events import SelectedRunner
+from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, RoutingPolicy, Runner
 from tallystick.capabilities.jobs.rules import lacking, route, suited
 from tests.jobs.shop import Shop
 from tests.scene import refused
@@ -28,11 +29,11 @@ RUNNER = Runner(
     updated_at=0,
     jobs=0,
 )
-NEEDS = Needs(executor=AUTO, profile="fast", policy=Policy(), artifacts=())
+NEEDS = Needs(executor=AUTO, profile="fast", policy=RoutingPolicy(), artifacts=())
 
 
 def needs(**given: object) -> Needs:
-    policy = Policy(**{name: given.pop(name) for name in ("prefer", "forbid", "min_profile") if name in given})  # pyright: ignore[reportArgumentType]
+    policy = RoutingPolicy(**{name: given.pop(name) for name in ("prefer", "forbid", "min_profile") if name in given})  # pyright: ignore[reportArgumentType]
     return structs.replace(NEEDS, policy=policy, **given)
 
 
@@ -42,21 +43,27 @@ def runner(runner_id: str, **given: object) -> Runner:
 
 def test_the_preferred_executor_wins_over_everything_else() -> None:
     there = [runner("a", jobs=0), runner("b", executors=("claude_code",), status="live", jobs=9)]
-    assert route(needs(prefer=("claude_code", "codex")), there) == Routing(executor="claude_code", runner_id="b")
+    assert route(needs(prefer=("claude_code", "codex")), there) == SelectedRunner(
+        selected_executor="claude_code", selected_runner_id="b"
+    )
 
 
 def test_without_the_preferred_executor_the_next_one_is_taken() -> None:
-    assert route(needs(prefer=("claude_code", "codex")), [RUNNER]) == Routing(executor="codex", runner_id="r1")
+    assert route(needs(prefer=("claude_code", "codex")), [RUNNER]) == SelectedRunner(
+        selected_executor="codex", selected_runner_id="r1"
+    )
 
 
 def test_an_idle_runner_goes_before_a_live_one_and_a_short_queue_before_a_long_one() -> None:
     there = [runner("a", status="live"), runner("b", jobs=3), runner("c", jobs=1)]
-    assert route(NEEDS, there) == Routing(executor="codex", runner_id="c")
-    assert route(NEEDS, there[:2]) == Routing(executor="codex", runner_id="b")
+    assert route(NEEDS, there) == SelectedRunner(selected_executor="codex", selected_runner_id="c")
+    assert route(NEEDS, there[:2]) == SelectedRunner(selected_executor="codex", selected_runner_id="b")
 
 
 def test_a_tie_is_broken_by_the_runner_id() -> None:
-    assert route(NEEDS, [runner("r2"), runner("r10"), runner("r1")]) == Routing(executor="codex", runner_id="r1")
+    assert route(NEEDS, [runner("r2"), runner("r10"), runner("r1")]) == SelectedRunner(
+        selected_executor="codex", selected_runner_id="r1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +105,7 @@ _needs = st.builds(
     executor=st.sampled_from([AUTO, *EXECUTORS]),
     profile=st.sampled_from(PROFILES),
     policy=st.builds(
-        Policy,
+        RoutingPolicy,
         prefer=st.lists(st.sampled_from(EXECUTORS), unique=True).map(tuple),
         forbid=st.lists(st.sampled_from(EXECUTORS), unique=True, max_size=2).map(tuple),
         min_profile=st.sampled_from([None, *PROFILES]),
@@ -123,11 +130,11 @@ def test_what_is_chosen_can_do_the_job_and_nothing_better_was_there(asked: Needs
     if chosen is None:
         assert not able
         return
-    assert (chosen.runner_id, chosen.executor) in able
+    assert (chosen.selected_runner_id, chosen.selected_executor) in able
 
     prefer = list(asked.policy.prefer)
     places = {executor: prefer.index(executor) if executor in prefer else len(prefer) for _, executor in able}
-    assert places[chosen.executor] == min(places.values())
+    assert places[chosen.selected_executor] == min(places.values())
 
 
 @settings(max_examples=200)

@@ -13,7 +13,8 @@ import pytest
 
 from tallybench.growing import MEMBERS, grow_to, member
 from tallystick.capabilities.jobs import reading as job_reading
-from tallystick.capabilities.jobs.model import Job, Kind, job_id
+from tallystick.capabilities.jobs.events import JOB_KINDS
+from tallystick.capabilities.jobs.model import Job, job_id
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.envelope import Event
@@ -35,7 +36,7 @@ def grown(hub: Hub, events: int) -> str:
 def told(hub: Hub, room_id: str) -> list[Event]:
     """Every event about jobs, read from the ledger alone."""
     with hub.reading() as tx:
-        return list(reading.until(tx, room_id, tx.head(room_id).seq, kinds=tuple(Kind)))
+        return list(reading.until(tx, room_id, tx.head(room_id).seq, kinds=JOB_KINDS))
 
 
 def ask(hub: Hub, operation: str, room_id: str, **given: object) -> Row:
@@ -67,7 +68,7 @@ def check_tail(hub: Hub, room_id: str, events: list[Event]) -> None:
 def check(hub: Hub, room_id: str) -> int:
     """Both against the ledger; gives the number of jobs."""
     events = told(hub, room_id)
-    jobs = job_reading.jobs(events)
+    jobs = job_reading.replayed(events)
     check_radar(hub, room_id, jobs)
     check_tail(hub, room_id, events)
     snapshot = ask(hub, "tasks.snapshot", room_id)

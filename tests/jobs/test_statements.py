@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import JobCreated
+from tallystick.capabilities.jobs.views import CreateJobResult
 from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -177,10 +177,10 @@ def test_calls_that_share_a_transaction_count_on_and_hear_of_a_runner_at_once(sh
 
     with shop.scene.hub.writing() as tx:
         tx.lock(room_id)
-        made = [cast("JobCreated", each.run(tx.next(), shop.boss.caller, job)) for each in (create, create)]
+        made = [cast("CreateJobResult", each.run(tx.next(), shop.boss.caller, job)) for each in (create, create)]
         without_runner = taken(asked)
         beat.run(tx.next(), shop.boss.caller, runner)
-        made.append(cast("JobCreated", create.run(tx.next(), shop.boss.caller, job)))
+        made.append(cast("CreateJobResult", create.run(tx.next(), shop.boss.caller, job)))
 
     assert [each.job.job_id for each in made] == ["JOB-001", "JOB-002", "JOB-003"]
     assert [each.runner_bootstrap is None for each in made] == [False, False, True]

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from tallystick.proof.files import survey
-from tallystick.proof.verdict import FileFact, State
+from tallystick.proof.verdict import EvidenceState, FileFact
 
 
 def test_a_file_below_a_root_is_hashed(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_a_file_below_a_root_is_hashed(tmp_path: Path) -> None:
 
 def test_what_is_not_there_or_no_file_is_missing(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    missing = FileFact(state=State.MISSING)
+    missing = FileFact(state=EvidenceState.MISSING)
     assert survey(["FILE: gone.py", "FILE: folder"], [tmp_path]) == {"folder": missing, "gone.py": missing}
 
 
@@ -30,7 +30,7 @@ def test_nothing_outside_the_roots_is_looked_at(tmp_path: Path) -> None:
     inside.mkdir()
     (tmp_path / "secret").write_text("x")
     (inside / "link").symlink_to(tmp_path / "secret")
-    outside = FileFact(state=State.OUTSIDE)
+    outside = FileFact(state=EvidenceState.OUTSIDE)
 
     found = survey(["FILE: ../secret", "FILE: link", f"FILE: {tmp_path}/secret"], [inside])
     assert set(found.values()) == {outside}
@@ -38,8 +38,8 @@ def test_nothing_outside_the_roots_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_path_that_no_file_system_takes_is_missing(tmp_path: Path) -> None:
     assert survey(["FILE: a\0b", f"FILE: {'x' * 100}/{'y' * 300}"], [tmp_path]).keys()
-    assert {fact.state for fact in survey(["FILE: a\0b"], [tmp_path]).values()} == {State.MISSING}
+    assert {fact.state for fact in survey(["FILE: a\0b"], [tmp_path]).values()} == {EvidenceState.MISSING}
 
 
 def test_without_a_root_on_this_machine_nothing_can_be_said(tmp_path: Path) -> None:
-    assert survey(["FILE: a.py"], [tmp_path / "elsewhere"]) == {"a.py": FileFact(state=State.UNREACHABLE)}
+    assert survey(["FILE: a.py"], [tmp_path / "elsewhere"]) == {"a.py": FileFact(state=EvidenceState.UNREACHABLE)}

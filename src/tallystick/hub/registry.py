@@ -16,7 +16,6 @@ from tallystick.capabilities.rooms import operations as rooms
 from tallystick.capabilities.tasks import operations as tasks
 from tallystick.capabilities.turns import operations as turns
 from tallystick.hub import operations as hub_operations
-from tallystick.hub.bindings import BINDINGS
 from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import AnyOperation
@@ -88,7 +87,7 @@ def offers() -> Mapping[type, object]:
     """What answers each protocol; of two that answer the same one, the later in the list."""
     holdings = AllHoldings([capability.holdings for capability in CAPABILITIES if capability.holdings])
     offered = {port: answer for capability in CAPABILITIES for port, answer in capability.offers.items()}
-    return {**offered, Holdings: holdings, **BINDINGS}
+    return {**offered, Holdings: holdings}
 
 
 def schema() -> Sequence[Migration]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tallystick.proof.refs import RefKind, parse
-from tallystick.proof.verdict import FileFact, State
+from tallystick.proof.verdict import EvidenceState, FileFact
 
 LARGEST = 64 * 1024 * 1024
 _PIECE = 1 << 20
@@ -22,18 +22,18 @@ def survey(texts: Iterable[str], roots: Iterable[Path]) -> Mapping[str, FileFact
 
 def _fact(path: str, roots: list[Path]) -> FileFact:
     if not roots:
-        return FileFact(state=State.UNREACHABLE)
+        return FileFact(state=EvidenceState.UNREACHABLE)
     try:
         inside = [real for root in roots if (real := (root / path).resolve()).is_relative_to(root)]
         found = next((real for real in inside if real.is_file()), None)
         if found is None:
-            return FileFact(state=State.MISSING if inside else State.OUTSIDE)
+            return FileFact(state=EvidenceState.MISSING if inside else EvidenceState.OUTSIDE)
         size, changed = found.stat().st_size, found.stat().st_mtime_ns // 1_000_000
         if size > LARGEST:
-            return FileFact(state=State.UNREACHABLE, changed_at=changed)
+            return FileFact(state=EvidenceState.UNREACHABLE, changed_at=changed)
         return FileFact(sha256=_hash(found), changed_at=changed)
     except (OSError, ValueError):
-        return FileFact(state=State.MISSING)
+        return FileFact(state=EvidenceState.MISSING)
 
 
 def _hash(path: Path) -> str:

@@ -15,7 +15,7 @@ from tallystick.proof.refs import Ref, RefKind, parse
 PLACEHOLDERS = frozenset({"...", "…", "-", "?", "n/a", "na", "none", "tbd", "todo", "xxx"})
 
 
-class State(StrEnum):
+class EvidenceState(StrEnum):
     """What was found out about a ref. Only `PROOF` proves anything."""
 
     PROOF = "proof"
@@ -48,7 +48,7 @@ class FileFact(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str | None = None
     changed_at: int = 0
     """When its content last changed, in ms."""
-    state: State = State.PROOF
+    state: EvidenceState = EvidenceState.PROOF
 
 
 class Own(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,27 +61,29 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     kind: RefKind
-    state: State
+    state: EvidenceState
     sha256: str | None = None
     exit_code: int | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class ProofVerdict(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
     @property
     def proven(self) -> bool:
-        return any(each.state is State.PROOF for each in self.evidence)
+        return any(each.state is EvidenceState.PROOF for each in self.evidence)
 
     @property
     def receipt(self) -> bool:
         """Whether a command, link or file is among the proof."""
-        return any(each.state is State.PROOF and each.kind.receipt for each in self.evidence)
+        return any(each.state is EvidenceState.PROOF and each.kind.receipt for each in self.evidence)
 
     @property
     def problems(self) -> list[str]:
         return [
-            f"{each.ref or '(empty)'}: {each.state.value}" for each in self.evidence if each.state is not State.PROOF
+            f"{each.ref or '(empty)'}: {each.state.value}"
+            for each in self.evidence
+            if each.state is not EvidenceState.PROOF
         ]
 
 
@@ -92,12 +94,12 @@ def judge(
     exists: Callable[[Ref], bool],
     files: Mapping[str, FileFact],
     said_at: Mapping[str, int] | None = None,
-) -> Verdict:
+) -> ProofVerdict:
     """Look at every ref. `said_at` tells when a receipt was first reported, where that was before now."""
     refs = [parse(text) for text in texts]
     changed_at = max((files[ref.value].changed_at for ref in refs if ref.value in files), default=0)
     said = said_at or {}
-    return Verdict(
+    return ProofVerdict(
         evidence=tuple(
             Evidence(
                 ref=ref.text,
@@ -116,23 +118,25 @@ def _hash(ref: Ref, files: Mapping[str, FileFact]) -> str | None:
     return (fact.sha256 if fact else None) or ref.sha256
 
 
-def _state(ref: Ref, own: Own, exists: Callable[[Ref], bool], files: Mapping[str, FileFact], *, stale: bool) -> State:
+def _state(
+    ref: Ref, own: Own, exists: Callable[[Ref], bool], files: Mapping[str, FileFact], *, stale: bool
+) -> EvidenceState:
     if _placeholder(ref):
-        return State.PLACEHOLDER
+        return EvidenceState.PLACEHOLDER
     match ref.kind:
         case RefKind.ANCHOR:
-            return State.ANCHOR
+            return EvidenceState.ANCHOR
         case RefKind.CMD | RefKind.LINK:
             return _receipt(ref, stale=stale)
         case RefKind.FILE:
             return _file(ref, files.get(ref.value))
         case RefKind.OTHER:
-            return State.UNRECOGNISED
+            return EvidenceState.UNRECOGNISED
         case _:
             # An artifact is a thing of its own, also when this very job made it.
             if ref.value in {own.job_id, own.task_id}:
-                return State.OWN
-            return State.PROOF if exists(ref) else State.UNKNOWN
+                return EvidenceState.OWN
+            return EvidenceState.PROOF if exists(ref) else EvidenceState.UNKNOWN
 
 
 def _placeholder(ref: Ref) -> bool:
@@ -140,19 +144,19 @@ def _placeholder(ref: Ref) -> bool:
     return "<fill" in value.lower() or (value.startswith("<") and value.endswith(">")) or value.lower() in PLACEHOLDERS
 
 
-def _receipt(ref: Ref, *, stale: bool) -> State:
+def _receipt(ref: Ref, *, stale: bool) -> EvidenceState:
     if not ref.value:
-        return State.BARE
+        return EvidenceState.BARE
     if ref.exit_code not in {None, 0}:
-        return State.FAILED
-    return State.STALE if stale else State.PROOF
+        return EvidenceState.FAILED
+    return EvidenceState.STALE if stale else EvidenceState.PROOF
 
 
-def _file(ref: Ref, fact: FileFact | None) -> State:
+def _file(ref: Ref, fact: FileFact | None) -> EvidenceState:
     if not ref.value:
-        return State.BARE
-    if fact is None or fact.state is State.UNREACHABLE:
-        return State.PROOF if ref.sha256 else State.UNREACHABLE
+        return EvidenceState.BARE
+    if fact is None or fact.state is EvidenceState.UNREACHABLE:
+        return EvidenceState.PROOF if ref.sha256 else EvidenceState.UNREACHABLE
     if fact.sha256 is None:
         return fact.state
-    return State.PROOF if ref.sha256 is None or fact.sha256.startswith(ref.sha256) else State.CHANGED
+    return EvidenceState.PROOF if ref.sha256 is None or fact.sha256.startswith(ref.sha256) else EvidenceState.CHANGED

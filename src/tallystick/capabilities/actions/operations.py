@@ -30,7 +30,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import Conversations
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import TaskBoard
+from tallystick.capabilities.tasks.tasks import record_progress
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
@@ -118,7 +118,7 @@ def task(tx: Tx, me: Caller, ask: ReportTaskProgress) -> TaskProgressResult:
     if ask.summary is not None and ask.status is not ReportedTaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
     by, summary = author.principal, ask.summary
-    tx.use(TaskBoard).progress(tx, room.room_id, by, task_id=ask.task_id, status=ask.status.value, summary=summary)
+    record_progress(tx, room.room_id, by, task_id=ask.task_id, status=ask.status.value, summary=summary)
     kind = TaskDoneReported if ask.status is ReportedTaskStatus.DONE else TaskProgressReported
     body = kind(
         task_id=ask.task_id,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import cast
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, rules
 from tallystick.capabilities.jobs.contract import GetArtifact, PutArtifact
 from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifact
-from tallystick.capabilities.jobs.model import Artifact, Job, Kind
+from tallystick.capabilities.jobs.events import JobArtifactPut
+from tallystick.capabilities.jobs.model import Job, JobArtifact
 from tallystick.capabilities.jobs.views import ArtifactContent, ArtifactView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
@@ -19,7 +19,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.proof import limits
 
 
-def view(job: Job, artifact: Artifact) -> ArtifactView:
+def view(job: Job, artifact: JobArtifact) -> ArtifactView:
     return ArtifactView(
         ref=f"artifact://jobs/{job.job_id}/{artifact.artifact_key}",
         artifact_key=artifact.artifact_key,
@@ -57,19 +57,20 @@ def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
     if known is None and len(queries.artifacts(tx, job)) >= limits.ARTIFACTS:
         raise TooManyArtifacts(f"{job.job_id} has {limits.ARTIFACTS} artifacts already.", limit=limits.ARTIFACTS)
     if known is None or known.sha256 != sha256:
-        data: dict[str, object] = {
-            "job_id": job.job_id,
-            "event": "artifact",
-            "message": f"artifact {ask.artifact_key}",
-            "refs": [f"artifact://jobs/{job.job_id}/{ask.artifact_key}"],
-            "artifact_key": ask.artifact_key,
-            "content": ask.content,
-            "sha256": sha256,
-            "runner_id": ask.runner_id,
-            "claim_revision": ask.claim_revision,
-        }
-        tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ARTIFACT, data=data)])
-    return view(job, cast("Artifact", queries.artifact(tx, job, ask.artifact_key)))
+        body = JobArtifactPut(
+            job_id=job.job_id,
+            event="artifact",
+            message=f"artifact {ask.artifact_key}",
+            refs=[f"artifact://jobs/{job.job_id}/{ask.artifact_key}"],
+            artifact_key=ask.artifact_key,
+            content=ask.content,
+            sha256=sha256,
+            runner_id=ask.runner_id,
+            claim_revision=ask.claim_revision,
+        )
+        (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
+        known = JobArtifact(artifact_key=ask.artifact_key, seq=event.seq, size=len(ask.content), sha256=sha256)
+    return view(job, known)
 
 
 @operation("jobs.artifact.get", examples=({"room_id": "ROOM", "job": "JOB-001", "artifact_key": "report"},))
@@ -82,7 +83,7 @@ def get(tx: Tx, me: Caller, ask: GetArtifact) -> ArtifactContent:
         raise UnknownArtifact(
             f"{job.job_id} has no artifact '{ask.artifact_key}'; it has {', '.join(keys) or 'none'}.", keys=keys
         )
-    content = cast("str", reading.event_at(tx, ask.room_id, found.seq).data["content"])
+    content = reading.event_at(tx, ask.room_id, found.seq).read(JobArtifactPut).content
     end = ask.offset + ask.max_chars
     return ArtifactContent(
         artifact=view(job, found),

@@ -6,16 +6,29 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import cast
+
+from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, queue, rules
 from tallystick.capabilities.jobs.contract import ClaimJob, CompleteJob, ReportJob
 from tallystick.capabilities.jobs.errors import ClaimRefused
-from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Routing, Runner, Status, Things, number_of
+from tallystick.capabilities.jobs.events import (
+    JobClaimed,
+    JobCompleted,
+    JobEvidence,
+    JobQuestioned,
+    JobReported,
+    JobRouted,
+    JobStatus,
+    SelectedRunner,
+    job_body,
+)
+from tallystick.capabilities.jobs.model import AUTO, Job, Runner, number_of
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import JobChanged, JobClaimed, JobEvent, JobView, Reported
+from tallystick.capabilities.jobs.views import ClaimJobResult, JobChanged, JobEvent, JobView, Reported
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.tasks import queries as tasks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
@@ -24,7 +37,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.proof import files, limits
 from tallystick.proof.refs import Ref, RefKind, parse
 from tallystick.proof.salvage import salvage
-from tallystick.proof.verdict import FileFact, Own, Verdict, judge
+from tallystick.proof.verdict import Evidence, FileFact, Own, ProofVerdict, judge
 
 
 @operation(
@@ -32,7 +45,7 @@ from tallystick.proof.verdict import FileFact, Own, Verdict, judge
     writes=True,
     examples=({"room_id": "ROOM", "runner_id": "r1"}, {"room_id": "ROOM", "runner_id": "r1", "job": "JOB-001"}),
 )
-def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
+def claim(tx: Tx, me: Caller, ask: ClaimJob) -> ClaimJobResult:
     """Take a job to run it: the one named, or the next that this runner may take; by priority, then the oldest.
 
     The answer has the prompt and the claim_revision that every report and the completion must carry. Report within the
@@ -53,7 +66,7 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> JobClaimed:
         except ClaimRefused:
             continue
         return _take(tx, me, ask, job, runner=runner, anew=anew)
-    return JobClaimed(
+    return ClaimJobResult(
         job=None,
         event=None,
         claim_revision=None,
@@ -80,26 +93,28 @@ def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
 
 def _check(
     tx: Tx, job: Job, runner: Runner, online: Callable[[], Sequence[Runner]], *, allow_stale: bool
-) -> Routing | None:
+) -> SelectedRunner | None:
     """Refuse unless this runner may have this job now; gives the routing where it had to be redone."""
-    present = queries.claim(tx, job) if job.status is Status.RUNNING else None
+    present = queries.claim(tx, job) if job.status is JobStatus.RUNNING else None
     after = queries.comes_after(tx, job) if job.blocked else ()
     rules.check_claimable(job, present, after, allow_stale=allow_stale, now=tx.now)
     rules.check_suits(job, runner)
     # A claim that ran out is anybody's who can do the work: its routing has had its chance.
-    if job.status is not Status.QUEUED or job.routed_runner in {None, runner.runner_id}:
+    if job.status is not JobStatus.QUEUED or job.routed_runner in {None, runner.runner_id}:
         return None
     return rules.check_routed(job, runner, online())
 
 
-def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: Routing | None) -> JobClaimed:
+def _take(
+    tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: SelectedRunner | None
+) -> ClaimJobResult:
     queries.remember(tx, job)
     by, until = agent_rules.principal(me.agent_id), tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
-    drafts = [_rerouting(job, anew)] if anew else []
-    drafts.append(_claiming(job, runner.runner_id, until))
+    drafts = [Draft.of(_rerouted(job, anew))] if anew else []
+    drafts.append(Draft.of(_claimed(job, runner.runner_id, until)))
     event = tx.append(ask.room_id, by, drafts)[-1]
     now = queries.job(tx, ask.room_id, job.job_id)
-    return JobClaimed(
+    return ClaimJobResult(
         job=JobView.of(now, until),
         event=JobEvent.of(event),
         claim_revision=now.revision,
@@ -117,34 +132,31 @@ def _executor(job: Job, runner: Runner) -> str:
     if job.routed_executor and job.routed_runner == runner.runner_id and job.routed_executor in runner.executors:
         return job.routed_executor
     chosen = rules.route(job.needs, [runner])
-    return chosen.executor if chosen else runner.executors[0]
+    return chosen.selected_executor if chosen else runner.executors[0]
 
 
-def _claiming(job: Job, runner_id: str, until: int) -> Draft:
-    again = job.status is Status.RUNNING
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": "reclaimed" if again else "claimed",
-        "message": f"{'reclaimed' if again else 'claimed'} by {runner_id}",
-        "runner_id": runner_id,
-        "claim_revision": job.revision + 1,
-        "expires_at": until,
-    }
-    if again:
-        data["meta"] = {"previous_runner_id": job.runner_id, "reason": "ttl_expired"}
-    return Draft(kind=Kind.CLAIM, data=data)
+def _claimed(job: Job, runner_id: str, until: int) -> JobClaimed:
+    again = job.status is JobStatus.RUNNING
+    said = "reclaimed" if again else "claimed"
+    return JobClaimed(
+        job_id=job.job_id,
+        event=said,
+        message=f"{said} by {runner_id}",
+        runner_id=runner_id,
+        claim_revision=job.revision + 1,
+        expires_at=until,
+        meta={"previous_runner_id": job.runner_id, "reason": "ttl_expired"} if again else UNSET,
+    )
 
 
-def _rerouting(job: Job, anew: Routing) -> Draft:
-    chosen = {"selected_executor": anew.executor, "selected_runner_id": anew.runner_id}
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": "routed",
-        "message": f"routed to {anew.runner_id}: {job.routed_runner} is gone or cannot do it",
-        "routing": chosen,
-        "meta": {"routing": {**chosen, "policy": job.needs.policy.data()}},
-    }
-    return Draft(kind=Kind.ROUTE, data=data)
+def _rerouted(job: Job, anew: SelectedRunner) -> JobRouted:
+    return JobRouted(
+        job_id=job.job_id,
+        event="routed",
+        message=f"routed to {anew.selected_runner_id}: {job.routed_runner} is gone or cannot do it",
+        routing=anew,
+        meta={"routing": rules.routing_meta(job.needs, anew)},
+    )
 
 
 _HOLDER = {"room_id": "ROOM", "job": "JOB-001", "runner_id": "r1", "claim_revision": 1}
@@ -174,21 +186,19 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
             job=JobView.of(job, until), event=None, claim_expires_at=moment(until), manager_seq=job.manager_seq
         )
     rules.merged(job.meta_data, ask.meta)
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": ask.kind,
-        "message": ask.message,
-        "percent": ask.percent,
-        "refs": ask.refs,
-        "meta": ask.meta,
-        "runner_id": ask.runner_id,
-        "claim_revision": ask.claim_revision,
-        "proof": proves(tx, job, ask.refs),
-    }
-    by = agent_rules.principal(me.agent_id)
-    (event,) = tx.append(
-        ask.room_id, by, [Draft(kind=Kind.QUESTION if ask.kind == "question" else Kind.REPORT, data=data)]
+    kind = JobQuestioned if ask.kind == "question" else JobReported
+    body = kind(
+        job_id=job.job_id,
+        event=ask.kind,
+        message=ask.message,
+        percent=ask.percent,
+        refs=ask.refs,
+        meta=ask.meta,
+        runner_id=ask.runner_id,
+        claim_revision=ask.claim_revision,
+        proof=proves(tx, job, ask.refs),
     )
+    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     tx.run(SQL["renew"], room_id=job.room_id, number=job.number, expires_at=until)
     job = queries.job(tx, ask.room_id, ask.job)
     return Reported(
@@ -220,22 +230,22 @@ def roots(tx: Tx, room_id: str) -> list[Path]:
     return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
 
 
-def _survey(tx: Tx, me: Caller, ask: CompleteJob) -> list[Path]:
+def _folders(tx: Tx, me: Caller, ask: CompleteJob) -> list[Path]:
     return roots(tx, ask.room_id)
 
 
-def _look(ask: CompleteJob, survey: Callable[[], Sequence[Path]]) -> Mapping[str, FileFact]:
+def _read_files(ask: CompleteJob, folders: Callable[[], Sequence[Path]]) -> Mapping[str, FileFact]:
     """Read the files that refs name."""
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
     named = [text for text in refs if parse(text).kind is RefKind.FILE]
-    return files.survey(named, survey()) if named else {}
+    return files.survey(named, folders()) if named else {}
 
 
 @operation(
     "jobs.complete",
     writes=True,
-    read_before=_survey,
-    io_before=_look,
+    read_before=_folders,
+    io_before=_read_files,
     examples=(
         {
             "room_id": "ROOM",
@@ -262,34 +272,34 @@ def complete(tx: Tx, me: Caller, ask: CompleteJob, seen: Mapping[str, FileFact])
     verdict = judged(tx, job, refs, seen)
     if ask.status == "DONE":
         rules.check_proof(job, verdict)
-    said = ask.status.lower() if ask.status != "DONE" else "completed"
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": said,
-        "message": ask.status.lower(),
-        "status": ask.status,
-        "revision": job.revision + 1,
-        "summary": ask.summary,
-        "refs": refs,
-        "meta": ask.meta,
-        "runner_id": ask.runner_id,
-        "claim_revision": ask.claim_revision,
-        "evidence": [
-            {
-                "ref": each.ref,
-                "kind": each.kind.value,
-                "state": each.state.value,
-                "sha256": each.sha256,
-                "exit_code": each.exit_code,
-            }
-            for each in verdict.evidence
-        ],
-    }
-    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.COMPLETE, data=data)])
+    body = JobCompleted(
+        job_id=job.job_id,
+        event=ask.status.lower() if ask.status != "DONE" else "completed",
+        message=ask.status.lower(),
+        status=JobStatus(ask.status),
+        revision=job.revision + 1,
+        summary=ask.summary,
+        refs=refs,
+        meta=ask.meta,
+        runner_id=ask.runner_id,
+        claim_revision=ask.claim_revision,
+        evidence=[_recorded(each) for each in verdict.evidence],
+    )
+    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     return JobChanged(job=JobView.of(queries.job(tx, ask.room_id, ask.job)), event=JobEvent.of(event))
 
 
-def judged(tx: Tx, job: Job, refs: Sequence[str], seen: Mapping[str, FileFact]) -> Verdict:
+def _recorded(found: Evidence) -> JobEvidence:
+    return JobEvidence(
+        ref=found.ref,
+        kind=found.kind.value,
+        state=found.state.value,
+        sha256=found.sha256,
+        exit_code=found.exit_code,
+    )
+
+
+def judged(tx: Tx, job: Job, refs: Sequence[str], seen: Mapping[str, FileFact]) -> ProofVerdict:
     """The validator's verdict on a job's refs, with what this room knows."""
     own = Own(job_id=job.job_id, task_id=job.task_id)
     said_at = _said_at(tx, job, refs) if seen else {}
@@ -310,7 +320,7 @@ def exists(tx: Tx, room_id: str, ref: Ref) -> bool:
             job = _find(tx, room_id, owner)
             return job is not None and queries.artifact(tx, job, key) is not None
         case _:
-            return tx.use(Things).exists(tx, room_id, ref)
+            return tasks.exists(tx, room_id, ref)
 
 
 def _find(tx: Tx, room_id: str, job_id: str) -> Job | None:
@@ -330,7 +340,7 @@ def _said_at(tx: Tx, job: Job, refs: Sequence[str]) -> dict[str, Instant]:
     """When each receipt was first reported, where that was before now."""
     wanted, said = {text.strip() for text in refs}, dict[str, Instant]()
     for event in queries.events_before(tx, job, None, LOOK_BACK):
-        for ref in cast("list[str]", event.data.get("refs") or []):
-            if ref in wanted:
-                said[ref] = event.ts
+        refs_then = job_body(event).refs
+        for ref in wanted.intersection(() if refs_then is UNSET else refs_then):
+            said[ref] = event.ts
     return said

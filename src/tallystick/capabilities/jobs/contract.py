@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from tallystick.capabilities.jobs.events import PriorityName
 from tallystick.capabilities.jobs.model import RunnerState
 from tallystick.kernel.operation import Ask, JsonObject
 from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
 from tallystick.proof import limits
-
-
-class PriorityName(StrEnum):
-    LOW = "LOW"
-    MEDIUM = "MEDIUM"
-    HIGH = "HIGH"
-
-    @classmethod
-    def _missing_(cls, value: object) -> PriorityName | None:
-        """In any case, and NORMAL for MEDIUM."""
-        given = value.upper() if isinstance(value, str) else ""
-        return cls.__members__.get("MEDIUM" if given == "NORMAL" else given)
-
 
 JobId = Annotated[Text, Meta(max_length=40, description="Such as JOB-001.")]
 RunnerId = Annotated[

@@ -81,9 +81,10 @@ class JobNotRunning(Conflict):
     hint = "Stop working on it; jobs.open says what happened."
 
 
-class JobCanceled(Conflict):
+class JobWasCanceled(Conflict):
     """That job was canceled."""
 
+    code = "job_canceled"
     hint = "Stop working on it at once and clean up; there is nothing to report."
 
 

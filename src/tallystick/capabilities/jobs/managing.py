@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import claims, queries, rules, runners
-from tallystick.capabilities.jobs.contract import CancelJob, CreateJob, MessageJob, RequeueJob, WaitJob
-from tallystick.capabilities.jobs.model import AUTO, Job, Kind, Needs, Policy, Routing, Things, job_id
-from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobCreated, JobEvent, JobView, JobWaited
+from tallystick.capabilities.jobs.contract import CancelJob, CreateJob, MessageJob, PolicyAsk, RequeueJob, WaitJob
+from tallystick.capabilities.jobs.events import (
+    JobBody,
+    JobCanceled,
+    JobCreated,
+    JobMessaged,
+    JobRequeued,
+    JobStatus,
+    SelectedRunner,
+)
+from tallystick.capabilities.jobs.model import AUTO, Job, Needs, RoutingPolicy, job_id
+from tallystick.capabilities.jobs.views import Bootstrap, CreateJobResult, JobChanged, JobEvent, JobView, JobWaited
+from tallystick.capabilities.tasks import queries as tasks
+from tallystick.capabilities.tasks.anchors import ensure_anchor
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
@@ -26,7 +35,7 @@ _CREATE = {
 
 
 @operation("jobs.create", writes=True, examples=(_CREATE,))
-def create(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
+def create(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
     """Delegate a piece of work: it is queued until a runner that can do it claims it.
 
     `executor: auto` chooses among the runners that are there, by `policy`, availability and queue. With `after` it
@@ -36,40 +45,39 @@ def create(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
     return create_job(tx, me, ask)
 
 
-def create_job(tx: Tx, me: Caller, ask: CreateJob) -> JobCreated:
+def create_job(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
     """Create a job in a room that is known to be open."""
-    by, things = agent_rules.principal(me.agent_id), tx.use(Things)
+    by = agent_rules.principal(me.agent_id)
     if ask.task:
-        things.check_task(tx, ask.room_id, ask.task)
+        tasks.task(tx, ask.room_id, ask.task)
     after = sorted({queries.job(tx, ask.room_id, earlier).job_id for earlier in ask.after})
     if ask.anchor:
-        things.ensure_anchor(tx, ask.room_id, by, ask.anchor)
+        ensure_anchor(tx, ask.room_id, by, ask.anchor)
     outlook = queries.outlook(tx, ask.room_id)
     attended = (outlook.attended_until or 0) > tx.now
     needs = _needs(ask)
     online = queries.runners_online(tx, ask.room_id) if attended and ask.executor == AUTO else ()
-    data = _created(ask, needs, after, rules.route(needs, online), number=1 + (outlook.number or 0))
-    (event,) = tx.append(ask.room_id, by, [Draft(kind=Kind.CREATE, data=data)])
+    body = _created(ask, needs, after, rules.route(needs, online), number=1 + (outlook.number or 0))
+    (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     queries.number_taken(tx, ask.room_id, outlook)
-    job = queries.job(tx, ask.room_id, cast("str", data["job_id"]))
+    job = queries.job(tx, ask.room_id, body.job_id)
     start = None if attended else Bootstrap(cmd=runners.start_command(ask.room_id))
-    return JobCreated(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
+    return CreateJobResult(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
 
 
 def _needs(ask: CreateJob) -> Needs:
-    policy = Policy.read(ask.policy.to_data()) if ask.policy else Policy()
+    given = ask.policy or PolicyAsk()
     return Needs(
         executor=ask.executor,
         profile=ask.executor_profile,
-        policy=policy,
+        policy=RoutingPolicy(prefer=tuple(given.prefer), forbid=tuple(given.forbid), min_profile=given.min_profile),
         artifacts=tuple(ask.expected_artifacts),
     )
 
 
 def _created(
-    ask: CreateJob, needs: Needs, after: list[str], routed: Routing | None, *, number: int
-) -> dict[str, object]:
-    chosen = {"selected_executor": routed.executor, "selected_runner_id": routed.runner_id} if routed else None
+    ask: CreateJob, needs: Needs, after: list[str], routed: SelectedRunner | None, *, number: int
+) -> JobCreated:
     meta = rules.merged({}, ask.meta) | {
         "executor": ask.executor,
         "executor_profile": ask.executor_profile,
@@ -78,25 +86,25 @@ def _created(
     }
     if ask.executor_model:
         meta["executor_model"] = ask.executor_model
-    if chosen:
-        meta["routing"] = {**chosen, "policy": needs.policy.data()}
-    return {
-        "job_id": job_id(number),
-        "number": number,
-        "event": "created",
-        "message": "created",
-        "title": ask.title,
-        "prompt": ask.prompt,
-        "kind": ask.kind,
-        "priority": ask.priority,
-        "task": ask.task,
-        "anchor": ask.anchor,
-        "executor": ask.executor,
-        "executor_profile": ask.executor_profile,
-        "after": after,
-        "routing": chosen,
-        "meta": meta,
-    }
+    if routed:
+        meta["routing"] = rules.routing_meta(needs, routed)
+    return JobCreated(
+        job_id=job_id(number),
+        number=number,
+        event="created",
+        message="created",
+        title=ask.title,
+        prompt=ask.prompt,
+        job_kind=ask.kind,
+        priority=ask.priority,
+        task=ask.task,
+        anchor=ask.anchor,
+        executor=ask.executor,
+        executor_profile=ask.executor_profile,
+        after=after,
+        routing=routed,
+        meta=meta,
+    )
 
 
 @operation(
@@ -117,21 +125,16 @@ def send(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_messageable(job)
     refs = salvage(ask.refs, ask.message)
-    data: dict[str, object] = {
-        "job_id": job.job_id,
-        "event": "manager",
-        "message": ask.message,
-        "refs": refs,
-        "proof": claims.proves(tx, job, refs),
-    }
-    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.MESSAGE, data=data)])
+    body = JobMessaged(
+        job_id=job.job_id, event="manager", message=ask.message, refs=refs, proof=claims.proves(tx, job, refs)
+    )
+    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     job, claim = queries.job(tx, ask.room_id, ask.job), queries.claim(tx, job)
     return JobChanged(job=JobView.of(job, claim.expires_at if claim else None), event=JobEvent.of(event))
 
 
-def _append(tx: Tx, me: Caller, job: Job, kind: Kind, data: dict[str, object]) -> JobChanged:
-    draft = Draft(kind=kind, data={"job_id": job.job_id, "revision": job.revision + 1, **data})
-    (event,) = tx.append(job.room_id, agent_rules.principal(me.agent_id), [draft])
+def _append(tx: Tx, me: Caller, job: Job, body: JobBody) -> JobChanged:
+    (event,) = tx.append(job.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     return JobChanged(job=JobView.of(queries.job(tx, job.room_id, job.job_id)), event=JobEvent.of(event))
 
 
@@ -142,9 +145,15 @@ def cancel(tx: Tx, me: Caller, ask: CancelJob) -> JobChanged:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_cancel(job, force_running=ask.force_running, expected_revision=ask.expected_revision)
     said = f"canceled: {ask.reason}" if ask.reason else "canceled"
-    return _append(
-        tx, me, job, Kind.CANCEL, {"event": "canceled", "message": said, "status": "CANCELED", "summary": ask.reason}
+    body = JobCanceled(
+        job_id=job.job_id,
+        event="canceled",
+        message=said,
+        status=JobStatus.CANCELED,
+        revision=job.revision + 1,
+        summary=ask.reason,
     )
+    return _append(tx, me, job, body)
 
 
 @operation("jobs.requeue", writes=True, examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "flaky network"},))
@@ -155,8 +164,10 @@ def requeue(tx: Tx, me: Caller, ask: RequeueJob) -> JobChanged:
     rules.check_requeue(job)
     rules.merged(job.meta_data, ask.meta)
     said = f"requeued: {ask.reason}" if ask.reason else "requeued"
-    data: dict[str, object] = {"event": "requeued", "message": said, "refs": ask.refs, "meta": ask.meta}
-    return _append(tx, me, job, Kind.REQUEUE, data)
+    body = JobRequeued(
+        job_id=job.job_id, event="requeued", message=said, revision=job.revision + 1, refs=ask.refs, meta=ask.meta
+    )
+    return _append(tx, me, job, body)
 
 
 @operation("jobs.wait", waits=True, examples=({"room_id": "ROOM", "job": "JOB-001"},))

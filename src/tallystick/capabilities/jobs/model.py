@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from enum import IntEnum, StrEnum
-from typing import Literal, Protocol, TypeAlias, cast
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.kernel.clock import Instant
-from tallystick.ledger.tx import Tx
-from tallystick.proof.refs import Ref
 
 AUTO = "auto"
 EXECUTORS = ("codex", "claude_code", "gemini", "command")
@@ -20,33 +19,6 @@ PROFILES = ("fast", "deep", "audit", "xhigh")
 ARTIFACTS = ("report", "diff", "patch", "bench", "docs_update")
 RESERVED_META = frozenset({"executor", "executor_profile", "policy", "expected_artifacts", "routing", "after"})
 """Written by the hub from a job's own fields; a report cannot change them."""
-
-
-class Kind(StrEnum):
-    """A job's events on the ledger; what such an event says is in its `event`."""
-
-    CREATE = "x.tally.job.create"
-    CLAIM = "x.tally.job.claim"
-    REPORT = "x.tally.job.report"
-    QUESTION = "x.tally.job.question"
-    MESSAGE = "x.tally.job.message"
-    COMPLETE = "x.tally.job.complete"
-    CANCEL = "x.tally.job.cancel"
-    REQUEUE = "x.tally.job.requeue"
-    ROUTE = "x.tally.job.route"
-    ARTIFACT = "x.tally.job.artifact"
-
-
-class Status(StrEnum):
-    QUEUED = "QUEUED"
-    RUNNING = "RUNNING"
-    DONE = "DONE"
-    FAILED = "FAILED"
-    CANCELED = "CANCELED"
-
-    @property
-    def active(self) -> bool:
-        return self in {Status.QUEUED, Status.RUNNING}
 
 
 class Priority(IntEnum):
@@ -71,20 +43,12 @@ def number_of(text: str) -> int | None:
     return number if found and job_id(number) == text else None
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class RoutingPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How an `auto` job chooses its executor."""
 
     prefer: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     min_profile: str | None = None
-
-    @classmethod
-    def read(cls, data: Mapping[str, object]) -> Policy:
-        return cls(
-            prefer=tuple(cast("list[str]", data.get("prefer") or [])),
-            forbid=tuple(cast("list[str]", data.get("forbid") or [])),
-            min_profile=cast("str | None", data.get("min_profile")),
-        )
 
     def data(self) -> dict[str, object]:
         return {"prefer": list(self.prefer), "forbid": list(self.forbid), "min_profile": self.min_profile}
@@ -95,13 +59,26 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
     executor: str
     profile: str
-    policy: Policy
+    policy: RoutingPolicy
     artifacts: tuple[str, ...]
 
 
-class Routing(msgspec.Struct, frozen=True, kw_only=True):
-    executor: str
-    runner_id: str
+class JobAttention(msgspec.Struct, frozen=True, kw_only=True):
+    has_error: bool
+    needs_manager: bool
+    needs_proof: bool
+
+    @property
+    def rank(self) -> int:
+        """0 is most urgent, 3 is none."""
+        return 0 if self.has_error else 1 if self.needs_manager else 2 if self.needs_proof else 3
+
+
+class _NeedsInMeta(msgspec.Struct, frozen=True):
+    """The part of a job's meta that the hub wrote from its fields."""
+
+    policy: RoutingPolicy = RoutingPolicy()
+    expected_artifacts: tuple[str, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +91,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     job_id: str
     revision: int
-    status: Status
+    status: JobStatus
     priority: Priority
     blocked: int
     """How many jobs it still comes after."""
@@ -152,7 +129,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_row(cls, *, status: str, priority: int, **row: object) -> Job:
-        return cls(status=Status(status), priority=Priority(priority), **row)  # pyright: ignore[reportArgumentType]
+        return cls(status=JobStatus(status), priority=Priority(priority), **row)  # pyright: ignore[reportArgumentType]
 
     @property
     def ref(self) -> str:
@@ -168,25 +145,54 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> Needs:
-        meta = self.meta_data
+        asked = msgspec.json.decode(self.meta, type=_NeedsInMeta)
         return Needs(
-            executor=self.executor,
-            profile=self.profile,
-            policy=Policy.read(cast("Mapping[str, object]", meta.get("policy") or {})),
-            artifacts=tuple(cast("list[str]", meta.get("expected_artifacts") or [])),
+            executor=self.executor, profile=self.profile, policy=asked.policy, artifacts=asked.expected_artifacts
         )
 
     @property
     def ready(self) -> bool:
         """Whether it may be claimed: queued, and nothing comes before it."""
-        return self.status is Status.QUEUED and self.blocked == 0
+        return self.status is JobStatus.QUEUED and self.blocked == 0
 
     @property
     def assigned(self) -> str | None:
         """The runner that this job is work for, or in line for."""
         if not self.status.active:
             return None
-        return self.runner_id if self.status is Status.RUNNING else self.routed_runner
+        return self.runner_id if self.status is JobStatus.RUNNING else self.routed_runner
+
+    @property
+    def attention(self) -> JobAttention:
+        running = self.status is JobStatus.RUNNING
+        return JobAttention(
+            has_error=running and self.error_seq > self.checkpoint_seq,
+            needs_manager=self.status.active and self.question_seq > self.manager_seq,
+            needs_proof=running and self.gate_seq > self.proof_seq,
+        )
+
+    @property
+    def place(self) -> int:
+        """Where the job stands in the radar: by attention, then running before queued."""
+        return self.attention.rank * 2 + (self.status is not JobStatus.RUNNING)
+
+    @property
+    def shown_seq(self) -> int:
+        """The event to open first: what waits for somebody, or what was said last."""
+        now = self.attention
+        if now.needs_manager:
+            return self.question_seq
+        if now.needs_proof:
+            return self.gate_seq
+        return self.error_seq if now.has_error else self.said_seq
+
+    def stale(self, expires_at: Instant | None, *, now: Instant) -> bool:
+        return self.status is JobStatus.RUNNING and (expires_at is None or expires_at <= now)
+
+    def stalled(self, expires_at: Instant | None, *, now: Instant, after_ms: int) -> bool:
+        """Its runner renews, and nothing comes of it."""
+        running = self.status is JobStatus.RUNNING and not self.stale(expires_at, now=now)
+        return running and self.said_at + after_ms <= now
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,71 +246,11 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
         return self.status if self.online(now) else "offline"
 
 
-class Artifact(msgspec.Struct, frozen=True, kw_only=True):
+class JobArtifact(msgspec.Struct, frozen=True, kw_only=True):
     artifact_key: str
     seq: int
     size: int
     sha256: str
-
-
-class Attention(msgspec.Struct, frozen=True, kw_only=True):
-    has_error: bool
-    needs_manager: bool
-    needs_proof: bool
-
-    @property
-    def rank(self) -> int:
-        """0 is most urgent, 3 is none."""
-        return 0 if self.has_error else 1 if self.needs_manager else 2 if self.needs_proof else 3
-
-
-def attention(job: Job) -> Attention:
-    running = job.status is Status.RUNNING
-    return Attention(
-        has_error=running and job.error_seq > job.checkpoint_seq,
-        needs_manager=job.status.active and job.question_seq > job.manager_seq,
-        needs_proof=running and job.gate_seq > job.proof_seq,
-    )
-
-
-def place(job: Job) -> int:
-    """Where a job stands in the radar: by attention, then running before queued."""
-    return attention(job).rank * 2 + (job.status is not Status.RUNNING)
-
-
-def shown_seq(job: Job) -> int:
-    """The event to open first: what waits for somebody, or what was said last."""
-    now = attention(job)
-    if now.needs_manager:
-        return job.question_seq
-    if now.needs_proof:
-        return job.gate_seq
-    return job.error_seq if now.has_error else job.said_seq
-
-
-def stale(job: Job, expires_at: Instant | None, *, now: Instant) -> bool:
-    return job.status is Status.RUNNING and (expires_at is None or expires_at <= now)
-
-
-def stalled(job: Job, expires_at: Instant | None, *, now: Instant, after_ms: int) -> bool:
-    """Its runner renews, and nothing comes of it."""
-    return job.status is Status.RUNNING and not stale(job, expires_at, now=now) and job.said_at + after_ms <= now
-
-
-class Things(Protocol):
-    """The durable things that jobs point at; answered by `tasks`."""
-
-    def check_task(self, tx: Tx, room_id: str, task_id: str) -> None:
-        """Refuse when there is no such task."""
-        ...
-
-    def ensure_anchor(self, tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
-        """Make the anchor unless it is there."""
-        ...
-
-    def exists(self, tx: Tx, room_id: str, ref: Ref) -> bool:
-        """Whether a task, card or note is there."""
-        ...
 
 
 def texts(values: Sequence[str]) -> str:

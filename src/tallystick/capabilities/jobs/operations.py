@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, cast
 
-import msgspec
+from msgspec import structs
 
 from tallystick.capabilities.jobs import artifacts, claims, managing, queries, radar, reading, runners
 from tallystick.capabilities.jobs.contract import CreateJob, GetArtifact, OpenJob
-from tallystick.capabilities.jobs.errors import UnknownJob, UnknownRunner
-from tallystick.capabilities.jobs.managing import create_job
-from tallystick.capabilities.jobs.model import Job, Kind, Status, attention, shown_seq
-from tallystick.capabilities.jobs.projections import PROJECTIONS, TABLES
+from tallystick.capabilities.jobs.errors import UnknownJob
+from tallystick.capabilities.jobs.events import JobCompleted, JobStatus, job_body
+from tallystick.capabilities.jobs.model import Job
+from tallystick.capabilities.jobs.projections import FOLDS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import JobEvent, RunnerView
-from tallystick.capabilities.rooms.model import Questions
+from tallystick.capabilities.tasks.contract import JobRef, JobToken
+from tallystick.capabilities.tasks.work import JobOrder, JobOutcome, Work, WorkBrief
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading as ledger
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
 from tallystick.proof.refs import RefKind, parse
-from tallystick.proof.verdict import State
+from tallystick.proof.verdict import EvidenceState
 
 RUNNER = "runner:"
+SKILL_CHARS = 1200
+"""How much of the behaviour pack goes into the prompt of a job that a macro made."""
+COUNTED = 100
+"""What a snapshot counts up to."""
 
 
 def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
@@ -60,117 +63,51 @@ def _event(tx: Tx, room_id: str, job_id: str, seq: int) -> Opened:
 
 def _runner(tx: Tx, room_id: str, runner_id: str) -> Opened:
     found = queries.runner(tx, room_id, runner_id)
-    if found is None:
-        raise UnknownRunner(f"There is no runner '{runner_id[:80]}' in this room.", runner_id=runner_id[:80])
     return Opened.of("runner", f"{RUNNER}{runner_id}", RunnerView.of(found, tx.now))
 
 
-AT_MOST = 50
+class JobWork:
+    """Jobs as tasks see them."""
 
-
-class JobQuestions:
-    def asked(self, tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:
-        if after is not None:
-            return ledger.since(tx, room_id, after, kinds=[Kind.QUESTION], limit=AT_MOST)
-        return queries.unanswered(tx, room_id, AT_MOST)
-
-
-OFFERS: dict[type, object] = {Questions: JobQuestions()}
-SKILL_CHARS = 1200
-MOST = 100
-"""What a snapshot counts up to."""
-
-
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    running: int
-    queued: int
-    runner: str
-
-
-class Ordered(Protocol):
-    """What a macro says about a job it wants."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def priority(self) -> str: ...
-    @property
-    def executor(self) -> str: ...
-    @property
-    def profile(self) -> str: ...
-    @property
-    def task(self) -> str | None: ...
-    @property
-    def anchor(self) -> str: ...
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    job_id: str
-    status: Status
-    title: str
-    ref: str
-    anchor_id: str | None
-    summary: str | None
-    refs: Sequence[str]
-    evidence: Sequence[tuple[str, str]]
-    question: str
-
-    @property
-    def proven(self) -> bool:
-        return self.status is Status.DONE and any(state == State.PROOF for _, state in self.evidence)
-
-
-class Work:
-    """Answers the protocol of the same name that `tasks` declares."""
-
-    def inbox(self, tx: Tx, room_id: str) -> Counts:
-        found = dict(tx.all(SQL["counts"], _count, room_id=room_id, most=MOST))
+    def brief(self, tx: Tx, room_id: str, task_id: str | None) -> WorkBrief:
+        found = dict(tx.all(SQL["counts"], _count, room_id=room_id, most=COUNTED))
         states = {runner.state(tx.now) for runner in queries.runners_online(tx, room_id)}
-        runner = "live" if "live" in states else "idle" if states else "offline"
-        return Counts(running=found.get("RUNNING", 0), queued=found.get("QUEUED", 0), runner=runner)
+        job = tx.one(SQL["first_of_task"], Job.of_row, room_id=room_id, task_id=task_id) if task_id else None
+        return WorkBrief(
+            running=found.get("RUNNING", 0),
+            queued=found.get("QUEUED", 0),
+            runner="live" if "live" in states else "idle" if states else "offline",
+            job=JobToken(job_id=job.job_id, status=job.status.value, ref=job.ref, title=job.title) if job else None,
+        )
 
-    def active(self, tx: Tx, room_id: str, task_id: str) -> Job | None:
-        return tx.one(SQL["first_of_task"], Job.of_row, room_id=room_id, task_id=task_id)
-
-    def order(self, tx: Tx, me: Caller, room_id: str, order: Ordered) -> Job:
+    def order(self, tx: Tx, me: Caller, room_id: str, order: JobOrder) -> JobRef:
         given = {
+            **structs.asdict(order),
             "room_id": room_id,
-            "title": order.title,
-            "prompt": order.prompt,
-            "kind": order.kind,
-            "priority": order.priority,
-            "executor": order.executor,
-            "executor_profile": order.profile,
-            "task": order.task,
-            "anchor": order.anchor,
             "meta": {"skill_profile": "strict", "skill_max_chars": SKILL_CHARS},
         }
-        ask = inputs.read(CreateJob, given)
-        return queries.job(tx, room_id, create_job(tx, me, ask).job.job_id)
+        made = managing.create_job(tx, me, inputs.read(CreateJob, given))
+        return JobRef(job_id=made.job.job_id, anchor=order.anchor, created_ref=made.event.ref)
 
-    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> list[Outcome]:
+    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> list[JobOutcome]:
         jobs = {job.number: job for job in (queries.job(tx, room_id, job_id) for job_id in job_ids)}
         return [_outcome(tx, jobs[number]) for number in sorted(jobs)]
 
 
-def _outcome(tx: Tx, job: Job) -> Outcome:
-    ended = ledger.event_at(tx, job.room_id, job.completed_seq) if job.completed_seq else None
-    evidence = cast("list[dict[str, str]]", ended.data.get("evidence") or []) if ended else []
-    asked = ledger.event_at(tx, job.room_id, job.question_seq) if attention(job).needs_manager else None
-    return Outcome(
+def _outcome(tx: Tx, job: Job) -> JobOutcome:
+    ended = ledger.event_at(tx, job.room_id, job.completed_seq).content if job.completed_seq else None
+    evidence = ended.evidence if isinstance(ended, JobCompleted) else []
+    waits = job.attention.needs_manager
+    return JobOutcome(
         job_id=job.job_id,
-        status=job.status,
-        title=job.title,
-        ref=f"{job.job_id}@{shown_seq(job)}",
+        status=job.status.value,
+        ref=f"{job.job_id}@{job.shown_seq}",
         anchor_id=job.anchor_id,
         summary=job.summary,
         refs=job.ref_list,
-        evidence=[(each["ref"], each["state"]) for each in evidence],
-        question=cast("str", asked.data["message"]) if asked else "",
+        evidence=[(each.ref, each.state) for each in evidence],
+        proven=job.status is JobStatus.DONE and any(each.state == EvidenceState.PROOF for each in evidence),
+        question=job_body(ledger.event_at(tx, job.room_id, job.question_seq)).message if waits else "",
     )
 
 
@@ -178,7 +115,8 @@ def _count(*, status: str, jobs: int) -> tuple[str, int]:
     return status, jobs
 
 
-WORK = Work()
+_work: Work = JobWork()
+
 CAPABILITY = Capability(
     name="jobs",
     package="tallystick.capabilities.jobs",
@@ -201,8 +139,8 @@ CAPABILITY = Capability(
         runners.heartbeat,
         runners.list_runners,
     ),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=TABLES,
-    offers=OFFERS,
+    offers={Work: _work},
     opens=open_ref,
 )

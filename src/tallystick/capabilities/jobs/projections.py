@@ -5,15 +5,30 @@ A job's own row is a pure fold, which `jobs.replay` uses too: one event in, the 
 
 from __future__ import annotations
 
-from typing import cast
-
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from tallystick.capabilities.jobs import queries, queue
-from tallystick.capabilities.jobs.model import Job, Kind, Priority, Status, number_of, texts
+from tallystick.capabilities.jobs.events import (
+    JOB_CHANGES,
+    JobArtifactPut,
+    JobBody,
+    JobCanceled,
+    JobClaimed,
+    JobCompleted,
+    JobCreated,
+    JobMessaged,
+    JobQuestioned,
+    JobReported,
+    JobRequeued,
+    JobRouted,
+    JobStatus,
+)
+from tallystick.capabilities.jobs.model import Job, Priority, texts
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.kernel.envelope import Event, to_json
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.ledger.capability import fold
+from tallystick.ledger.tx import Tx
 
 SILENT = frozenset({"slice", "routed"})
 """Events about the running itself: they neither answer anything nor count as progress."""
@@ -22,26 +37,24 @@ UNSHOWN = SILENT | {"artifact"}
 _NEWEST = {"question": "question_seq", "error": "error_seq", "checkpoint": "checkpoint_seq", "proof_gate": "gate_seq"}
 
 
-def row_created(event: Event, *, blocked: int) -> Job:
-    data = event.data
-    routing = cast("dict[str, str] | None", data.get("routing")) or {}
+def row_created(event: Event, body: JobCreated, *, blocked: int) -> Job:
     return Job(
         room_id=event.room_id,
-        number=cast("int", data["number"]),
-        job_id=cast("str", data["job_id"]),
+        number=body.number,
+        job_id=body.job_id,
         revision=0,
-        status=Status.QUEUED,
-        priority=Priority[cast("str", data["priority"])],
+        status=JobStatus.QUEUED,
+        priority=Priority[body.priority.value],
         blocked=blocked,
         followers=0,
-        title=cast("str", data["title"]),
-        kind=cast("str", data["kind"]),
-        task_id=cast("str | None", data["task"]),
-        anchor_id=cast("str | None", data["anchor"]),
-        executor=cast("str", data["executor"]),
-        profile=cast("str", data["executor_profile"]),
-        routed_executor=routing.get("selected_executor"),
-        routed_runner=routing.get("selected_runner_id"),
+        title=body.title,
+        kind=body.job_kind,
+        task_id=body.task,
+        anchor_id=body.anchor,
+        executor=body.executor,
+        profile=body.executor_profile,
+        routed_executor=body.routing.selected_executor if body.routing else None,
+        routed_runner=body.routing.selected_runner_id if body.routing else None,
         runner_id=None,
         created_by=event.by,
         created_seq=event.seq,
@@ -58,75 +71,64 @@ def row_created(event: Event, *, blocked: int) -> Job:
         checkpoint_seq=0,
         gate_seq=0,
         proof_seq=0,
-        meta=to_json(cast("dict[str, object]", data["meta"])),
+        meta=to_json(body.meta),
         refs="[]",
         summary=None,
     )
 
 
-def row_after(job: Job, event: Event) -> Job:
+def row_after(job: Job, event: Event, body: JobBody) -> Job:
     """The row once this event has happened."""
-    data, said = event.data, cast("str", event.data["event"])
     job = replace(job, last_seq=event.seq, updated_at=event.ts)
-    if said not in SILENT:
+    if body.event not in SILENT:
         job = replace(job, said_at=event.ts)
-    if said not in UNSHOWN:
+    if body.event not in UNSHOWN:
         job = replace(job, said_seq=event.seq)
-    if meta := cast("dict[str, object] | None", data.get("meta")):
-        job = replace(job, meta=to_json({**job.meta_data, **meta})) if event.kind != Kind.CLAIM else job
-    match event.kind:
-        case Kind.CLAIM:
-            return replace(
-                job,
-                status=Status.RUNNING,
-                runner_id=cast("str", data["runner_id"]),
-                revision=cast("int", data["claim_revision"]),
-            )
-        case Kind.REPORT | Kind.QUESTION:
-            return _reported(job, event, said)
-        case Kind.MESSAGE:
-            proof_seq = event.seq if data.get("proof") else job.proof_seq
-            return replace(job, manager_seq=event.seq, proof_seq=proof_seq)
-        case Kind.ROUTE:
-            routing = cast("dict[str, str]", data["routing"])
-            return replace(
-                job, routed_executor=routing["selected_executor"], routed_runner=routing["selected_runner_id"]
-            )
-        case Kind.COMPLETE | Kind.CANCEL:
-            return _ended(job, event)
-        case Kind.REQUEUE:
-            return _requeued(job, event)
+    if body.meta is not UNSET and body.meta and not isinstance(body, JobClaimed):
+        job = replace(job, meta=to_json({**job.meta_data, **body.meta}))
+    match body:
+        case JobClaimed():
+            return replace(job, status=JobStatus.RUNNING, runner_id=body.runner_id, revision=body.claim_revision)
+        case JobReported() | JobQuestioned():
+            return _reported(job, event, body)
+        case JobMessaged():
+            return replace(job, manager_seq=event.seq, proof_seq=event.seq if body.proof else job.proof_seq)
+        case JobRouted(routing=routing):
+            return replace(job, routed_executor=routing.selected_executor, routed_runner=routing.selected_runner_id)
+        case JobCompleted() | JobCanceled():
+            return _ended(job, event, body)
+        case JobRequeued():
+            return _requeued(job, body)
         case _:
             return job
 
 
-def _reported(job: Job, event: Event, said: str) -> Job:
-    if column := _NEWEST.get(said):
+def _reported(job: Job, event: Event, body: JobReported | JobQuestioned) -> Job:
+    if column := _NEWEST.get(body.event):
         job = replace(job, **{column: event.seq})
-    if said == "checkpoint" and event.data.get("proof"):
+    if body.event == "checkpoint" and body.proof:
         job = replace(job, proof_seq=event.seq)
     return job
 
 
-def _ended(job: Job, event: Event) -> Job:
-    data = event.data
+def _ended(job: Job, event: Event, body: JobCompleted | JobCanceled) -> Job:
     return replace(
         job,
-        status=Status(cast("str", data["status"])),
-        revision=cast("int", data["revision"]),
-        summary=cast("str | None", data.get("summary")),
-        refs=texts(cast("list[str]", data.get("refs") or [])),
+        status=body.status,
+        revision=body.revision,
+        summary=body.summary,
+        refs=texts([] if body.refs is UNSET else body.refs),
         completed_at=event.ts,
         completed_seq=event.seq,
     )
 
 
-def _requeued(job: Job, event: Event) -> Job:
+def _requeued(job: Job, body: JobRequeued) -> Job:
     """As if new, its history kept: what was asked or found wanting before the end no longer waits for anybody."""
     return replace(
         job,
-        status=Status.QUEUED,
-        revision=cast("int", event.data["revision"]),
+        status=JobStatus.QUEUED,
+        revision=body.revision,
         runner_id=None,
         routed_executor=None,
         routed_runner=None,
@@ -140,59 +142,80 @@ def _requeued(job: Job, event: Event) -> Job:
     )
 
 
-def created(tx: Tx, event: Event) -> None:
-    room_id, number = event.room_id, cast("int", event.data["number"])
-    blocked = 0
-    for job_id in cast("list[str]", event.data["after"]):
+@fold(JobCreated)
+def created(tx: Tx, event: Event, body: JobCreated) -> None:
+    room_id, blocked = event.room_id, 0
+    for job_id in body.after:
         earlier = queries.job(tx, room_id, job_id)
-        tx.run(SQL["add_edge"], room_id=room_id, number=number, after_number=earlier.number)
+        tx.run(SQL["add_edge"], room_id=room_id, number=body.number, after_number=earlier.number)
         tx.run(SQL["follow"], room_id=room_id, number=earlier.number)
         queries.remember(tx, replace(earlier, followers=earlier.followers + 1))
-        blocked += earlier.status is not Status.DONE
-    job = row_created(event, blocked=blocked)
+        blocked += earlier.status is not JobStatus.DONE
+    job = row_created(event, body, blocked=blocked)
     queries.put(tx, job, new=True)
     queue.joined(tx, job, event)
     _load(tx, room_id, job.assigned, 1)
 
 
-def changed(tx: Tx, event: Event) -> None:
-    job = queries.job(tx, event.room_id, cast("str", event.data["job_id"]))
-    now = row_after(job, event)
+@fold(*JOB_CHANGES)
+def changed(tx: Tx, event: Event, body: JobBody) -> None:
+    _change(tx, event, body)
+
+
+@fold(JobArtifactPut)
+def artifact_put(tx: Tx, event: Event, body: JobArtifactPut) -> None:
+    job = _change(tx, event, body)
+    tx.run(
+        SQL["put_artifact"],
+        room_id=event.room_id,
+        number=job.number,
+        artifact_key=body.artifact_key,
+        seq=event.seq,
+        size=len(body.content),
+        sha256=body.sha256,
+    )
+
+
+def _change(tx: Tx, event: Event, body: JobBody) -> Job:
+    """Write the job's row as it is after this event, and what else follows from the change; gives the row before."""
+    job = queries.job(tx, event.room_id, body.job_id)
+    now = row_after(job, event, body)
     queries.put(tx, now)
     queue.moved(tx, job, now)
     if job.task_id:
         tx.mention(event, job.task_id)
-    match event.kind:
-        case Kind.CLAIM:
-            _claimed(tx, job, event)
-        case Kind.COMPLETE | Kind.CANCEL if job.status is Status.RUNNING:
+    match body:
+        case JobClaimed():
+            _claimed(tx, job, body)
+        case JobCompleted() | JobCanceled() if job.status is JobStatus.RUNNING and job.runner_id:
             keys = {"room_id": job.room_id, "number": job.number, "runner_id": job.runner_id}
             tx.run(SQL["end_claim"], **keys, revision=job.revision, change=-1)
-            queries.loaded(tx, job.room_id, cast("str", job.runner_id), -1)
+            queries.loaded(tx, job.room_id, job.runner_id, -1)
         case _ if job.assigned != now.assigned:
             _load(tx, job.room_id, job.assigned, -1)
             _load(tx, job.room_id, now.assigned, 1)
         case _:
             pass
-    if job.followers and (job.status is Status.DONE) != (now.status is Status.DONE):
+    if job.followers and (job.status is JobStatus.DONE) != (now.status is JobStatus.DONE):
         tx.run(SQL["unblock"], room_id=job.room_id, number=job.number)
         queries.forget(tx, now)
         queue.forget(tx, now.room_id)
+    return job
 
 
-def _claimed(tx: Tx, job: Job, event: Event) -> None:
+def _claimed(tx: Tx, job: Job, body: JobClaimed) -> None:
     """A claim's lease begins with its event and ends with the claim; in between it is live state."""
-    runner_id, moves = cast("str", event.data["runner_id"]), job.assigned != event.data["runner_id"]
+    moves = job.assigned != body.runner_id
     tx.run(
         SQL["put_claim"],
         room_id=job.room_id,
         number=job.number,
-        runner_id=runner_id,
-        revision=cast("int", event.data["claim_revision"]),
-        expires_at=cast("int", event.data["expires_at"]),
+        runner_id=body.runner_id,
+        revision=body.claim_revision,
+        expires_at=body.expires_at,
         change=int(moves),
     )
-    queries.loaded(tx, job.room_id, runner_id, int(moves))
+    queries.loaded(tx, job.room_id, body.runner_id, int(moves))
     if moves:
         _load(tx, job.room_id, job.assigned, -1)
 
@@ -204,22 +227,5 @@ def _load(tx: Tx, room_id: str, runner_id: str | None, change: int) -> None:
         queries.loaded(tx, room_id, runner_id, change)
 
 
-def kept(tx: Tx, event: Event) -> None:
-    changed(tx, event)
-    tx.run(
-        SQL["put_artifact"],
-        room_id=event.room_id,
-        number=number_of(cast("str", event.data["job_id"])),
-        artifact_key=cast("str", event.data["artifact_key"]),
-        seq=event.seq,
-        size=len(cast("str", event.data["content"])),
-        sha256=cast("str", event.data["sha256"]),
-    )
-
-
-PROJECTIONS: dict[str, Projection] = {
-    **dict.fromkeys(Kind, changed),
-    Kind.CREATE: created,
-    Kind.ARTIFACT: kept,
-}
+FOLDS = (created, changed, artifact_put)
 TABLES = ("job_artifacts", "job_edges", "job_events", "runner_loads", "jobs")

@@ -1,23 +1,25 @@
-"""Jobs, claims and runners, read and written; every look is an index range, whatever the room holds."""
+"""Jobs, claims and runners, read and written; every read is an index range, whatever the room holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs.errors import UnknownJob
-from tallystick.capabilities.jobs.model import Artifact, Claim, Job, Runner, Status, number_of, place, shown_seq
+from tallystick.capabilities.jobs.errors import UnknownJob, UnknownRunner
+from tallystick.capabilities.jobs.events import JobQuestioned, JobStatus
+from tallystick.capabilities.jobs.model import Claim, Job, JobArtifact, Runner, number_of
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
+QUESTIONS_AT_ONCE = 50
 LATEST = 2**62
 
 
@@ -32,10 +34,12 @@ def job(tx: Tx, room_id: str, job_id: str) -> Job:
 def job_at(tx: Tx, room_id: str, number: int) -> Job | None:
     if not tx.writable:
         return tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)
-    known = cast("Job | None", tx.folded(room_id).get(("job", number)))
-    if known is None and (known := tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number)):
-        remember(tx, known)
-    return known
+    known = tx.folded(room_id).get(("job", number))
+    if isinstance(known, Job):
+        return known
+    if found := tx.one(SQL["job"], Job.of_row, room_id=room_id, number=number):
+        remember(tx, found)
+    return found
 
 
 def forget(tx: Tx, job: Job) -> None:
@@ -52,13 +56,13 @@ def remember(tx: Tx, job: Job) -> None:
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """What a new job finds: the newest number, and until when some runner is there."""
 
-    number: int | None
-    attended_until: Instant | None
+    number: int | None = None
+    attended_until: Instant | None = None
 
 
 def outlook(tx: Tx, room_id: str) -> Outlook:
-    known = tx.live(room_id).get(("outlook",)) or tx.one(SQL["outlook"], Outlook, room_id=room_id)
-    return cast("Outlook", known)
+    known = tx.live(room_id).get(("outlook",))
+    return known if isinstance(known, Outlook) else tx.one(SQL["outlook"], Outlook, room_id=room_id) or Outlook()
 
 
 def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
@@ -75,10 +79,10 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     """Write the row, with the columns that follow from it."""
     values: dict[str, str | int | None] = msgspec.structs.asdict(job)
     values["status"], values["priority"] = job.status.value, int(job.priority)
-    values["place"] = place(job)
+    values["place"] = job.place
     values["active"] = int(job.status.active)
     values["ready"] = int(job.ready)
-    values["shown_seq"] = shown_seq(job)
+    values["shown_seq"] = job.shown_seq
     tx.run(SQL["insert" if new else "update"], **values)
     remember(tx, job)
 
@@ -97,7 +101,7 @@ def listed(
     tx: Tx,
     room_id: str,
     *,
-    status: Status | None,
+    status: JobStatus | None,
     task: str | None,
     anchor: str | None,
     after: tuple[Instant, int] | None,
@@ -145,25 +149,44 @@ def _held(*, held: int) -> int:
     return held
 
 
-def runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
+def find_runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     return tx.one(SQL["runner"], Runner.of_row, room_id=room_id, runner_id=runner_id)
+
+
+def runner(tx: Tx, room_id: str, runner_id: str) -> Runner:
+    found = find_runner(tx, room_id, runner_id)
+    if found is None:
+        raise UnknownRunner(f"There is no runner '{runner_id[:80]}' in this room.", runner_id=runner_id[:80])
+    return found
 
 
 def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     """A runner that claims. Of several that claim in one transaction the second looks up all that are there."""
-    known = cast("dict[str, Runner] | None", tx.live(room_id).get(("runners",)))
+    known = _claimants(tx, room_id)
     if known is None:
-        known = tx.live(room_id)["runners",] = dict[str, Runner]()
-    elif not known:
-        known.update((each.runner_id, each) for each in runners_online(tx, room_id))
-    return known.get(runner_id) or runner(tx, room_id, runner_id)
+        tx.live(room_id)["runners",] = _Claimants()
+        return find_runner(tx, room_id, runner_id)
+    if not known.found:
+        known.found.update((each.runner_id, each) for each in runners_online(tx, room_id))
+    return known.found.get(runner_id) or find_runner(tx, room_id, runner_id)
+
+
+class _Claimants(msgspec.Struct):
+    """Runners that were looked up for the claims of one transaction."""
+
+    found: dict[str, Runner] = {}
+
+
+def _claimants(tx: Tx, room_id: str) -> _Claimants | None:
+    known = tx.live(room_id).get(("runners",))
+    return known if isinstance(known, _Claimants) else None
 
 
 def loaded(tx: Tx, room_id: str, runner_id: str, change: int) -> None:
     """A runner has more or less to do than when it was looked up."""
-    known = cast("dict[str, Runner] | None", tx.live(room_id).get(("runners",)))
-    if known and (found := known.get(runner_id)):
-        known[runner_id] = structs.replace(found, jobs=found.jobs + change)
+    known = _claimants(tx, room_id)
+    if known and (found := known.found.get(runner_id)):
+        known.found[runner_id] = structs.replace(found, jobs=found.jobs + change)
 
 
 def _room_id(*, room_id: str) -> str:
@@ -183,9 +206,11 @@ def runners_offline(tx: Tx, room_id: str, limit: int) -> Sequence[Runner]:
     return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
 
 
-def unanswered(tx: Tx, room_id: str, limit: int) -> list[Event]:
-    """The questions that still wait for the manager, oldest first."""
-    return tx.all(SQL["unanswered"], Event, room_id=room_id, limit=limit)
+def questions(tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:
+    """What jobs asked their manager after a cursor; without one, all that is still unanswered. Oldest first."""
+    if after is not None:
+        return reading.since(tx, room_id, after, kinds=[JobQuestioned.kind], limit=QUESTIONS_AT_ONCE)
+    return tx.all(SQL["unanswered"], Event, room_id=room_id, limit=QUESTIONS_AT_ONCE)
 
 
 def runner_counts(tx: Tx, room_id: str, *, since: Instant) -> dict[str, int]:
@@ -204,9 +229,9 @@ def _number(*, number: int) -> int:
     return number
 
 
-def artifact(tx: Tx, job: Job, key: str) -> Artifact | None:
-    return tx.one(SQL["artifact"], Artifact, room_id=job.room_id, number=job.number, artifact_key=key)
+def artifact(tx: Tx, job: Job, key: str) -> JobArtifact | None:
+    return tx.one(SQL["artifact"], JobArtifact, room_id=job.room_id, number=job.number, artifact_key=key)
 
 
-def artifacts(tx: Tx, job: Job) -> list[Artifact]:
-    return tx.all(SQL["artifacts"], Artifact, room_id=job.room_id, number=job.number)
+def artifacts(tx: Tx, job: Job) -> list[JobArtifact]:
+    return tx.all(SQL["artifacts"], JobArtifact, room_id=job.room_id, number=job.number)

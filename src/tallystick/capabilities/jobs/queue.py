@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,34 +25,43 @@ SHORT = 4000
 """Characters of an event that is read along with its job, for the prompt in it."""
 
 
-class Place(NamedTuple):
+class QueuePlace(NamedTuple):
     priority: int
     number: int
 
     @classmethod
-    def of(cls, job: Job) -> Place:
+    def of(cls, job: Job) -> QueuePlace:
         return cls(int(job.priority), job.number)
 
 
-BEFORE_ALL = Place(-1, 0)
+BEFORE_ALL = QueuePlace(-1, 0)
 _FRONT = ("front",)
 
 
-class Front(msgspec.Struct):
-    places: list[Place] = msgspec.field(default_factory=list[Place])
+class QueueFront(msgspec.Struct):
+    places: list[QueuePlace] = msgspec.field(default_factory=list[QueuePlace])
     whole: bool = False
     """Whether nothing stands behind these."""
 
     @property
-    def last(self) -> Place:
+    def last(self) -> QueuePlace:
         return self.places[-1] if self.places else BEFORE_ALL
+
+
+def _front(tx: Tx, room_id: str) -> QueueFront | None:
+    known = tx.folded(room_id).get(_FRONT)
+    return known if isinstance(known, QueueFront) else None
 
 
 def ready(tx: Tx, room_id: str) -> Iterator[Job]:
     """Queued jobs that nothing holds back, the next one first."""
-    front = cast("Front", tx.folded(room_id).setdefault(_FRONT, Front()))
+    front = _front(tx, room_id)
+    if front is None:
+        front = QueueFront()
+        tx.folded(room_id)[_FRONT] = front
     for place in front.places:
-        yield cast("Job", queries.job_at(tx, room_id, place.number))
+        if job := queries.job_at(tx, room_id, place.number):
+            yield job
     last, whole = front.last, front.whole
     while not whole:
         page = _page(tx, room_id, last)
@@ -61,14 +70,14 @@ def ready(tx: Tx, room_id: str) -> Iterator[Job]:
             for job, creation in page:
                 queries.remember(tx, job)
                 _keep_creation(tx, job, creation)
-            front.places += [Place.of(job) for job, _ in page]
+            front.places += [QueuePlace.of(job) for job, _ in page]
             front.whole = whole
         for job, _ in page:
-            last = Place.of(job)
+            last = QueuePlace.of(job)
             yield job
 
 
-def _page(tx: Tx, room_id: str, last: Place) -> list[tuple[Job, str]]:
+def _page(tx: Tx, room_id: str, last: QueuePlace) -> list[tuple[Job, str]]:
     return tx.all(SQL["ready"], _read, room_id=room_id, **last._asdict(), short=SHORT, limit=AT_ONCE)
 
 
@@ -78,17 +87,17 @@ def _read(*, creation: str, **row: object) -> tuple[Job, str]:
 
 def joined(tx: Tx, job: Job, creation: Event) -> None:
     """A job is new."""
-    if job.ready and _stand(tx, job) and len(creation.body) <= SHORT:
+    if job.ready and _insert(tx, job) and len(creation.body) <= SHORT:
         _keep_creation(tx, job, creation.body)
 
 
 def moved(tx: Tx, before: Job, job: Job) -> None:
     """A job's row has changed: it may be in line now, or no longer."""
-    front = cast("Front | None", tx.folded(job.room_id).get(_FRONT))
-    if front and before.ready and not job.ready and (place := Place.of(job)) in front.places:
+    front = _front(tx, job.room_id)
+    if front and before.ready and not job.ready and (place := QueuePlace.of(job)) in front.places:
         front.places.remove(place)
     elif job.ready and not before.ready:
-        _stand(tx, job)
+        _insert(tx, job)
 
 
 def forget(tx: Tx, room_id: str) -> None:
@@ -96,9 +105,9 @@ def forget(tx: Tx, room_id: str) -> None:
     tx.folded(room_id).pop(_FRONT, None)
 
 
-def _stand(tx: Tx, job: Job) -> bool:
+def _insert(tx: Tx, job: Job) -> bool:
     """Put a job in line, if its place is among those that are known."""
-    front, place = cast("Front | None", tx.folded(job.room_id).get(_FRONT)), Place.of(job)
+    front, place = _front(tx, job.room_id), QueuePlace.of(job)
     if front is None or not (front.whole or place < front.last):
         return False
     insort(front.places, place)
@@ -108,8 +117,8 @@ def _stand(tx: Tx, job: Job) -> bool:
 
 
 def prompt(tx: Tx, job: Job) -> str:
-    known = cast("str | None", tx.folded(job.room_id).pop(("creation", job.number), None))
-    creation = known or reading.event_at(tx, job.room_id, job.created_seq).body
+    known = tx.folded(job.room_id).pop(("creation", job.number), None)
+    creation = known if isinstance(known, str) else reading.event_at(tx, job.room_id, job.created_seq).body
     return msgspec.json.decode(creation, type=_Creation).prompt
 
 

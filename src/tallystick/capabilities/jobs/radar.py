@@ -12,18 +12,9 @@ from msgspec import structs
 from tallystick.capabilities.jobs import lines, queries, rules, runners
 from tallystick.capabilities.jobs.contract import MessageJob, ShowRadar
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
+from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.managing import send
-from tallystick.capabilities.jobs.model import (
-    Job,
-    Runner,
-    RunnerState,
-    Status,
-    attention,
-    number_of,
-    shown_seq,
-    stale,
-    stalled,
-)
+from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, number_of
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import (
     AttentionView,
@@ -44,7 +35,7 @@ from tallystick.kernel.operation import Answer, Pending, moment, operation
 from tallystick.ledger.tx import Tx
 
 RECENT_MS = 24 * 60 * 60 * 1000
-_DONE_BADLY = {Status.FAILED.value, Status.CANCELED.value}
+_DONE_BADLY = {JobStatus.FAILED.value, JobStatus.CANCELED.value}
 
 
 @operation(
@@ -83,7 +74,7 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
 
 def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
     online = queries.runners_online(tx, ask.room_id)
-    seen = sightings(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
+    seen = radar_rows(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
     shown = seen[: ask.limit]
     states: dict[str, RunnerState] = {runner.runner_id: runner.state(tx.now) for runner in online}
     there = [runner for runner in online if ask.runners_status in {None, runner.status}]
@@ -122,26 +113,26 @@ def _status(tx: Tx, room_id: str, online: Sequence[Runner]) -> RunnerStatus:
     )
 
 
-def _row(tx: Tx, seen: Sighting, states: Mapping[str, RunnerState], *, stall_ms: int) -> RadarJob:
-    job, now = seen.job, attention(seen.job)
+def _row(tx: Tx, seen: RadarRow, states: Mapping[str, RunnerState], *, stall_ms: int) -> RadarJob:
+    job, now = seen.job, seen.job.attention
     view = AttentionView(
         needs_manager=now.needs_manager,
         needs_proof=now.needs_proof,
         has_error=now.has_error,
-        stale=stale(job, seen.expires_at, now=tx.now),
-        stalled=stalled(job, seen.expires_at, now=tx.now, after_ms=stall_ms),
+        stale=job.stale(seen.expires_at, now=tx.now),
+        stalled=job.stalled(seen.expires_at, now=tx.now, after_ms=stall_ms),
     )
-    running = job.runner_id if job.status is Status.RUNNING else None
+    running = job.runner_id if job.status is JobStatus.RUNNING else None
     return RadarJob(
         job=JobView.of(job, seen.expires_at),
         marker=rules.marker(now, stale=view.stale),
         attention=view,
-        last=LastSaid(ref=f"{job.job_id}@{shown_seq(job)}", kind=seen.kind, message=seen.message),
+        last=LastSaid(ref=f"{job.job_id}@{job.shown_seq}", kind=seen.kind, message=seen.message),
         runner_state=states.get(running, "offline") if running else None,
     )
 
 
-def _picture(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[Sighting]) -> Picture:
+def _picture(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[RadarRow]) -> RadarFacts:
     known = {seen.job.job_id: seen.job for seen in shown}
     active: dict[str, Job | None] = {}
     for runner in online:
@@ -153,20 +144,20 @@ def _picture(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[Sig
     failed = {
         job.job_id: [name for name, status in queries.comes_after(tx, job) if status in _DONE_BADLY] for job in blocked
     }
-    return Picture(
+    return RadarFacts(
         runners=online,
         complete=len(online) < queries.RUNNERS_AT_ONCE,
         active=active,
         running=[
-            (seen.job, stale(seen.job, seen.expires_at, now=tx.now))
+            (seen.job, seen.job.stale(seen.expires_at, now=tx.now))
             for seen in shown
-            if seen.job.status is Status.RUNNING
+            if seen.job.status is JobStatus.RUNNING
         ],
         failed_before={job_id: names for job_id, names in failed.items() if names},
     )
 
 
-class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+class RadarRow(msgspec.Struct, frozen=True, kw_only=True):
     """A job as the radar sees it, with the event to show first."""
 
     job: Job
@@ -175,31 +166,31 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
     @classmethod
-    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> Sighting:
+    def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> RadarRow:
         # Without a body it is the event that created the job, whose long prompt nobody needs here.
-        said = msgspec.json.decode(body, type=Said) if body else Said(event="created", message="created")
+        said = msgspec.json.decode(body, type=ShownEvent) if body else ShownEvent(event="created", message="created")
         return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
 
 
-class Said(msgspec.Struct):
+class ShownEvent(msgspec.Struct):
     event: str
     message: str = ""
 
 
-def sightings(
+def radar_rows(
     tx: Tx, room_id: str, *, status: str | None, task: str | None, anchor: str | None, limit: int
-) -> list[Sighting]:
+) -> list[RadarRow]:
     """Up to one more than `limit` jobs, the most urgent first."""
     given = {"room_id": room_id, "status": status or "", "task": task or "", "anchor": anchor or ""}
-    if status and not Status(status).active:
-        return tx.all(SQL["radar_ended"], Sighting.of_row, limit=limit + 1, **given)
-    found = tx.all(SQL["radar_urgent"], Sighting.of_row, limit=limit + 1, **given)
+    if status and not JobStatus(status).active:
+        return tx.all(SQL["radar_ended"], RadarRow.of_row, limit=limit + 1, **given)
+    found = tx.all(SQL["radar_urgent"], RadarRow.of_row, limit=limit + 1, **given)
     if len(found) <= limit:
-        lost = tx.all(SQL["radar_stale"], Sighting.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
+        lost = tx.all(SQL["radar_stale"], RadarRow.of_row, now=tx.now, limit=limit + 1 - len(found), **given)
         found += lost
         if len(found) <= limit:
             known = {each.job.number for each in lost}
-            rest = tx.all(SQL["radar_rest"], Sighting.of_row, limit=limit + 1 + len(lost), **given)
+            rest = tx.all(SQL["radar_rest"], RadarRow.of_row, limit=limit + 1 + len(lost), **given)
             found += [each for each in rest if each.job.number not in known]
     return found[: limit + 1]
 
@@ -207,7 +198,7 @@ def sightings(
 MOST = 20
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
+class RadarFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at a room saw."""
 
     runners: Sequence[Runner]
@@ -222,7 +213,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """Queued jobs, and those before them that have ended without success."""
 
 
-def issues(seen: Picture) -> list[Issue]:
+def issues(seen: RadarFacts) -> list[Issue]:
     return [*_of_runners(seen), *_of_jobs(seen)][:MOST]
 
 
@@ -237,7 +228,7 @@ def _issue(
     return Issue(kind=kind, severity=severity, runner_id=runner, job_id=job, message=message)
 
 
-def _of_runners(seen: Picture) -> Iterator[Issue]:
+def _of_runners(seen: RadarFacts) -> Iterator[Issue]:
     shared = Counter(runner.active_job_id for runner in seen.runners if runner.active_job_id)
     for runner in seen.runners:
         name, job_id = runner.runner_id, runner.active_job_id
@@ -255,13 +246,13 @@ def _of_runners(seen: Picture) -> Iterator[Issue]:
 def _of_active(name: str, job_id: str, job: Job | None) -> Iterator[Issue]:
     if job is None:
         yield _issue("active_job_unknown", "there is no such job", runner=name, job=job_id)
-    elif job.status is not Status.RUNNING:
+    elif job.status is not JobStatus.RUNNING:
         yield _issue("active_job_not_running", f"job is {job.status.value}", runner=name, job=job_id)
     elif job.runner_id != name:
         yield _issue("job_runner_mismatch", f"job is held by {job.runner_id}", runner=name, job=job_id)
 
 
-def _of_jobs(seen: Picture) -> Iterator[Issue]:
+def _of_jobs(seen: RadarFacts) -> Iterator[Issue]:
     there = {runner.runner_id for runner in seen.runners}
     for job, expired in seen.running:
         if expired:

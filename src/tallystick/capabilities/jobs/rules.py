@@ -10,10 +10,10 @@ from tallystick.capabilities.jobs.errors import (
     ClaimHeld,
     ClaimMismatch,
     JobBlocked,
-    JobCanceled,
     JobNotClaimable,
     JobNotRunning,
     JobOver,
+    JobWasCanceled,
     NotRequeueable,
     ProofMissing,
     ReservedMeta,
@@ -23,35 +23,37 @@ from tallystick.capabilities.jobs.errors import (
     RunnerOffline,
     StillRunning,
 )
+from tallystick.capabilities.jobs.events import JobStatus, SelectedRunner
 from tallystick.capabilities.jobs.model import (
     AUTO,
     PROFILES,
     RESERVED_META,
-    Attention,
     Claim,
     Job,
+    JobAttention,
     Needs,
     Priority,
-    Routing,
     Runner,
-    Status,
 )
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import TooLarge
 from tallystick.proof import limits
-from tallystick.proof.verdict import Verdict
+from tallystick.proof.verdict import ProofVerdict
 
 
-def marker(seen: Attention, *, stale: bool) -> Literal["!", "?", "~", ""]:
-    """The one sign that a job gets in the radar."""
+def attention_marker(seen: JobAttention) -> Literal["!", "?", ""]:
+    """The sign of what a job asks of its manager."""
     if seen.has_error:
         return "!"
     if seen.needs_manager:
         return "?"
-    if seen.needs_proof:
-        return "!"
-    return "~" if stale else ""
+    return "!" if seen.needs_proof else ""
+
+
+def marker(seen: JobAttention, *, stale: bool) -> Literal["!", "?", "~", ""]:
+    """The one sign that a job gets in the radar."""
+    return attention_marker(seen) or ("~" if stale else "")
 
 
 def facts(job: Job) -> Mapping[str, object]:
@@ -82,12 +84,12 @@ def check_claimable(
     now: Instant,
 ) -> None:
     """Queued with nothing before it, or running with a claim that has run out."""
-    if job.status is Status.QUEUED:
+    if job.status is JobStatus.QUEUED:
         if job.blocked:
-            waiting = [job_id for job_id, status in after if status != Status.DONE]
+            waiting = [job_id for job_id, status in after if status != JobStatus.DONE]
             raise JobBlocked(f"{job.job_id} comes after {', '.join(waiting)}.", after=waiting, details=facts(job))
         return
-    if job.status is not Status.RUNNING:
+    if job.status is not JobStatus.RUNNING:
         raise JobNotClaimable(f"{job.job_id} is {job.status.value}.", details=facts(job))
     if claim and not claim.expired(now):
         until = to_wire(claim.expires_at)
@@ -109,7 +111,7 @@ def check_suits(job: Job, runner: Runner) -> None:
         raise CapabilityMissing(f"The runner '{runner.runner_id}' cannot take {job.job_id}: {why}.", details=facts(job))
 
 
-def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
+def rerouted(job: Job, online: Sequence[Runner]) -> SelectedRunner | None:
     """Where the job should go once the runner it was meant for is gone or can no longer do it; None until then."""
     meant = next((runner for runner in online if runner.runner_id == job.routed_runner), None)
     if job.routed_runner is None or (meant and suited(job.needs, meant)):
@@ -117,10 +119,10 @@ def rerouted(job: Job, online: Sequence[Runner]) -> Routing | None:
     return route(job.needs, online)
 
 
-def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> Routing | None:
+def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> SelectedRunner | None:
     """Refuse a runner that the job is not meant for; gives the new routing when it had to be redone."""
     anew = rerouted(job, online)
-    meant = anew.runner_id if anew else job.routed_runner
+    meant = anew.selected_runner_id if anew else job.routed_runner
     if meant not in {None, runner.runner_id} and any(each.runner_id == meant for each in online):
         raise RoutedElsewhere(f"{job.job_id} is meant for the runner '{meant}'.", routed_to=meant, details=facts(job))
     return anew
@@ -128,9 +130,9 @@ def check_routed(job: Job, runner: Runner, online: Sequence[Runner]) -> Routing 
 
 def check_holder(job: Job, runner_id: str, claim_revision: int) -> None:
     """Refuse everybody but the holder of the job's current claim. An expired claim that nobody took still counts."""
-    if job.status is Status.CANCELED:
-        raise JobCanceled(f"{job.job_id} was canceled.", details=facts(job))
-    if job.status is not Status.RUNNING:
+    if job.status is JobStatus.CANCELED:
+        raise JobWasCanceled(f"{job.job_id} was canceled.", details=facts(job))
+    if job.status is not JobStatus.RUNNING:
         raise JobNotRunning(f"{job.job_id} is {job.status.value}.", details=facts(job))
     if (job.runner_id, job.revision) != (runner_id, claim_revision):
         raise ClaimMismatch(
@@ -152,7 +154,7 @@ def check_cancel(job: Job, *, force_running: bool, expected_revision: int | None
         raise RevisionMismatch(
             f"{job.job_id} is at revision {job.revision}, not {expected_revision}.", details=facts(job)
         )
-    if job.status is Status.RUNNING and not force_running:
+    if job.status is JobStatus.RUNNING and not force_running:
         raise StillRunning(f"{job.job_id} is being run by '{job.runner_id}'.", details=facts(job))
 
 
@@ -161,7 +163,7 @@ def check_requeue(job: Job) -> None:
         raise NotRequeueable(f"{job.job_id} is {job.status.value}.", details=facts(job))
 
 
-def check_proof(job: Job, verdict: Verdict) -> None:
+def check_proof(job: Job, verdict: ProofVerdict) -> None:
     """DONE means done: something must prove it; what is urgent needs a checkpoint and a receipt besides."""
     missing: list[str] = []
     if not verdict.proven:
@@ -190,13 +192,18 @@ def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str
     return whole
 
 
-def route(needs: Needs, runners: Sequence[Runner]) -> Routing | None:
+def route(needs: Needs, runners: Sequence[Runner]) -> SelectedRunner | None:
     """The one place where a job should run, the same for the same facts in any order; None when nobody can do it."""
     fits = [(runner, executor) for runner in runners for executor in suited(needs, runner)]
     if not fits:
         return None
     runner, executor = min(fits, key=lambda fit: _rank(needs, *fit))
-    return Routing(executor=executor, runner_id=runner.runner_id)
+    return SelectedRunner(selected_executor=executor, selected_runner_id=runner.runner_id)
+
+
+def routing_meta(needs: Needs, chosen: SelectedRunner) -> dict[str, object]:
+    """What the job's meta says of it."""
+    return {**chosen.to_data(), "policy": needs.policy.data()}
 
 
 def suited(needs: Needs, runner: Runner) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.jobs import queries
 from tallystick.capabilities.jobs.contract import ListRunners, RunnerBeat
-from tallystick.capabilities.jobs.model import Runner, texts
+from tallystick.capabilities.jobs.model import texts
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import RunnerLease, Runners, RunnerView
 from tallystick.capabilities.rooms import queries as rooms
@@ -51,7 +49,7 @@ def heartbeat(tx: Tx, me: Caller, ask: RunnerBeat) -> RunnerLease:
         now=tx.now,
     )
     queries.runner_heard(tx, ask.room_id)
-    kept = cast("Runner", queries.runner(tx, ask.room_id, ask.runner_id))
+    kept = queries.runner(tx, ask.room_id, ask.runner_id)
     return RunnerLease(lease=RunnerView.of(kept, tx.now))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
+
+from msgspec import UNSET
 
 from tallystick.capabilities.jobs.contract import (
     StatusName,
 )
-from tallystick.capabilities.jobs.model import Claim, Job, Runner, RunnerState, shown_seq
+from tallystick.capabilities.jobs.events import JobEvidence, job_body
+from tallystick.capabilities.jobs.model import Claim, Job, Runner, RunnerState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, JsonObject, Moment, as_record, moment
@@ -60,7 +63,7 @@ class JobView(Answer):
             created_at=moment(job.created_at),
             updated_at=moment(job.updated_at),
             completed_at=moment(job.completed_at),
-            last_ref=f"{job.job_id}@{shown_seq(job)}",
+            last_ref=f"{job.job_id}@{job.shown_seq}",
         )
 
 
@@ -78,23 +81,22 @@ class JobEvent(Answer):
 
     @classmethod
     def of(cls, event: Event) -> JobEvent:
-        data = event.data
-        job_id = cast("str", data["job_id"])
+        body = job_body(event)
         return cls(
             seq=event.seq,
-            job_id=job_id,
-            ref=f"{job_id}@{event.seq}",
+            job_id=body.job_id,
+            ref=f"{body.job_id}@{event.seq}",
             ts=moment(event.ts),
-            kind=cast("str", data["event"]),
+            kind=body.event,
             by=event.by,
-            message=cast("str", data.get("message") or ""),
-            percent=cast("int | None", data.get("percent")),
-            refs=cast("list[str]", data.get("refs") or []),
-            meta=cast("dict[str, object]", data.get("meta") or {}),
+            message=body.message,
+            percent=None if body.percent is UNSET else body.percent,
+            refs=[] if body.refs is UNSET else body.refs,
+            meta={} if body.meta is UNSET else body.meta,
         )
 
 
-class Heartbeat(Answer):
+class JobHeartbeat(Answer):
     """The newest sign of life of a running job; older ones are not kept."""
 
     at: Moment
@@ -102,7 +104,7 @@ class Heartbeat(Answer):
     percent: int | None
 
     @classmethod
-    def of(cls, claim: Claim | None) -> Heartbeat | None:
+    def of(cls, claim: Claim | None) -> JobHeartbeat | None:
         if claim is None or claim.beat_at is None:
             return None
         return cls(at=moment(claim.beat_at), message=claim.beat_message or "", percent=claim.beat_percent)
@@ -113,7 +115,7 @@ class Bootstrap(Answer):
     """What to type to start a runner."""
 
 
-class JobCreated(Answer):
+class CreateJobResult(Answer):
     job: JobView
     event: JobEvent
     runner_bootstrap: Bootstrap | None
@@ -138,15 +140,6 @@ class ArtifactView(Answer):
     seq: int
 
 
-class EvidenceView(Answer):
-    ref: str
-    kind: str
-    state: str
-    """`proof`, or why it is none; `stale` when a file it speaks for has changed since."""
-    sha256: str | None
-    exit_code: int | None
-
-
 class JobOpened(Answer):
     job: JobView
     prompt: str | None
@@ -154,8 +147,8 @@ class JobOpened(Answer):
     after: list[str]
     events: list[JobEvent]
     """Newest first."""
-    heartbeat: Heartbeat | None
-    evidence: list[EvidenceView]
+    heartbeat: JobHeartbeat | None
+    evidence: list[JobEvidence]
     """What the refs of a finished job proved when it ended, and whether they still do."""
     artifacts: list[ArtifactView] | None
     meta: JsonObject | None
@@ -170,7 +163,7 @@ class JobTail(Answer):
     next_after_seq: int
     """Pass it as after_seq to go on; it never passes over an event that was not given."""
     events: list[JobEvent]
-    heartbeat: Heartbeat | None
+    heartbeat: JobHeartbeat | None
     count: int
     has_more: bool
     truncated: bool
@@ -178,7 +171,7 @@ class JobTail(Answer):
     """With fmt=lines, everything above as lines."""
 
 
-class JobClaimed(Answer):
+class ClaimJobResult(Answer):
     """What a runner gets. Without a job there is nothing for it to do now."""
 
     job: JobView | None
@@ -223,7 +216,7 @@ class ReplayedJob(Answer):
     """What it asked of the manager then; whether its claim had run out is not on record."""
 
 
-class Replayed(Answer):
+class ReplayedJobs(Answer):
     room_id: str
     seq: int
     ts: Moment

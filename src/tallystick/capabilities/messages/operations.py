@@ -23,7 +23,8 @@ from tallystick.capabilities.messages.events import MessageConversation, Message
 from tallystick.capabilities.messages.model import USER, Author
 from tallystick.capabilities.messages.projections import DEFERRED_FOLDS, DEFERRED_TABLES, FOLDS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Room, TaskBook
+from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.tasks import queries as tasks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.operation import operation
@@ -73,7 +74,7 @@ def append_once(
     for sha256 in rules.blobs(message):
         blobs.blob(tx, room.room_id, sha256)
     for task_id in rules.tasks(message):
-        tx.use(TaskBook).check_ref(tx, room.room_id, task_id)
+        tasks.check_ref(tx, room.room_id, task_id)
     notifications.notify_overdue(tx, room)
     return _result(_append(tx, room, members, author, message), replayed=False)
 

@@ -13,7 +13,6 @@ from msgspec import structs
 from tallystick.capabilities.agents.model import Member
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Tx
 
 MINUTE = 60_000
@@ -110,28 +109,4 @@ class Sticks(Protocol):
 
     def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
         """Refuse when the caller holds the stick: nobody leaves with it."""
-        ...
-
-
-class TaskBoard(Protocol):
-    """What actions need of tasks; answered by `tasks`."""
-
-    def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
-        """Change a task of ours accordingly; an id that is none of ours is somebody else's task."""
-        ...
-
-
-class Questions(Protocol):
-    """What waits need to know of jobs; answered by `jobs`."""
-
-    def asked(self, tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:
-        """What jobs asked their manager after a cursor; without one, all that is still unanswered."""
-        ...
-
-
-class TaskBook(Protocol):
-    """What messages need to know of tasks; answered by `tasks`."""
-
-    def check_ref(self, tx: Tx, room_id: str, task_id: str) -> None:
-        """Refuse an id of ours that names no task of the room; another store's ids are not ours to judge."""
         ...

@@ -17,7 +17,7 @@ from tallystick.capabilities.tasks.contract import (
     UpdateAnchor,
 )
 from tallystick.capabilities.tasks.errors import AnchorExists
-from tallystick.capabilities.tasks.model import Kind
+from tallystick.capabilities.tasks.events import AnchorCreated
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -32,9 +32,15 @@ def create(tx: Tx, me: Caller, ask: CreateAnchor) -> AnchorView:
     tx.check_open(ask.room_id)
     if queries.find_anchor(tx, ask.room_id, ask.anchor):
         raise AnchorExists(f"The anchor {ask.anchor} is there already.", anchor_id=ask.anchor)
-    data: dict[str, object] = {"anchor_id": ask.anchor, "title": ask.title, "paths": ask.paths}
-    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ANCHOR_CREATE, data=data)])
+    body = AnchorCreated(anchor_id=ask.anchor, title=ask.title, paths=ask.paths)
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     return AnchorView.of(queries.anchor(tx, ask.room_id, ask.anchor))
+
+
+def ensure_anchor(tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
+    """Make the anchor unless it is there."""
+    if queries.find_anchor(tx, room_id, anchor_id) is None:
+        tx.append(room_id, by, [Draft.of(AnchorCreated(anchor_id=anchor_id))])
 
 
 @operation("anchors.update", writes=True, examples=({"room_id": "ROOM", "anchor": "a:parser", "title": "The parser"},))
@@ -42,8 +48,7 @@ def update(tx: Tx, me: Caller, ask: UpdateAnchor) -> AnchorView:
     """Change an anchor's title or paths; only the fields that are given change."""
     tx.check_open(ask.room_id)
     queries.anchor(tx, ask.room_id, ask.anchor)
-    data = {"anchor_id": ask.anchor, **rules.anchor_changes(ask)}
-    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft(kind=Kind.ANCHOR_UPDATE, data=data)])
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(rules.anchor_changes(ask))])
     return AnchorView.of(queries.anchor(tx, ask.room_id, ask.anchor))
 
 

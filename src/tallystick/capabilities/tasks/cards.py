@@ -6,7 +6,8 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks import queries, rules
 from tallystick.capabilities.tasks.contract import Cards, CardView, CreateCard, ListCards, ShowCard, UpdateCard
-from tallystick.capabilities.tasks.model import Kind, numbered
+from tallystick.capabilities.tasks.events import CardCreated
+from tallystick.capabilities.tasks.model import numbered
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -27,9 +28,17 @@ def create(tx: Tx, me: Caller, ask: CreateCard) -> CardView:
 def create_card(tx: Tx, me: Caller, ask: CreateCard) -> CardView:
     number = queries.next_card(tx, ask.room_id)
     card_id = numbered("CARD", number)
-    given = {**ask.to_data(without={"room_id"}), "tags": rules.tags(ask.tags)}
-    draft = Draft(kind=Kind.CARD_CREATE, data={"card_id": card_id, "number": number, **given})
-    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [draft])
+    body = CardCreated(
+        card_id=card_id,
+        number=number,
+        title=ask.title,
+        body=ask.body,
+        type=ask.type,
+        tags=rules.tags(ask.tags),
+        refs=ask.refs,
+        pinned=ask.pinned,
+    )
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     return CardView.of(queries.card(tx, ask.room_id, card_id))
 
 
@@ -38,9 +47,7 @@ def update(tx: Tx, me: Caller, ask: UpdateCard) -> CardView:
     """Change a card, or pin it; only the fields that are given change."""
     tx.check_open(ask.room_id)
     card = queries.card(tx, ask.room_id, ask.card)
-    changes = rules.card_changes(card, ask)
-    draft = Draft(kind=Kind.CARD_UPDATE, data={"card_id": card.card_id, **changes})
-    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [draft])
+    tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(rules.card_changes(card, ask))])
     return CardView.of(queries.card(tx, ask.room_id, ask.card))
 
 

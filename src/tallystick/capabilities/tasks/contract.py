@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tallystick.capabilities.tasks.model import Anchor, Card, Step, Task
+from tallystick.capabilities.tasks.events import TaskStep
+from tallystick.capabilities.tasks.model import Anchor, Card, Task
 from tallystick.kernel.operation import Answer, Ask, Moment, from_attributes, moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 
@@ -88,7 +89,7 @@ class TaskView(Answer):
     title: str
     description: str
     definition_of_done: list[str]
-    steps: list[Step]
+    steps: list[TaskStep]
     assignee: str | None
     anchor: str | None
     paths: list[str]
@@ -270,7 +271,7 @@ class ShowSnapshot(Ask):
     task: Annotated[TaskId | None, Meta(description="Which task; the one in your focus when left out.")] = None
 
 
-class InboxView(Answer):
+class JobCountsView(Answer):
     running: int
     queued: int
     """Both are counted up to 100."""
@@ -285,9 +286,9 @@ class JobToken(Answer):
     title: str
 
 
-class Snapshot(Answer):
+class TaskSnapshot(Answer):
     task: TaskView | None
-    inbox: InboxView
+    inbox: JobCountsView
     job: JobToken | None
     """The one active job of the task that most needs to be seen."""
     cards: list[CardView]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.tasks import cards, queries, rules
+from tallystick.capabilities.tasks.anchors import ensure_anchor
 from tallystick.capabilities.tasks.contract import (
     BODY_LIMIT,
     CardView,
@@ -21,15 +25,17 @@ from tallystick.capabilities.tasks.contract import (
     MergeReport,
     StepAsk,
 )
-from tallystick.capabilities.tasks.model import Card, Kind
-from tallystick.capabilities.tasks.queries import THINGS
+from tallystick.capabilities.tasks.events import CardUpdated
+from tallystick.capabilities.tasks.model import Card
 from tallystick.capabilities.tasks.tasks import create_task
-from tallystick.capabilities.tasks.work import Order, Outcome, Work
+from tallystick.capabilities.tasks.work import JobOrder, JobOutcome, Work
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.ids import digest
 from tallystick.kernel.operation import operation
 from tallystick.ledger.tx import Tx
+
+T = TypeVar("T")
 
 
 @operation(
@@ -44,7 +50,7 @@ def delegate(tx: Tx, me: Caller, ask: Delegate) -> Delegated:
     """
     tx.check_open(ask.room_id)
     by, anchor = agent_rules.principal(me.agent_id), ask.anchor or rules.anchor_for(ask.task_title)
-    THINGS.ensure_anchor(tx, ask.room_id, by, anchor)
+    ensure_anchor(tx, ask.room_id, by, anchor)
     done = ask.definition_of_done or rules.DONE
     steps = ask.steps or [StepAsk(text=text) for text in rules.STEPS]
     task = create_task(
@@ -108,18 +114,17 @@ def fanout_jobs(tx: Tx, me: Caller, ask: FanOut) -> FannedOut:
 
 
 def _order(tx: Tx, me: Caller, ask: JobKnobs, *, title: str, prompt: str, task: str | None, anchor: str) -> JobRef:
-    order = Order(
+    order = JobOrder(
         title=title,
         prompt=prompt,
         kind=ask.job_kind,
         priority=ask.job_priority,
         executor=ask.executor,
-        profile=ask.executor_profile,
+        executor_profile=ask.executor_profile,
         task=task,
         anchor=anchor,
     )
-    job = tx.use(Work).order(tx, me, ask.room_id, order)
-    return JobRef(job_id=job.job_id, anchor=anchor, created_ref=job.ref)
+    return tx.use(Work).order(tx, me, ask.room_id, order)
 
 
 @operation("tasks.macro.merge_report", writes=True, examples=({"room_id": "ROOM", "jobs": ["JOB-001", "JOB-002"]},))
@@ -154,7 +159,7 @@ def merge_report(tx: Tx, me: Caller, ask: MergeReport) -> Merged:
     return Merged(card=kept, changed=changed, missing_proof=_missing(outcomes))
 
 
-def _missing(outcomes: Sequence[Outcome]) -> list[str]:
+def _missing(outcomes: Sequence[JobOutcome]) -> list[str]:
     return [outcome.job_id for outcome in outcomes if not outcome.proven]
 
 
@@ -162,19 +167,29 @@ def _kept(tx: Tx, me: Caller, card: CreateCard, known: Sequence[Card]) -> tuple[
     if not known:
         return cards.create_card(tx, me, card), True
     (old,) = known
-    wanted = {name: getattr(card, name) for name in ("title", "body", "tags", "refs", "pinned")}
-    changes = {name: value for name, value in wanted.items() if getattr(old, name) != value}
-    if changes:
-        draft = Draft(kind=Kind.CARD_UPDATE, data={"card_id": old.card_id, **changes})
-        tx.append(card.room_id, agent_rules.principal(me.agent_id), [draft])
-    return CardView.of(queries.card(tx, card.room_id, old.card_id)), bool(changes)
+    update = CardUpdated(
+        card_id=old.card_id,
+        title=_unless_same(card.title, old.title),
+        body=_unless_same(card.body, old.body),
+        tags=_unless_same(card.tags, old.tags),
+        refs=_unless_same(card.refs, old.refs),
+        pinned=_unless_same(card.pinned, old.pinned),
+    )
+    changed = update != CardUpdated(card_id=old.card_id)
+    if changed:
+        tx.append(card.room_id, agent_rules.principal(me.agent_id), [Draft.of(update)])
+    return CardView.of(queries.card(tx, card.room_id, old.card_id)), changed
+
+
+def _unless_same(value: T, known: T) -> T | UnsetType:
+    return UNSET if value == known else value
 
 
 SUMMARY = 240
 REFS = 8
 
 
-def report_text(title: str, task_id: str | None, outcomes: Sequence[Outcome]) -> str:
+def report_text(title: str, task_id: str | None, outcomes: Sequence[JobOutcome]) -> str:
     about = [f"task: {task_id}"] if task_id else []
     parts = {
         "What changed": _changed(outcomes),
@@ -194,23 +209,23 @@ def _one_line(words: str, limit: int = SUMMARY) -> str:
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
-def _changed(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _changed(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
     for each in outcomes:
         anchor = f" anchor={each.anchor_id}" if each.anchor_id else ""
         flag = "" if each.proven else " [MISSING_PROOF]"
-        yield f"- {each.job_id} ({each.status.value}){anchor} last={each.ref}{flag}"
+        yield f"- {each.job_id} ({each.status}){anchor} last={each.ref}{flag}"
         if each.summary:
             yield f"  summary: {_one_line(each.summary)}"
 
 
-def _verified(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _verified(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
     for each in outcomes:
         for ref, state in each.evidence:
             if state == "proof" and ref.upper().startswith(("CMD", "LINK", "FILE", "HTTP")):
                 yield f"- {each.job_id} {_one_line(ref)}"
 
 
-def _refs(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _refs(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
     for each in outcomes:
         for ref in each.refs[:REFS]:
             yield f"- {_one_line(ref)} ({each.job_id})"
@@ -218,12 +233,12 @@ def _refs(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"- {len(each.refs) - REFS} more: open id={each.job_id}"
 
 
-def _risks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _risks(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
     for each in outcomes:
-        if each.status.value in {"FAILED", "CANCELED"}:
-            yield f"- {each.job_id} is {each.status.value}"
-        elif each.status.value != "DONE":
-            yield f"- {each.job_id} is still {each.status.value}"
+        if each.status in {"FAILED", "CANCELED"}:
+            yield f"- {each.job_id} is {each.status}"
+        elif each.status != "DONE":
+            yield f"- {each.job_id} is still {each.status}"
         if each.question:
             yield f"- {each.job_id} asks: {_one_line(each.question)}"
         for ref, state in each.evidence:
@@ -233,11 +248,11 @@ def _risks(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"- {each.job_id} has no proof"
 
 
-def _next(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _next(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
     for each in outcomes:
         if each.question:
             yield f'- open id={each.ref} | reply reply_job={each.job_id} reply_message="..."'
-        elif each.status.value in {"FAILED", "CANCELED"}:
+        elif each.status in {"FAILED", "CANCELED"}:
             yield f"- open id={each.ref} | requeue job={each.job_id}"
         elif not each.proven:
             yield f"- open id={each.ref}"

@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 import msgspec
 
+from tallystick.capabilities.tasks.events import TaskState, TaskStep
 from tallystick.kernel.clock import Instant
-
-
-class Kind(StrEnum):
-    TASK_CREATE = "x.tally.task.create"
-    TASK_UPDATE = "x.tally.task.update"
-    TASK_FOCUS = "x.tally.task.focus"
-    CARD_CREATE = "x.tally.card.create"
-    CARD_UPDATE = "x.tally.card.update"
-    ANCHOR_CREATE = "x.tally.anchor.create"
-    ANCHOR_UPDATE = "x.tally.anchor.update"
-
-
-class TaskStatus(StrEnum):
-    """`ready`, `running`, `blocked` and `done` are the bus's own; `canceled` is for what will not be done."""
-
-    READY = "ready"
-    RUNNING = "running"
-    BLOCKED = "blocked"
-    DONE = "done"
-    CANCELED = "canceled"
-
-    @property
-    def open(self) -> bool:
-        return self not in {TaskStatus.DONE, TaskStatus.CANCELED}
-
 
 _ID = re.compile(r"(TASK|CARD)-(\d{3,18})")
 
@@ -49,19 +24,12 @@ def number_of(noun: str, text: str) -> int | None:
     return int(found[2])
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to verify before the task counts as done."""
-
-    text: str
-    done: bool = False
-
-
 class Details(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a task that nobody searches by."""
 
     description: str = ""
     definition_of_done: list[str] = []
-    steps: list[Step] = []
+    steps: list[TaskStep] = []
     paths: list[str] = []
     refs: list[str] = []
     summary: str | None = None
@@ -75,7 +43,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     task_id: str
     revision: int
-    status: TaskStatus
+    status: TaskState
     title: str
     assignee: str | None
     anchor_id: str | None
@@ -87,7 +55,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_row(cls, *, status: str, details: str, **row: object) -> Task:
-        return cls(status=TaskStatus(status), details=_details.decode(details), **row)  # pyright: ignore[reportArgumentType]
+        return cls(status=TaskState(status), details=_details.decode(details), **row)  # pyright: ignore[reportArgumentType]
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallystick.capabilities.agents.model import OwnedTask, Ownership
-from tallystick.capabilities.rooms.model import TaskBoard, TaskBook
 from tallystick.capabilities.tasks import anchors, cards, macros, queries, tasks
 from tallystick.capabilities.tasks.contract import (
     AnchorView,
     CardView,
     TaskView,
 )
-from tallystick.capabilities.tasks.projections import PROJECTIONS, TABLES
-from tallystick.capabilities.tasks.tasks import Board
+from tallystick.capabilities.tasks.projections import FOLDS, TABLES
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import Envelope
@@ -48,13 +46,6 @@ class TaskOwnership:
         ]
 
 
-class RoomTasks:
-    def check_ref(self, tx: Tx, room_id: str, task_id: str) -> None:
-        if task_id.startswith("TASK-"):
-            queries.task(tx, room_id, task_id)
-
-
-OFFERS: dict[type, object] = {Ownership: TaskOwnership(), TaskBook: RoomTasks()}
 CAPABILITY = Capability(
     name="tasks",
     package="tallystick.capabilities.tasks",
@@ -77,8 +68,8 @@ CAPABILITY = Capability(
         anchors.show,
         anchors.update,
     ),
-    projections=PROJECTIONS,
+    folds=FOLDS,
     tables=TABLES,
-    offers={**OFFERS, TaskBoard: Board()},
+    offers={Ownership: TaskOwnership()},
     opens=open_ref,
 )

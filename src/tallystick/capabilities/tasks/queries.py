@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tallystick.capabilities.rooms.notes import NOTE
 from tallystick.capabilities.tasks.errors import UnknownAnchor, UnknownCard, UnknownTask
-from tallystick.capabilities.tasks.model import Anchor, Card, Kind, Task, number_of
-from tallystick.kernel.envelope import Draft, Event
+from tallystick.capabilities.tasks.model import Anchor, Card, Task, number_of
+from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
 from tallystick.ledger.errors import EventNotFound
 from tallystick.ledger.tx import Tx
@@ -118,27 +118,20 @@ def note(tx: Tx, room_id: str, seq: int) -> Event | None:
     return event if event.kind == NOTE else None
 
 
-class Things:
-    """Answers the protocol of the same name that `jobs` declares."""
+def exists(tx: Tx, room_id: str, ref: Ref) -> bool:
+    """Whether a task, card or note is there."""
+    match ref.kind:
+        case RefKind.TASK:
+            return find_task(tx, room_id, ref.value) is not None
+        case RefKind.CARD:
+            return find_card(tx, room_id, ref.value) is not None
+        case RefKind.NOTE:
+            return note(tx, room_id, ref.seq or 0) is not None
+        case _:
+            return False
 
-    def check_task(self, tx: Tx, room_id: str, task_id: str) -> None:
+
+def check_ref(tx: Tx, room_id: str, task_id: str) -> None:
+    """Refuse an id of ours that names no task of the room; another store's ids are not ours to judge."""
+    if task_id.startswith("TASK-"):
         task(tx, room_id, task_id)
-
-    def ensure_anchor(self, tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
-        if find_anchor(tx, room_id, anchor_id) is None:
-            data: dict[str, object] = {"anchor_id": anchor_id, "title": "", "paths": []}
-            tx.append(room_id, by, [Draft(kind=Kind.ANCHOR_CREATE, data=data)])
-
-    def exists(self, tx: Tx, room_id: str, ref: Ref) -> bool:
-        match ref.kind:
-            case RefKind.TASK:
-                return find_task(tx, room_id, ref.value) is not None
-            case RefKind.CARD:
-                return find_card(tx, room_id, ref.value) is not None
-            case RefKind.NOTE:
-                return note(tx, room_id, ref.seq or 0) is not None
-            case _:
-                return False
-
-
-THINGS = Things()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
 
 from tallystick.capabilities.tasks.contract import UpdateAnchor, UpdateCard, UpdateTask
 from tallystick.capabilities.tasks.errors import CardMovedOn, NothingToChange, TaskMovedOn
+from tallystick.capabilities.tasks.events import AnchorUpdated, CardUpdated, TaskState, TaskStep, TaskUpdated
 from tallystick.capabilities.tasks.model import Card, Task
+from tallystick.kernel.envelope import Body
 
-_NOT_A_VALUE = {"room_id", "task", "card", "expected_revision"}
-_NEVER_NONE = ("title", "description", "definition_of_done", "steps", "status", "paths", "refs")
+T = TypeVar("T")
+BodyT = TypeVar("BodyT", bound=Body)
 DONE = (
     "What was asked for is there, and a card or file says what changed.",
     "The proof is named: a receipt (CMD: or LINK:) or a thing that can be opened.",
@@ -22,35 +27,61 @@ STEPS = ("Run what proves it and keep the receipt.",)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
-def task_changes(task: Task, ask: UpdateTask) -> dict[str, object]:
+def task_changes(task: Task, ask: UpdateTask) -> TaskUpdated:
     """The fields that were given; an assignee, anchor or summary of null takes it away."""
     if ask.expected_revision not in {None, task.revision}:
         raise TaskMovedOn(
             f"{task.task_id} is at revision {task.revision}, not {ask.expected_revision}.", revision=task.revision
         )
-    given = ask.to_data(without=_NOT_A_VALUE)
-    return _something({name: value for name, value in given.items() if value is not None or name not in _NEVER_NONE})
+    steps = None if ask.steps is None else [TaskStep(text=step.text, done=step.done) for step in ask.steps]
+    return _something(
+        TaskUpdated(
+            task_id=task.task_id,
+            title=_given(ask.title),
+            description=_given(ask.description),
+            definition_of_done=_given(ask.definition_of_done),
+            steps=_given(steps),
+            status=UNSET if ask.status is None else TaskState(ask.status),
+            assignee=ask.assignee,
+            anchor=ask.anchor,
+            paths=_given(ask.paths),
+            refs=_given(ask.refs),
+            summary=ask.summary,
+        )
+    )
 
 
-def card_changes(card: Card, ask: UpdateCard) -> dict[str, object]:
+def card_changes(card: Card, ask: UpdateCard) -> CardUpdated:
     if ask.expected_revision not in {None, card.revision}:
         raise CardMovedOn(
             f"{card.card_id} is at revision {card.revision}, not {ask.expected_revision}.", revision=card.revision
         )
-    given = ask.present(without=_NOT_A_VALUE)
-    if "tags" in given:
-        given["tags"] = tags(given["tags"])
-    return _something(given)
+    return _something(
+        CardUpdated(
+            card_id=card.card_id,
+            title=_given(ask.title),
+            body=_given(ask.body),
+            type=_given(ask.type),
+            tags=UNSET if ask.tags is None else tags(ask.tags),
+            refs=_given(ask.refs),
+            pinned=_given(ask.pinned),
+        )
+    )
 
 
-def anchor_changes(ask: UpdateAnchor) -> dict[str, object]:
-    return _something(ask.present(without={"room_id", "anchor"}))
+def anchor_changes(ask: UpdateAnchor) -> AnchorUpdated:
+    return _something(AnchorUpdated(anchor_id=ask.anchor, title=_given(ask.title), paths=_given(ask.paths)))
 
 
-def _something(changes: dict[str, object]) -> dict[str, object]:
-    if not changes:
+def _given(value: T | None) -> T | UnsetType:
+    return UNSET if value is None else value
+
+
+def _something(update: BodyT) -> BodyT:
+    """Refuse an update that changes nothing: beside the id, which comes first, no field has a value."""
+    if all(getattr(update, name) is UNSET for name in update.__struct_fields__[1:]):
         raise NothingToChange
-    return changes
+    return update
 
 
 def tags(given: list[str]) -> list[str]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks import queries, rules
+from tallystick.capabilities.tasks.anchors import ensure_anchor
 from tallystick.capabilities.tasks.contract import (
     CardView,
     CreateTask,
     Focused,
     FocusTask,
-    InboxView,
-    JobToken,
+    JobCountsView,
     ListTasks,
     ShowSnapshot,
     ShowTask,
-    Snapshot,
     Tasks,
+    TaskSnapshot,
     TaskView,
     UpdateTask,
 )
-from tallystick.capabilities.tasks.model import Kind, Task, number_of, numbered
-from tallystick.capabilities.tasks.queries import THINGS
-from tallystick.capabilities.tasks.work import Inbox, JobLine, Work
+from tallystick.capabilities.tasks.events import TaskCreated, TaskFocused, TaskState, TaskStep, TaskUpdated
+from tallystick.capabilities.tasks.model import Task, number_of, numbered
+from tallystick.capabilities.tasks.work import Work, WorkBrief
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
@@ -54,8 +56,8 @@ def update(tx: Tx, me: Caller, ask: UpdateTask) -> TaskView:
     task, by = queries.task(tx, ask.room_id, ask.task), agent_rules.principal(me.agent_id)
     changes = rules.task_changes(task, ask)
     if ask.anchor:
-        THINGS.ensure_anchor(tx, ask.room_id, by, ask.anchor)
-    tx.append(ask.room_id, by, [Draft(kind=Kind.TASK_UPDATE, data={"task_id": task.task_id, **changes})])
+        ensure_anchor(tx, ask.room_id, by, ask.anchor)
+    tx.append(ask.room_id, by, [Draft.of(changes)])
     return TaskView.of(queries.task(tx, ask.room_id, ask.task))
 
 
@@ -91,41 +93,51 @@ def focus(tx: Tx, me: Caller, ask: FocusTask) -> Focused:
     by = agent_rules.principal(me.agent_id)
     task = queries.task(tx, ask.room_id, ask.task) if ask.task else None
     if queries.focus(tx, ask.room_id, by) != task:
-        data: dict[str, object] = {"task_id": task.task_id if task else None}
-        tx.append(ask.room_id, by, [Draft(kind=Kind.TASK_FOCUS, data=data)])
+        tx.append(ask.room_id, by, [Draft.of(TaskFocused(task_id=task.task_id if task else None))])
     return Focused(task=TaskView.of(task) if task else None)
 
 
 def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
     by, number = agent_rules.principal(me.agent_id), queries.next_task(tx, ask.room_id)
     if ask.anchor:
-        THINGS.ensure_anchor(tx, ask.room_id, by, ask.anchor)
-    task_id = numbered("TASK", number)
-    given = ask.to_data(without={"room_id", "focus"})
-    drafts = [Draft(kind=Kind.TASK_CREATE, data={"task_id": task_id, "number": number, **given})]
+        ensure_anchor(tx, ask.room_id, by, ask.anchor)
+    body = TaskCreated(
+        task_id=numbered("TASK", number),
+        number=number,
+        title=ask.title,
+        description=ask.description,
+        definition_of_done=ask.definition_of_done,
+        steps=[TaskStep(text=step.text, done=step.done) for step in ask.steps],
+        status=TaskState(ask.status),
+        assignee=ask.assignee,
+        anchor=ask.anchor,
+        paths=ask.paths,
+        refs=ask.refs,
+    )
+    drafts = [Draft.of(body)]
     if ask.focus:
-        drafts.append(Draft(kind=Kind.TASK_FOCUS, data={"task_id": task_id}))
+        drafts.append(Draft.of(TaskFocused(task_id=body.task_id)))
     tx.append(ask.room_id, by, drafts)
-    return TaskView.of(queries.task(tx, ask.room_id, task_id))
+    return TaskView.of(queries.task(tx, ask.room_id, body.task_id))
 
 
-class Board:
-    """Answers the protocol `TaskBoard` of `rooms`: what is said of a task on the bus is true of the task."""
-
-    def progress(self, tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
-        if number_of("TASK", task_id) is None:
-            return
-        task = queries.task(tx, room_id, task_id)
-        said: dict[str, object] = {"status": status} if summary is None else {"status": status, "summary": summary}
-        if task.status != status or summary is not None:
-            tx.append(room_id, by, [Draft(kind=Kind.TASK_UPDATE, data={"task_id": task.task_id, **said})])
+def record_progress(tx: Tx, room_id: str, by: str, *, task_id: str, status: str, summary: str | None) -> None:
+    """Change a task of ours as was said on the bus; an id that is none of ours is somebody else's task."""
+    if number_of("TASK", task_id) is None:
+        return
+    task = queries.task(tx, room_id, task_id)
+    if task.status != status or summary is not None:
+        said = TaskUpdated(
+            task_id=task.task_id, status=TaskState(status), summary=UNSET if summary is None else summary
+        )
+        tx.append(room_id, by, [Draft.of(said)])
 
 
 PINNED = 5
 
 
 @operation("tasks.snapshot", examples=({"room_id": "ROOM"},))
-def snapshot(tx: Tx, me: Caller, ask: ShowSnapshot) -> Snapshot:
+def snapshot(tx: Tx, me: Caller, ask: ShowSnapshot) -> TaskSnapshot:
     """Show the task in your focus: where it stands, its one most pressing job, and the pinned cards."""
     rooms.room(tx, ask.room_id)
     task = (
@@ -133,22 +145,20 @@ def snapshot(tx: Tx, me: Caller, ask: ShowSnapshot) -> Snapshot:
         if ask.task
         else queries.focus(tx, ask.room_id, agent_rules.principal(me.agent_id))
     )
-    work = tx.use(Work)
-    inbox = work.inbox(tx, ask.room_id)
-    job = work.active(tx, ask.room_id, task.task_id) if task else None
+    brief = tx.use(Work).brief(tx, ask.room_id, task.task_id if task else None)
     cards = queries.cards(tx, ask.room_id, tag=task.anchor_id if task else None, pinned=True, limit=PINNED)
-    return Snapshot(
+    return TaskSnapshot(
         task=TaskView.of(task) if task else None,
-        inbox=InboxView(running=inbox.running, queued=inbox.queued, runner=inbox.runner),
-        job=JobToken(job_id=job.job_id, status=job.status.value, ref=job.ref, title=job.title) if job else None,
+        inbox=JobCountsView(running=brief.running, queued=brief.queued, runner=brief.runner),
+        job=brief.job,
         cards=[CardView.of(card) for card in cards],
-        text="\n".join(_lines(task, inbox, job)),
+        text="\n".join(_lines(task, brief)),
     )
 
 
-def _lines(task: Task | None, inbox: Inbox, job: JobLine | None) -> list[str]:
-    token = f" job={job.job_id} ({job.status.value})" if job else ""
-    head = f"inbox running={inbox.running} queued={inbox.queued} runner={inbox.runner}{token}"
+def _lines(task: Task | None, brief: WorkBrief) -> list[str]:
+    token = f" job={brief.job.job_id} ({brief.job.status})" if brief.job else ""
+    head = f"inbox running={brief.running} queued={brief.queued} runner={brief.runner}{token}"
     if task is None:
         return [head, "no task in focus | tasks focus task=TASK-…"]
     done = sum(step.done for step in task.details.steps)

@@ -3,87 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
+from tallystick.capabilities.tasks.contract import JobRef, JobToken
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
 
 
-class JobLine(Protocol):
-    """A job as a task sees it."""
-
-    @property
-    def job_id(self) -> str: ...
-    @property
-    def status(self) -> StrEnum: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def ref(self) -> str: ...
-
-
-class Inbox(Protocol):
+class WorkBrief(msgspec.Struct, frozen=True, kw_only=True):
     """How much delegated work there is, and whether anybody does it."""
 
-    @property
-    def running(self) -> int: ...
-    @property
-    def queued(self) -> int: ...
-    @property
-    def runner(self) -> str: ...
+    running: int
+    queued: int
+    runner: str
+    job: JobToken | None
+    """The one active job of a task that most needs to be seen."""
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that a macro wants to have made."""
+class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that a macro wants to have made; its fields are those of `jobs.create`."""
 
     title: str
     prompt: str
     kind: str
     priority: str
     executor: str
-    profile: str
+    executor_profile: str
     task: str | None
     anchor: str
 
 
-class Outcome(JobLine, Protocol):
+class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a job, for a report."""
 
-    @property
-    def anchor_id(self) -> str | None: ...
-    @property
-    def summary(self) -> str | None: ...
-    @property
-    def refs(self) -> Sequence[str]: ...
-    @property
-    def evidence(self) -> Sequence[tuple[str, str]]:
-        """Each ref that was given as proof, and what was found out about it."""
-        ...
-
-    @property
-    def proven(self) -> bool: ...
-    @property
-    def question(self) -> str:
-        """What it still asks its manager."""
-        ...
+    job_id: str
+    status: str
+    ref: str
+    anchor_id: str | None
+    summary: str | None
+    refs: Sequence[str]
+    evidence: Sequence[tuple[str, str]]
+    """Each ref that was given as proof, and what was found out about it."""
+    proven: bool
+    question: str
+    """What it still asks its manager."""
 
 
 class Work(Protocol):
-    """What tasks need of jobs; answered by `jobs`, bound by the hub."""
-
-    def inbox(self, tx: Tx, room_id: str) -> Inbox: ...
-
-    def active(self, tx: Tx, room_id: str, task_id: str) -> JobLine | None:
-        """The one job of a task that most needs to be seen."""
+    def brief(self, tx: Tx, room_id: str, task_id: str | None) -> WorkBrief:
+        """The room's work in a few numbers, with the one job of this task to show."""
         ...
 
-    def order(self, tx: Tx, me: Caller, room_id: str, order: Order) -> JobLine:
+    def order(self, tx: Tx, me: Caller, room_id: str, order: JobOrder) -> JobRef:
         """Make a job."""
         ...
 
-    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> Sequence[Outcome]:
+    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> Sequence[JobOutcome]:
         """What became of these jobs, each once, in the order of their numbers; refuses one that is not there."""
         ...

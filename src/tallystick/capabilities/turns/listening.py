@@ -12,7 +12,7 @@ import msgspec
 from tallystick.capabilities.actions.operations import next_action
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs.operations import JobQuestions
+from tallystick.capabilities.jobs import queries as jobs
 from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
@@ -24,7 +24,6 @@ from tallystick.kernel.operation import WaitHooks
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
-QUESTIONS = JobQuestions()
 KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: MessageSent.kind, Wanted.NOTIFICATIONS: NotificationSent.kind}
 
 
@@ -60,7 +59,7 @@ def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
     wanted = tuple(each for each in Wanted if each in ask.include and each in KINDS)
     errands = _errands(tx, room, me) if Wanted.ACTIONS in ask.include else None
     after = int(ask.cursor) if ask.cursor is not None else None
-    asked = tuple(QUESTIONS.asked(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
+    asked = tuple(jobs.questions(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
     if not wanted:
         return Arrival(errands=errands, questions=asked)
     mail = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
