@@ -12,11 +12,12 @@ from tallystick.storage.queries import Queries
 
 def noted(monkeypatch: pytest.MonkeyPatch, queries: Queries) -> list[str]:
     """The names of these statements, as they are run from now on."""
-    ours, names = frozenset(queries.values()), list[str]()
+    names = list[str]()
 
     def noting(run: Callable[..., object]) -> Callable[..., object]:
         def noted(tx: Tx, query: object, /, *rest: object, **values: object) -> object:
-            names.extend(each.name for each in ours if each is query)
+            # Not before: a package's statements are read when the first one is wanted.
+            names.extend(each.name for each in queries.values() if each is query)
             return run(tx, query, *rest, **values)
 
         return noted
