@@ -61,7 +61,7 @@ def test_another_token_never_reaches_fewer(team: list[Participant], to: list[str
 
 
 def test_a_client_id_is_remembered_to_the_millisecond() -> None:
-    first = MessageSent(text="x", to=[], recipients=[], client_id="c")
+    first = MessageSent(text="x", format="plain", priority="normal", to=[], recipients=[], client_id="c")
     again = structs.replace(first, client_ts="then", recipients=["bob"])
     other = structs.replace(again, text="y")
     used = ClientIdUse(digest=rules.fingerprint(first), seq=1, sent_at=1000)

@@ -40,8 +40,8 @@ class MessageSent(Body, kind="chat.message"):
     """Somebody said something to agents of the room, or to the user."""
 
     text: str
-    format: MessageFormat = "plain"
-    priority: MessagePriority = "normal"
+    format: MessageFormat
+    priority: MessagePriority
     to: list[str]
     """The ids and selectors that its author wrote; empty stands for everyone."""
     recipients: list[str]
@@ -90,13 +90,14 @@ class NotificationSent(Body, kind="system.notify"):
 
     about: str = field(name="kind")
     """Such as `status_change`, `nudge` or a word of the sender's own."""
-    priority: NotificationPriority = "normal"
+    priority: NotificationPriority
     title: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
-    target_actor_id: str | None = None
+    target_actor_id: str | None
+    """Null stands for everyone."""
     context: JsonObject | UnsetType = UNSET
     """Facts for programs."""
-    requires_ack: bool = False
+    requires_ack: bool
     related_event_id: str | UnsetType = UNSET
     recipients: list[str]
 

@@ -75,6 +75,7 @@ def notify_by_hub(tx: Tx, room_id: str, *, to: str, title: str, message: str, re
         title=title,
         message=message,
         target_actor_id=recipient,
+        requires_ack=False,
         related_event_id=related_event_id,
         recipients=[recipient],
     )

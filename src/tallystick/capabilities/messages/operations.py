@@ -103,7 +103,9 @@ def send_for_action(
 ) -> Event:
     """Send the message that an action consists of; whether its author may send it is decided there."""
     rules.check_text(text)
-    message = MessageSent(text=text, to=[to], recipients=[], conversation=conversation)
+    message = MessageSent(
+        text=text, format="plain", priority="normal", to=[to], recipients=[], conversation=conversation
+    )
     return _append(tx, room, members, author, message)
 
 
@@ -112,7 +114,7 @@ def send_text(tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: 
     members = agents.roster(tx, room.room_id)
     rules.check_text(text)
     priority = "attention" if attention else "normal"
-    message = MessageSent(text=text, priority=priority, to=[to], recipients=[])
+    message = MessageSent(text=text, format="plain", priority=priority, to=[to], recipients=[])
     sent = append_once(tx, room, members, rules.author(members, me), message)
     return reading.event_at(tx, room.room_id, sent.event.seq)
 
@@ -185,6 +187,8 @@ def _record(tx: Tx, me: Caller, ask: RelayMessage, room: Room, relayed: Envelope
     author = rules.author(agents.roster(tx, source.room_id), me)
     note = MessageSent(
         text=f"Relayed to '{room.title}'.",
+        format="plain",
+        priority="normal",
         to=["@user"],
         recipients=[USER] if author.principal != USER else [],
         reply_to=ask.src_event_id,

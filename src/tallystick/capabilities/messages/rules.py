@@ -262,6 +262,7 @@ def overdue_notification(awaited: AwaitedMessage, missing: Sequence[str]) -> Not
         message=f"Your message of {to_wire(awaited.sent_at)} still waits for the ack of {who}.",
         target_actor_id=awaited.sender,
         context={"waiting_for": list(missing)},
+        requires_ack=False,
         related_event_id=awaited.event_id,
         recipients=[awaited.sender],
     )
