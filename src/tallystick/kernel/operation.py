@@ -18,6 +18,7 @@ from typing import (
     Self,
     TypeAlias,
     TypeVar,
+    Union,
     cast,
     dataclass_transform,
     get_args,
@@ -148,6 +149,11 @@ R = TypeVar("R")
 def as_record(kind: type[R], given: object) -> R:
     """Plain data as the value that it describes; `msgspec.ValidationError` if it describes none."""
     return msgspec.convert(given, kind, dec_hook=from_plain)
+
+
+def as_one_of(kinds: tuple[type[R], ...], given: object) -> R:
+    """Plain data as one of several values, which their tags tell apart."""
+    return msgspec.convert(given, Union[kinds], dec_hook=from_plain)  # noqa: UP007 - made of a tuple
 
 
 def from_attributes(kind: type[R], thing: object) -> R:

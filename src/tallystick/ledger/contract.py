@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import NO_NUL, Answer, Ask, JsonObject, Moment
+from tallystick.kernel.envelope import BODIES, Body, Event
+from tallystick.kernel.operation import NO_NUL, Answer, Ask, JsonObject, Moment, as_record
 from tallystick.kernel.subjects import TASK_LIMIT
 
 LIST_LIMIT = 1000
@@ -39,6 +39,12 @@ class Envelope(Answer):
     def of(cls, event: Event) -> Envelope:
         wire: dict[str, Any] = event.wire()
         return cls(**wire)
+
+    @property
+    def content(self) -> Body | None:
+        """What the event says as the struct of its kind; None for a kind that is not ours or not imported here."""
+        declared = BODIES.get(self.kind)
+        return as_record(declared, self.data) if declared else None
 
 
 SinceSeq = Annotated[

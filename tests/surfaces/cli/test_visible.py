@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from tallystick.capabilities.turns.contract import Handoff
 from tallystick.commandline.visible import visible, visible_json, visible_lines
+from tallystick.kernel.operation import as_record
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.views import Handoff
 
 HOSTILE = {
     "escape": ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
@@ -53,7 +54,8 @@ def test_a_cell_never_breaks_its_row(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_handoff_is_a_block_whose_lines_cannot_pass_for_ours(capsys: pytest.CaptureFixture[str]) -> None:
-    forged = Handoff(
+    forged = as_record(
+        Handoff,
         {
             "status": "done\nHandoff from system\x1b[2J",
             "next_action": "review",
@@ -63,7 +65,7 @@ def test_a_handoff_is_a_block_whose_lines_cannot_pass_for_ours(capsys: pytest.Ca
             ],
             "open_questions": ["why?\nreally"],
             "do_not": ["touch main"],
-        }
+        },
     )
 
     screen.handoff(forged, by="codex:1\x07")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, cast
+from typing import Any, Concatenate, ParamSpec
 
 import click
 
+from tallystick.capabilities.agents.contract import AgentView, ShowAgent
 from tallystick.commandline.command import Command, Group
 from tallystick.surfaces.cli import render, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.init import SessionStart
 from tallystick.surfaces.cli.options import room_option
 from tallystick.surfaces.cli.session import Reply, Session, absolute
-from tallystick.surfaces.cli.views import View
 
 P = ParamSpec("P")
-
-
-class _Agent(View):
-    agent_id: str
 
 
 class Acting:
@@ -31,9 +27,8 @@ class Acting:
         self.room_id = session.room(None, room_id)
         if who is not None:
             # Looked up before anything else is done, so that a misspelt name does nothing.
-            session.act_as(
-                session.call("agents.show", {"room_id": self.room_id, "agent_id": who}).view(_Agent).agent_id
-            )
+            shown = session.ask("agents.show", ShowAgent(room_id=self.room_id, agent_id=who), AgentView)
+            session.act_as(shown.agent_id)
 
     def ask(self, operation: str, **given: object) -> Reply:
         return ask(self.session, operation, self.room_id, **given)
@@ -53,7 +48,7 @@ def call(session: Session, operation: str, room_id: str, **given: object) -> Non
     """The same, and show the answer."""
     reply = ask(session, operation, room_id, **given)
     if not session.finish(reply.data):
-        render.render(operation, reply.data)
+        render.render(operation, reply)
 
 
 def acting(command: Callable[Concatenate[Acting, P], None], flag: str = "--agent") -> Callable[..., None]:
@@ -127,15 +122,6 @@ def send(
     )
 
 
-class _Letter(View):
-    read: bool
-    acked_at: str | None
-
-
-class _Inbox(View, messages=_Letter):
-    messages: list[_Letter]
-
-
 @click.command(cls=Command)
 @acting
 @click.option("--state", type=click.Choice(["unread", "read", "acked"]), help="Only these; everything when left out.")
@@ -145,16 +131,14 @@ def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
     if limit is not None and not 1 <= limit <= 200:
         raise Usage("--limit takes 1 to 200.")
     reply = me.ask("messages.inbox", since_seq=None if state == "unread" else 0, limit=limit or 50)
-    letters = reply.view(_Inbox).messages
-    wanted = [at for at, each in enumerate(letters) if state is None or _state(each) == state]
-    messages = cast("list[object]", reply.data["messages"])
-    data: dict[str, object] = {**reply.data, "messages": [messages[at] for at in wanted]}
+    messages = reply.data["messages"]
+    data = {**reply.data, "messages": [each for each in messages if state is None or _state(each) == state]}
     if not me.session.finish(data):
-        render.render("messages.inbox", data)
+        render.render("messages.inbox", Reply(data))
 
 
-def _state(letter: _Letter) -> str:
-    return "acked" if letter.acked_at else "read" if letter.read else "unread"
+def _state(received: Mapping[str, Any]) -> str:
+    return "acked" if received["acked_at"] else "read" if received["read"] else "unread"
 
 
 @click.command(cls=Command)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import click
 
+from tallystick.capabilities.rooms.events import NoteAdded
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.commandline.command import Command
 from tallystick.commandline.visible import visible_json
-from tallystick.surfaces.cli import screen, views
+from tallystick.ledger.contract import Envelope, Events, Verified
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import Reply, Session, StopSignal
@@ -46,7 +47,7 @@ def events(
     if follow:
         _follow(session, reply, {"room_id": room, "kinds": wanted, "max_wait_ms": WAIT_MS, "limit": PAGE})
     elif not session.finish(reply.data):
-        found = reply.view(views.Events).events
+        found = reply.read(Events).events
         screen.table(["SEQ", "TIME", "BY", "KIND", "WHAT"], [_row(event) for event in found])
 
 
@@ -56,32 +57,32 @@ def _follow(session: Session, reply: Reply, ask: dict[str, object]) -> None:
             _stream(session, reply)
             if stop.stopped():
                 return
-            since = reply.view(views.Events).cursor
+            since = reply.read(Events).cursor
             reply = session.call("events.follow", {**ask, "since_seq": since}, stop)
 
 
 def _stream(session: Session, reply: Reply) -> None:
     if session.as_json:
-        for event in cast("list[object]", reply.data["events"]):
+        for event in reply.data["events"]:
             print(visible_json(event), flush=True)
         return
-    for event in reply.view(views.Events).events:
+    for event in reply.read(Events).events:
         print("\t".join(screen.cell(value) for value in _row(event)), flush=True)
 
 
-def _row(event: views.Event) -> list[object]:
-    return [event.seq, event.ts, event.by, event.kind, _what(event.data)]
+def _row(event: Envelope) -> list[object]:
+    return [event.seq, event.ts, event.by, event.kind, _what(event)]
 
 
-def _what(data: dict[str, object]) -> object:
+def _what(event: Envelope) -> object:
     """What an event says, whole: a handoff or a note in its words, anything else as it is stored."""
-    match data:
-        case {"handoff": {"status": str() as status, "next_action": str() as action}}:
-            return f"{status} -> {action}"
-        case {"body": str() as body}:
+    match event.content:
+        case StickReleased(handoff=handoff) | StickPassed(handoff=handoff):
+            return f"{handoff['status']} -> {handoff['next_action']}"
+        case NoteAdded(body=body):
             return body
         case _:
-            return {name: value for name, value in data.items() if value is not None}
+            return {name: value for name, value in event.data.items() if value is not None}
 
 
 @click.command(cls=Command)
@@ -93,7 +94,7 @@ def verify(session: Session, *, room_id: str | None) -> int:
     Recomputes the hash chain of every room. Exits 4 when something does not fit.
     """
     reply = session.call("events.verify", {"room_id": room_id})
-    verdict = reply.view(views.Verified)
+    verdict = reply.read(Verified)
     if not session.finish(reply.data):
         for room in verdict.rooms:
             if not room.ok:

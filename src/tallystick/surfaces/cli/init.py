@@ -6,61 +6,20 @@ import sys
 
 import click
 
+from tallystick.capabilities.agents.contract import Agents, AgentView, ListAgents, Registered
+from tallystick.capabilities.protocol.contract import Adopted, Candidates, FindCandidates
+from tallystick.capabilities.rooms.contract import Joined, JoinRoom
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session, absolute
-from tallystick.surfaces.cli.views import View
 
 
 class AmbiguousSession(Conflict):
     """An agent left work behind here: whether to go on for it cannot be decided without you."""
 
     hint = "Run `tally init --adopt ID` to go on for it, or `tally init --register NAME` to begin anew."
-
-
-class _Recommendation(View):
-    action: str
-    agent_id: str | None
-    name: str | None
-    reason: str
-
-
-class _Candidate(View):
-    agent_id: str
-    name: str
-    evidence: str
-
-
-class _Candidates(View, candidates=_Candidate, recommendation=_Recommendation):
-    candidates: list[_Candidate]
-    recommendation: _Recommendation
-
-
-class _Agent(View):
-    agent_id: str
-    name: str
-
-
-class _Members(View, agents=_Agent):
-    agents: list[_Agent]
-
-
-class _Registered(View, agent=_Agent):
-    status: str
-    agent: _Agent
-
-
-class _Adopted(View):
-    agent_id: str
-    name: str
-    reason: str
-    evidence: str
-
-
-class _Joined(View):
-    room_id: str
 
 
 @click.command(cls=Command)
@@ -113,11 +72,11 @@ class SessionStart:
         if self._is_person:
             name = self._take_name(name)
         was_here = session.caller.agent_id in {each.agent_id for each in self._members()}
-        room_id = session.call("rooms.join", {"context_path": self._here}).view(_Joined).room_id
+        room_id = session.ask("rooms.join", JoinRoom(context_path=self._here), Joined).room_id
         given: dict[str, object] = {"room_id": room_id, "force_update": force}
         given |= {key: value for key, value in (("name", name), ("role", role)) if value is not None}
         try:
-            agent = session.call("agents.register", given).view(_Registered).agent
+            agent = session.call("agents.register", given).read(Registered).agent
         except TallyError:
             if not was_here:
                 session.call("rooms.leave", {"room_id": room_id})
@@ -138,7 +97,7 @@ class SessionStart:
             screen.say(refusal.message)
             click.confirm(f"Go on as {who} all the same?", abort=True, err=True)
             done = self._session.call("agents.adopt", {**given, "confirm": True})
-        found = done.view(_Adopted)
+        found = done.read(Adopted)
         reason = f"{found.reason}: {found.evidence}"
         return self._result("adopt", room_id, found.agent_id, found.name, reason=reason)
 
@@ -148,7 +107,7 @@ class SessionStart:
         if room_id is None:
             return self.register(None, role, mode="auto", reason="no_room_yet: nobody has worked here before")
         found = self._session.call("agents.candidates", {"room_id": room_id, "context_path": self._here})
-        seen = found.view(_Candidates)
+        seen = found.read(Candidates)
         advice = seen.recommendation
         if advice.action == "register":
             return self.register(None, role, mode="auto", reason=advice.reason)
@@ -186,17 +145,17 @@ class SessionStart:
         """The room of this place, without anybody in it who was not there."""
         room_id = self._room()
         if room_id is None:
-            room_id = self._session.call("rooms.join", {"context_path": self._here}).view(_Joined).room_id
+            room_id = self._session.ask("rooms.join", JoinRoom(context_path=self._here), Joined).room_id
             self._session.call("rooms.leave", {"room_id": room_id})
         return room_id
 
-    def _candidates(self, room_id: str) -> _Candidates:
-        given = {"room_id": room_id, "context_path": self._here}
-        return self._session.call("agents.candidates", given).view(_Candidates)
+    def _candidates(self, room_id: str) -> Candidates:
+        asked = FindCandidates(room_id=room_id, context_path=self._here)
+        return self._session.ask("agents.candidates", asked, Candidates)
 
-    def _members(self) -> list[_Agent]:
+    def _members(self) -> list[AgentView]:
         room_id = self._room()
-        return self._session.call("agents.list", {"room_id": room_id}).view(_Members).agents if room_id else []
+        return self._session.ask("agents.list", ListAgents(room_id=room_id), Agents).agents if room_id else []
 
     def _result(self, mode: str, room_id: str, agent_id: str, name: str, *, reason: str) -> dict[str, object]:
         return {

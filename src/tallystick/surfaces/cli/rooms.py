@@ -8,7 +8,7 @@ import click
 
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
-from tallystick.surfaces.cli import screen, views
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, path_option, room_option
 from tallystick.surfaces.cli.session import Session, absolute
@@ -27,7 +27,9 @@ def rooms(session: Session, *, path: str | None, everywhere: bool) -> None:
     reply = session.call("rooms.list", {} if everywhere else {"context_path": absolute(path)})
     if session.finish(reply.data):
         return
-    found = reply.view(views.Rooms).rooms
+    from tallystick.capabilities.rooms.contract import Rooms
+
+    found = reply.read(Rooms).rooms
     if not found:
         remark("No rooms yet. `tally join` opens one.")
         return
@@ -63,7 +65,9 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
     reply = session.call("rooms.join", where)
     if session.finish(reply.data):
         return
-    joined = reply.view(views.Joined)
+    from tallystick.capabilities.rooms.contract import Joined
+
+    joined = reply.read(Joined)
     verb = "Joined" if joined.joined_existing_room else "Opened"
     screen.say(f"{verb} the room of {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
     if joined.warning:
@@ -94,7 +98,7 @@ def note(session: Session, *, text: str, path: str | None, room_id: str | None, 
     about = {} if turn is None else {"turn_id": turn}
     reply = session.call("notes.add", {"room_id": session.room(path, room_id), "body": body, **about})
     if not session.finish(reply.data):
-        screen.say(f"Noted as {reply.view(views.Note).ref}.")
+        screen.say(f"Noted as {reply.data['ref']}.")
 
 
 @click.command(cls=Command)
@@ -108,7 +112,9 @@ def leave(session: Session, *, path: str | None, room_id: str | None) -> None:
     reply = session.call("rooms.leave", {"room_id": session.room(path, room_id)})
     if session.finish(reply.data):
         return
-    left = reply.view(views.Left)
+    from tallystick.capabilities.rooms.contract import Left
+
+    left = reply.read(Left)
     screen.say(f"{left.agent_id} left the room." if left.left else f"{left.agent_id} was not in this room.")
 
 
@@ -122,8 +128,10 @@ def close(session: Session, *, path: str | None, room_id: str | None, reason: st
 
     While somebody holds the stick only the holder may close. The path is free for a new room afterwards.
     """
+    from tallystick.capabilities.turns.contract import ShowState, TurnState
+
     room = session.room(path, room_id)
-    state = session.call("turns.state", {"room_id": room}).view(views.State)
+    state = session.ask("turns.state", ShowState(room_id=room), TurnState)
     if not yes:
         if session.as_json or not sys.stdin.isatty():
             raise Usage("Closing a room cannot be undone: confirm with --yes.")

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tallystick.commandline.visible import visible, visible_json, visible_lines
-from tallystick.surfaces.cli.views import Handoff
+
+if TYPE_CHECKING:
+    from tallystick.capabilities.turns.contract import Artifact, Handoff
+    from tallystick.kernel.operation import Moment
 
 
 def cell(value: object) -> str:
@@ -82,11 +85,21 @@ def handoff(given: Handoff, *, by: str | None, title: str = "Handoff") -> None:
     paragraph("Status", [given.status])
     paragraph("Next action", [given.next_action])
     if given.artifacts:
-        paragraph("Artifacts", [each.line() for each in given.artifacts], mark="- ")
+        paragraph("Artifacts", [_artifact(each) for each in given.artifacts], mark="- ")
     if given.open_questions:
         paragraph("Open questions", given.open_questions, mark="- ")
     if given.do_not:
         paragraph("Do not", given.do_not, mark="- ")
+
+
+def _artifact(given: Artifact) -> str:
+    where = f"{given.path}:{given.lines[0]}-{given.lines[-1]}" if given.lines else given.path
+    return f"{where} ({given.role}){f': {given.note}' if given.note else ''}"
+
+
+def time(at: Moment | None) -> str | None:
+    """A moment as answers write it."""
+    return None if at is None else at.to_plain()
 
 
 def answer(data: Mapping[str, object]) -> None:

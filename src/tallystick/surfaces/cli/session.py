@@ -18,7 +18,7 @@ from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import FrameType, TracebackType
     from typing import Any, TypeVar
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
     from tallystick.hub.settings import Settings
     from tallystick.kernel.caller import Caller
+    from tallystick.kernel.operation import Answer, Ask
 
-    V = TypeVar("V")
+    AnswerT = TypeVar("AnswerT", bound=Answer)
 
 CAUGHT = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -74,15 +75,22 @@ ANSWER_SECONDS = 30.0
 
 
 class Reply:
-    """An operation's answer as JSON, readable as whatever part of it a command shows."""
+    """An operation's answer as JSON, and as the struct of its contract for those who ask for it.
+
+    Loading msgspec and a contract takes as long as half of `tally --help`. The commands that people and hooks run most
+    (`state`, `note`, `messages inbox`, and the room that every command begins with) read the plain data instead.
+    """
 
     __slots__ = ("data",)
 
-    def __init__(self, data: dict[str, object]) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
 
-    def view(self, kind: Callable[[Mapping[str, object]], V]) -> V:
-        return kind(self.data)
+    def read(self, *kinds: type[AnswerT]) -> AnswerT:
+        """The answer as its struct; several where it may be one of several, which its tag tells apart."""
+        from tallystick.kernel.operation import as_one_of
+
+        return as_one_of(kinds, self.data)
 
 
 class Session(Invocation):
@@ -163,19 +171,21 @@ class Session(Invocation):
         self._notices = answered.notices
         return Reply(answered.data)
 
+    def ask(self, name: str, asked: Ask, answer: type[AnswerT]) -> AnswerT:
+        """The same with types: for commands that go on with an answer and do not show it."""
+        return self.call(name, asked.present()).read(answer)
+
     def room(self, path: str | None, room_id: str | None) -> str:
         """The room somebody means: the named one, or the deepest on the way from the path to its workspace's root."""
         if room_id is not None:
             if path is not None:
                 raise Usage("Give a PATH or --room, not both.")
             return room_id
-        from tallystick.surfaces.cli.views import Rooms
-
         here = absolute(path)
-        found = self.call("rooms.list", {"context_path": here, "limit": 1}).view(Rooms).rooms
+        found = self.call("rooms.list", {"context_path": here, "limit": 1}).data["rooms"]
         if not found:
             raise NoRoomHere(f"There is no room for {here} yet.", context_path=here)
-        return found[0].room_id
+        return found[0]["room_id"]
 
     def _hang_up(self) -> None:
         if self._line:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import cast
 
 import click
 
 from tallystick.commandline.command import Command
 from tallystick.commandline.visible import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
-from tallystick.surfaces.cli import screen, views
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import Reply, Session, StopSignal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 LOOK_AGAIN_MS = 2_000
 """A lease that runs out and a process that dies leave no event, so watching also looks by itself."""
@@ -33,7 +37,7 @@ def state(session: Session, *, path: str | None, room_id: str | None, watch: boo
         return
     reply = session.call("turns.state", {"room_id": room})
     if not session.finish(reply.data):
-        show(reply.view(views.State))
+        show(reply.data)
 
 
 def _watch(session: Session, room: str) -> None:
@@ -44,14 +48,14 @@ def _watch(session: Session, room: str) -> None:
             if (now := _lasting(reply)) != shown:
                 shown = now
                 _show_again(session, reply)
-            since = int(reply.view(views.State).cursor)
+            since = int(reply.data["cursor"])
             follow = {"room_id": room, "since_seq": since, "max_wait_ms": LOOK_AGAIN_MS}
             session.call("events.follow", follow, stop)
 
 
 def _lasting(reply: Reply) -> dict[str, object]:
     """A state without what moves although nothing changed."""
-    members = [{**member, "last_seen_at": None} for member in cast("list[dict[str, object]]", reply.data["members"])]
+    members = [{**member, "last_seen_at": None} for member in reply.data["members"]]
     return {**reply.data, "members": members}
 
 
@@ -61,36 +65,34 @@ def _show_again(session: Session, reply: Reply) -> None:
         return
     if sys.stdout.isatty():
         click.clear()
-    show(reply.view(views.State))
+    show(reply.data)
     print(flush=True)
 
 
-def show(state: views.State) -> None:
+def show(state: Mapping[str, Any]) -> None:
+    """A `TurnState` as plain data: see `session.Reply`."""
+    owner, reserved_for = state["owner"], state["reserved_for"]
     screen.pairs(
         {
-            "room": state.room_id,
-            "path": state.canonical_path,
-            "state": state.state,
-            "turn": state.turn_id,
-            "holder": _with_time(state.owner, state.lease_expires_at, "lease"),
-            "next": _with_time(state.reserved_for, state.claim_expires_at, "claim"),
+            "room": state["room_id"],
+            "path": state["canonical_path"],
+            "state": state["state"],
+            "turn": state["turn_id"],
+            "holder": _with_time(owner, state["lease_expires_at"], "lease"),
+            "next": _with_time(reserved_for, state["claim_expires_at"], "claim"),
         }
-        | ({"your lease": state.lease_id} if state.lease_id else {})
+        | ({"your lease": state["lease_id"]} if state["lease_id"] else {})
     )
-    if state.takeover:
-        screen.say(f"The stick may be taken over ({state.takeover}) by: {screen.cell(state.takeover_candidates)}")
+    if state["takeover"]:
+        candidates = screen.cell(state["takeover_candidates"])
+        screen.say(f"The stick may be taken over ({state['takeover']}) by: {candidates}")
     print()
+    marks = {reserved_for: ">", owner: "*"}
+    fields = ("agent_id", "status", "last_seen_at", "session_kind", "pid")
     screen.table(
         ["", "MEMBER", "STATUS", "LAST SEEN", "SESSION", "PID"],
-        [
-            [_mark(state, each.agent_id), each.agent_id, each.status, each.last_seen_at, each.session_kind, each.pid]
-            for each in state.members
-        ],
+        [[marks.get(each["agent_id"], " "), *(each[name] for name in fields)] for each in state["members"]],
     )
-
-
-def _mark(state: views.State, agent_id: str) -> str:
-    return "*" if agent_id == state.owner else ">" if agent_id == state.reserved_for else " "
 
 
 def _with_time(who: str | None, until: str | None, what: str) -> str | None:

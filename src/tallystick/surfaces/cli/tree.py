@@ -46,7 +46,7 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
     with StopSignal() as stop:
         reply = session.call(name, ready, stop)
     if not session.finish(reply.data):
-        render.render(name, reply.data)
+        render.render(name, reply)
     return INTERRUPTED if stop.stopped() else 0
 
 

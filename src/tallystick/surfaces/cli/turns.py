@@ -5,19 +5,38 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import click
 
+from tallystick.capabilities.rooms.contract import Joined
+from tallystick.capabilities.turns.contract import (
+    Closed,
+    Handoff,
+    NotYet,
+    Passed,
+    Released,
+    ShowState,
+    Takeover,
+    TakeoverAvailable,
+    TookOver,
+    TurnState,
+    YourTurn,
+)
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
 from tallystick.kernel.errors import Refused, Unavailable
-from tallystick.surfaces.cli import screen, views
+from tallystick.kernel.operation import as_record
+from tallystick.ledger.contract import Events
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
 from tallystick.surfaces.cli.session import Reply, Session, StopSignal, absolute
 
+Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
+WAITED = (YourTurn, NotYet, TakeoverAvailable, Closed)
+"""What waiting may bring."""
 LONGEST_WAIT_MS = 110_000
 """What the hub takes in one call; a longer wait is several."""
 AGAIN_MS = 50
@@ -52,29 +71,33 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
     room = session.room(path, room_id)
     with StopSignal() as stop:
         reply = waited(session, room, timeout, stop)
-    turn = reply.view(views.Turn)
+    turn = reply.read(*WAITED)
     if not session.finish(reply.data):
         show_turn(turn)
-    if turn.status == "your_turn":
+    if isinstance(turn, YourTurn):
         return 0
     return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
 
 
-def show_turn(turn: views.Turn) -> None:
-    match turn.status:
-        case "your_turn":
+def show_turn(turn: Turn) -> None:
+    match turn:
+        case YourTurn():
             screen.say(f"It is your turn: turn {turn.turn_id}, lease {turn.lease_id} ({turn.reason}).")
-            if turn.handoff:
-                screen.handoff(turn.handoff, by=turn.from_agent_id)
+            _show_handoff(turn)
             screen.say("Next: work, `tally turns heartbeat` now and then, and hand over with `tally release`.")
-        case "takeover_available":
+        case TakeoverAvailable():
             who = turn.current_owner or turn.reserved_for
             screen.say(f"Not your turn, but {screen.cell(who)} failed ({turn.reason}) at turn {turn.turn_id}.")
             screen.say('Next: `tally takeover --reason "why"`, if you mean it.')
-        case "closed":
+        case Closed():
             screen.say("This room is closed.")
-        case _:
+        case NotYet():
             screen.say(f"Not yet: the room is {turn.room_state}. Next: `tally wait` again.")
+
+
+def _show_handoff(turn: YourTurn) -> None:
+    if turn.handoff:
+        screen.handoff(as_record(Handoff, turn.handoff), by=turn.from_agent_id)
 
 
 _lease = click.option("--lease", metavar="ID", help="The lease; the one you hold if left out.")
@@ -84,7 +107,7 @@ _turn = click.option("--turn", type=click.IntRange(min=0), help="The turn you be
 def _owned(session: Session, room: str, lease: str | None, turn: int | None) -> dict[str, object]:
     """What fences an owner's call: as given, else what the room shows its holder."""
     if lease is None or turn is None:
-        state = session.call("turns.state", {"room_id": room}).view(views.State)
+        state = session.ask("turns.state", ShowState(room_id=room), TurnState)
         lease = lease if lease is not None else state.lease_id or ""
         turn = turn if turn is not None else state.turn_id
     return {"room_id": room, "lease_id": lease, "expected_turn_id": turn}
@@ -113,7 +136,7 @@ def release(
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin)}
     fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.release", {**fence, **given}))
+    _handed_over(session, session.call("turns.release", {**fence, **given}), Released)
 
 
 @click.command(cls=Command, name="pass")
@@ -141,13 +164,13 @@ def pass_(
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin), "to_agent_id": agent}
     fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.pass", {**fence, **given}))
+    _handed_over(session, session.call("turns.pass", {**fence, **given}), Passed)
 
 
-def _handed_over(session: Session, reply: Reply) -> None:
+def _handed_over(session: Session, reply: Reply, answer: type[Released | Passed]) -> None:
     if session.finish(reply.data):
         return
-    to = reply.view(views.HandedOver).reserved_for
+    to = reply.read(answer).reserved_for
     screen.say(f"Handed over to {to}." if to else "Released. Nobody else is here; the next to come gets your handoff.")
 
 
@@ -163,11 +186,12 @@ def takeover(session: Session, *, path: str | None, room_id: str | None, reason:
     """
     room = session.room(path, room_id)
     if turn is None:
-        turn = session.call("turns.state", {"room_id": room}).view(views.State).turn_id
-    reply = session.call("turns.takeover", {"room_id": room, "expected_turn_id": turn, "reason": reason})
+        turn = session.ask("turns.state", ShowState(room_id=room), TurnState).turn_id
+    asked = Takeover(room_id=room, expected_turn_id=turn, reason=reason)
+    reply = session.call("turns.takeover", asked.present())
     if session.finish(reply.data):
         return
-    taken = reply.view(views.TookOver)
+    taken = reply.read(TookOver)
     screen.say(f"It is your turn: turn {taken.turn_id}, lease {taken.lease_id}. It was {taken.revoked_agent_id}'s.")
     screen.say("Next: `tally turns history --newest` shows what was going on.")
 
@@ -188,10 +212,10 @@ def hold(
     """
     session.guard()
     where = {"room_id": room_id} if room_id else {"context_path": absolute(path)}
-    joined = session.call("rooms.join", where).view(views.Joined)
+    joined = session.call("rooms.join", where).read(Joined)
     with StopSignal() as stop:
         turn = _wait_for_stick(session, joined, takeover, stop)
-        if turn.status != "your_turn":
+        if not isinstance(turn, YourTurn | TookOver):
             remark("You stopped waiting before your turn came." if stop.stopped() else "The room was closed.")
             return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
         _announce(session, joined, turn)
@@ -199,32 +223,30 @@ def hold(
     fence = {"room_id": joined.room_id, "lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
     reply = session.call("turns.release", {**fence, "handoff": _asked_handoff(words, stop)})
     if not session.finish({"turn_id": turn.turn_id, **reply.data}):
-        to = reply.view(views.HandedOver).reserved_for
+        to = reply.read(Released).reserved_for
         screen.say(f"Handed over to {to}." if to else "Released; the next to come gets your handoff.")
     return 0
 
 
-def _wait_for_stick(session: Session, joined: views.Joined, takeover: str | None, stop: StopSignal) -> views.Turn:
+def _wait_for_stick(session: Session, joined: Joined, takeover: str | None, stop: StopSignal) -> Turn | TookOver:
     remark(f"Waiting for your turn in {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
-    turn = waited(session, joined.room_id, None, stop).view(views.Turn)
-    if turn.status != "takeover_available":
+    turn = waited(session, joined.room_id, None, stop).read(*WAITED)
+    if not isinstance(turn, TakeoverAvailable):
         return turn
     if takeover is None:
         raise TakeoverNeeded(f"{turn.current_owner or turn.reserved_for} failed: {turn.reason}.", reason=turn.reason)
-    ask = {"room_id": joined.room_id, "expected_turn_id": turn.turn_id, "reason": takeover}
-    taken = session.call("turns.takeover", ask).view(views.TookOver)
-    given = {"status": "your_turn", "turn_id": taken.turn_id, "lease_id": taken.lease_id, "reason": "takeover"}
-    return views.Turn(given)
+    asked = Takeover(room_id=joined.room_id, expected_turn_id=turn.turn_id, reason=takeover)
+    return session.ask("turns.takeover", asked, TookOver)
 
 
-def _announce(session: Session, joined: views.Joined, turn: views.Turn) -> None:
+def _announce(session: Session, joined: Joined, turn: YourTurn | TookOver) -> None:
     remark(f"It is your turn: turn {turn.turn_id} in room {joined.room_id}. Ctrl-C hands it over.")
-    if turn.handoff and not session.as_json:
-        screen.handoff(turn.handoff, by=turn.from_agent_id)
+    if isinstance(turn, YourTurn) and not session.as_json:
+        _show_handoff(turn)
         sys.stdout.flush()
 
 
-def _keep(session: Session, joined: views.Joined, turn: views.Turn, stop: StopSignal) -> None:
+def _keep(session: Session, joined: Joined, turn: YourTurn | TookOver, stop: StopSignal) -> None:
     """Renew the lease by the policy's interval, and at every event, since one of them may be our end."""
     cursor, interval = int(joined.cursor), joined.policy.heartbeat_interval_ms
     due = time.monotonic() + interval / 1000
@@ -232,7 +254,7 @@ def _keep(session: Session, joined: views.Joined, turn: views.Turn, stop: StopSi
         left = max(0, int((due - time.monotonic()) * 1000))
         follow = {"room_id": joined.room_id, "since_seq": cursor, "max_wait_ms": min(left, LONGEST_WAIT_MS)}
         try:
-            news = session.call("events.follow", follow, stop).view(views.Events)
+            news = session.call("events.follow", follow, stop).read(Events)
             cursor = news.cursor
             if news.events or time.monotonic() >= due:
                 interval = _renew(session, joined.room_id, turn)
@@ -242,7 +264,7 @@ def _keep(session: Session, joined: views.Joined, turn: views.Turn, stop: StopSi
             stop.pause(1)
 
 
-def _renew(session: Session, room_id: str, turn: views.Turn) -> int:
+def _renew(session: Session, room_id: str, turn: YourTurn | TookOver) -> int:
     """Heartbeat; the result is when the policy, which may have changed, wants the next one."""
     try:
         session.call(
@@ -251,7 +273,7 @@ def _renew(session: Session, room_id: str, turn: views.Turn) -> int:
     except Refused:
         remark("The stick is no longer yours.")
         raise
-    return session.call("turns.state", {"room_id": room_id}).view(views.State).policy.heartbeat_interval_ms
+    return session.ask("turns.state", ShowState(room_id=room_id), TurnState).policy.heartbeat_interval_ms
 
 
 def _asked_handoff(words: HandoffWords, stop: StopSignal) -> dict[str, object]:
