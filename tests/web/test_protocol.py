@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tallystick.capabilities.agents.events import AgentResumed, ResumePayload
+from tallystick.ledger.contract import Envelope
 from tallystick.surfaces.web import rows
 from tests.http.running import RunningHub
 from tests.web.browsing import Agent, join
@@ -55,11 +57,36 @@ def test_a_handoff_of_work_says_passed_to(hub: RunningHub, look: Look, room: str
 
 
 def test_an_adoption_is_a_row_that_says_resumed() -> None:
-    payload = {"adopted_agent": "amber-otter", "prior_session_agent": "amber-otter", "evidence": "3 uncommitted files"}
-    data = {"from_agent": "claude:1c4e", "to_agent": "amber-otter", "payload": payload}
-    known = {"seq": 7, "id": "e", "ts": "2026-01-01T00:00:00.000Z", "by": "amber-otter"}
+    said = AgentResumed(
+        agent_id="amber-otter",
+        session_id="claude:1c4e",
+        from_agent="claude:1c4e",
+        to_agent="amber-otter",
+        task_id=None,
+        task_ids=[],
+        scope=None,
+        confirmed=False,
+        payload=ResumePayload(
+            resume_reason="uncommitted_work",
+            prior_session_agent="amber-otter",
+            adopted_agent="amber-otter",
+            evidence="3 uncommitted files",
+        ),
+    )
 
-    row = rows.row({**known, "kind": "x.tally.protocol.resume", "data": data})
+    row = rows.row(
+        Envelope(
+            v=1,
+            id="e",
+            ts="2026-01-01T00:00:00.000Z",
+            seq=7,
+            kind=said.kind,
+            group_id="g",
+            scope_key="",
+            by="amber-otter",
+            data=said.to_data(),
+        )
+    )
 
     assert (row.tag, row.tone, row.text) == ("Resumed", "r", "claude:1c4e adopted amber-otter: 3 uncommitted files")
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tallystick.capabilities.turns.contract import StickEvent
 from tallystick.kernel.clock import Instant
 from tallystick.surfaces.web import filters
-from tallystick.surfaces.web.page import Facts
 
 LEFT, RIGHT, TOP, PITCH, BAR = 150.0, 985.0, 10.0, 34.0, 20.0
 NARROWEST = 4.0
@@ -77,21 +77,21 @@ class Chart:
     """Ticks are less than a minute apart."""
 
 
-def turns(events: Sequence[Facts]) -> list[HeldTurn]:
+def turns(events: Sequence[StickEvent]) -> list[HeldTurn]:
     """Who held the stick when, from its events, oldest first."""
     found: list[HeldTurn] = []
     for event in events:
-        kind, at = event["event_type"], filters.instant(event["created_at"])
+        kind, at = event.event_type, event.created_at
         if kind != "claim" and found and found[-1].end is None:
             ended = found[-1]
-            ended.end, ended.how, ended.seq = at, kind, event["event_seq"]
-            ended.said = event["handoff"]["status"] if event["handoff"] else event["reason"] or ""
-        if kind in {"claim", "takeover"}:
-            found.append(HeldTurn(agent_id=event["to_agent_id"], turn_id=event["turn_id"], start=at))
+            ended.end, ended.how, ended.seq = at, kind, event.event_seq
+            ended.said = event.handoff["status"] if event.handoff else event.reason or ""
+        if kind in {"claim", "takeover"} and event.to_agent_id:
+            found.append(HeldTurn(agent_id=event.to_agent_id, turn_id=event.turn_id, start=at))
     return found
 
 
-def draw(events: Sequence[Facts], order: Sequence[str], now: Instant) -> Chart | None:
+def draw(events: Sequence[StickEvent], order: Sequence[str], now: Instant) -> Chart | None:
     """The newest turns, in the members' order; None when nobody has held the stick."""
     held = turns(events)[-TURNS:]
     if not held:

@@ -2,164 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
+from tallystick.capabilities.agents.events import AgentResumed, MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
+from tallystick.capabilities.reservations.events import (
+    IncursionRecorded,
+    ReservationExpired,
+    ReservationGranted,
+    ReservationReleased,
+    ReservationRenewed,
+)
+from tallystick.capabilities.rooms.events import NoteAdded, RoomCreated, SequenceChanged, StickClosed
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
+from tallystick.kernel.envelope import Body
+from tallystick.kernel.operation import JsonObject
+from tallystick.ledger.contract import Envelope
 from tallystick.surfaces.web import filters
-from tallystick.surfaces.web.page import Facts
-
-Words: TypeAlias = Mapping[str, Any]
-"""Fields of a row: tag, tone, to, text, handoff, speech."""
 
 
-def _message(data: Facts) -> Words:
+class EventText(msgspec.Struct, frozen=True, kw_only=True):
+    tag: str = ""
+    tone: str = ""
+    """h handed over, b blocked, i trouble, r good news."""
+    to: Sequence[str] = ()
+    text: str = ""
+    handoff: JsonObject | None = None
+    speech: bool = False
+    """Somebody says something, so it can be answered, quoted and relayed."""
+
+
+def of(event: Envelope) -> EventText:
+    """The words for an event; a kind the page knows nothing of is called by its name."""
+    if found := _of_body(event.content):
+        return found
+    plain = PLAIN.get(event.kind)
+    if plain is None and event.kind.startswith("x.tally.job."):
+        plain = _job
+    return plain(event.data) if plain else EventText(tag=event.kind, text=_first_words(event.data))
+
+
+def _of_body(body: Body | None) -> EventText | None:
+    match body:
+        case StickClaimed():
+            return EventText(tag="Has the stick", tone="r", text=f"turn {body.turn_id}")
+        case StickReleased() | StickPassed():
+            to = [body.reserved_for] if body.reserved_for else []
+            return EventText(tag="Passed to" if to else "Released", tone="h", to=to, handoff=body.handoff)
+        case StickTakenOver():
+            lost = f", from {filters.person(body.from_agent_id)}" if body.from_agent_id else ""
+            return EventText(tag="Took over", tone="i", text=f"turn {body.turn_id}{lost}: {body.reason}")
+        case _:
+            return _of_room(body) or _of_protocol(body) or _of_reservation(body)
+
+
+def _of_room(body: Body | None) -> EventText | None:
+    match body:
+        case StickClosed():
+            return EventText(tag="Closed the room", tone="i", text=body.reason or "")
+        case NoteAdded():
+            return EventText(tag="Note", text=body.body)
+        case RoomCreated():
+            return EventText(tag="Opened the room", tone="r", text=body.title)
+        case SequenceChanged():
+            return EventText(tag="New order", text=", ".join(body.sequence))
+        case MemberAdded():
+            return EventText(tag="Joined", tone="r", text=body.harness)
+        case MemberUpdated():
+            return EventText(tag="Is called", text=body.name)
+        case MemberRemoved():
+            return EventText(tag="Left")
+        case _:
+            return None
+
+
+def _of_protocol(body: Body | None) -> EventText | None:
+    match body:
+        case WorkHandedOver(payload=said):
+            handoff = {"status": said.summary, "next_action": said.next_action}
+            return EventText(
+                tag="Passed to", tone="h", to=[body.to_agent], text=said.subject, handoff=handoff, speech=True
+            )
+        case WorkBlocked(payload=said):
+            lines = (said.subject, f"blocked by: {said.blocker}", said.requested_action)
+            text = "\n".join(line for line in lines if line)
+            return EventText(tag="Needs input", tone="b", to=[body.to_agent], text=text, speech=True)
+        case AgentResumed(payload=said):
+            session, adopted = filters.person(body.from_agent), filters.person(said.adopted_agent)
+            return EventText(tag="Resumed", tone="r", text=f"{session} adopted {adopted}: {said.evidence}")
+        case _:
+            return None
+
+
+def _of_reservation(body: Body | None) -> EventText | None:
+    match body:
+        case ReservationGranted():
+            return EventText(tag="Reserved", text=f"{body.path} ({body.mode})")
+        case ReservationRenewed():
+            return EventText(tag="Keeps", text=body.path)
+        case ReservationReleased():
+            return EventText(tag="Gave back", text=body.path)
+        case ReservationExpired():
+            return EventText(tag="Reservation over", text=body.path)
+        case IncursionRecorded(payload=said):
+            owner, incoming = filters.person(body.to_agent), filters.person(body.from_agent)
+            held = f"reserved by {owner} ({said.owner_liveness}, {said.incursion_kind})"
+            text = f"{incoming} tried {body.scope}, {held}. {said.resolution_hint}"
+            return EventText(tag="Incursion", tone="i", text=text)
+        case _:
+            return None
+
+
+def _message(data: JsonObject) -> EventText:
     tag = "asks for attention" if data.get("priority") == "attention" else ""
-    return {"text": data.get("text", ""), "to": data.get("to") or ["@all"], "tag": tag, "tone": "b", "speech": True}
+    return EventText(text=data.get("text", ""), to=data.get("to") or ["@all"], tag=tag, tone="b", speech=True)
 
 
-def _notice(data: Facts) -> Words:
-    said = [data.get("title"), data.get("message")]
+def _notice(data: JsonObject) -> EventText:
+    said = (data.get("title"), data.get("message"))
     to = [data["target_actor_id"]] if data.get("target_actor_id") else ["@all"]
-    return {"tag": data.get("kind", "notice"), "text": "\n".join(each for each in said if each), "to": to}
+    return EventText(tag=data.get("kind", "notice"), text="\n".join(each for each in said if each), to=to)
 
 
-def _handed(data: Facts) -> Words:
-    to = [data["reserved_for"]] if data.get("reserved_for") else []
-    return {"tag": "Passed to" if to else "Released", "tone": "h", "to": to, "handoff": data.get("handoff")}
-
-
-def _taken(data: Facts) -> Words:
-    lost = data.get("from_agent_id")
-    text = f"turn {data['turn_id']}" + (f", from {filters.person(lost)}" if lost else "")
-    return {"tag": "Took over", "tone": "i", "text": f"{text}: {data.get('reason') or ''}"}
-
-
-def _to(data: Facts) -> list[str]:
-    return [data["to_agent"]] if data.get("to_agent") else []
-
-
-def _payload(data: Facts) -> Facts:
-    found: object = data.get("payload")
-    return cast("Facts", found) if isinstance(found, dict) else {}
-
-
-def _passed_on(data: Facts) -> Words:
-    said = _payload(data)
-    handoff = {"status": said.get("summary", ""), "next_action": said.get("next_action", "")}
-    return {
-        "tag": "Passed to",
-        "tone": "h",
-        "to": _to(data),
-        "text": said.get("subject", ""),
-        "handoff": handoff,
-        "speech": True,
-    }
-
-
-def _blocked(data: Facts) -> Words:
-    said = _payload(data)
-    lines = [said.get("subject", ""), f"blocked by: {said.get('blocker', '')}", said.get("requested_action", "")]
-    text = "\n".join(line for line in lines if line)
-    return {"tag": "Needs input", "tone": "b", "to": _to(data), "text": text, "speech": True}
-
-
-def _incursion(data: Facts) -> Words:
-    said = _payload(data)
-    owner = filters.person(str(data.get("to_agent") or said.get("owner_agent", "")))
-    incoming = filters.person(str(data.get("from_agent") or said.get("incoming_agent", "")))
-    held = f"reserved by {owner} ({said.get('owner_liveness', 'unknown')}, {said.get('incursion_kind', '')})"
-    return {"tag": "Incursion", "tone": "i", "text": f"{incoming} tried {data.get('scope')}, {held}. {_hint(said)}"}
-
-
-def _hint(said: Facts) -> str:
-    return str(said.get("resolution_hint") or "")
-
-
-def _resumed(data: Facts) -> Words:
-    said = _payload(data)
-    session = filters.person(str(data.get("from_agent") or data.get("session_id") or ""))
-    text = f"{session} adopted {filters.person(str(said.get('adopted_agent', '')))}: {said.get('evidence', '')}"
-    return {"tag": "Resumed", "tone": "r", "text": text}
-
-
-def _reserved(data: Facts) -> Words:
-    return {"tag": "Reserved", "text": f"{data.get('path')} ({data.get('mode')})"}
-
-
-def _action(data: Facts) -> Words:
+def _action(data: JsonObject) -> EventText:
     said = data.get("text") or data.get("args") or ""
     label = f"Control: {data['command']}" if data.get("command") else "Action"
-    return {"tag": label, "tone": "h", "to": [data["dst"]] if data.get("dst") else [], "text": said}
+    return EventText(tag=label, tone="h", to=[data["dst"]] if data.get("dst") else [], text=str(said))
 
 
-def _result(data: Facts) -> Words:
+def _result(data: JsonObject) -> EventText:
     status = str(data.get("status", ""))
     tone = {"completed": "r", "accepted": "r", "error": "i", "rejected": "i", "blocked": "b"}.get(status, "")
-    return {"tag": f"Result: {status}", "tone": tone, "text": data.get("detail") or str(data.get("action_id", ""))}
+    text = data.get("detail") or str(data.get("action_id", ""))
+    return EventText(tag=f"Result: {status}", tone=tone, text=text)
 
 
-def _job(data: Facts) -> Words:
+def _job(data: JsonObject) -> EventText:
     event = str(data.get("event", ""))
     tones = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
     first = {"created": "title", "completed": "summary"}.get(event, "message")
     said = data.get(first) or data.get("message") or data.get("summary") or ""
-    return {"tag": f"Job {filters.spaced(event)}", "tone": tones.get(event, ""), "text": said}
+    return EventText(tag=f"Job {filters.spaced(event)}", tone=tones.get(event, ""), text=said)
 
 
-def _thing(label: str) -> Callable[[Facts], Words]:
+def _thing(label: str) -> Callable[[JsonObject], EventText]:
     """A task, card or anchor that was made or changed."""
 
-    def tell(data: Facts) -> Words:
+    def text(data: JsonObject) -> EventText:
         name = data.get("card_id") or data.get("anchor_id") or ""
         said = [str(each) for each in (name, data.get("title"), data.get("status")) if each]
-        return {"tag": label, "text": " · ".join(said)}
+        return EventText(tag=label, text=" · ".join(said))
 
-    return tell
+    return text
 
 
-TOLD: Mapping[str, Callable[[Facts], Words]] = {
+PLAIN: Mapping[str, Callable[[JsonObject], EventText]] = {
     "chat.message": _message,
     "system.notify": _notice,
-    "x.tally.stick.release": _handed,
-    "x.tally.stick.pass": _handed,
-    "x.tally.stick.claim": lambda data: {"tag": "Has the stick", "tone": "r", "text": f"turn {data['turn_id']}"},
-    "x.tally.stick.takeover": _taken,
-    "x.tally.stick.close": lambda data: {"tag": "Closed the room", "tone": "i", "text": data.get("reason") or ""},
-    "x.tally.note.add": lambda data: {"tag": "Note", "text": data.get("body", "")},
-    "group.create": lambda data: {"tag": "Opened the room", "tone": "r", "text": data.get("title", "")},
-    "actor.add": lambda data: {"tag": "Joined", "tone": "r", "text": data.get("harness") or ""},
-    "actor.remove": lambda _: {"tag": "Left"},
-    "x.tally.protocol.handoff": _passed_on,
-    "x.tally.protocol.blocked": _blocked,
-    "x.tally.protocol.incursion": _incursion,
-    "x.tally.protocol.resume": _resumed,
-    "x.tally.reservation.grant": _reserved,
-    "x.tally.reservation.renew": lambda data: {"tag": "Keeps", "text": str(data.get("path", ""))},
-    "x.tally.reservation.release": lambda data: {"tag": "Gave back", "text": str(data.get("path", ""))},
-    "x.tally.reservation.expire": lambda data: {"tag": "Reservation over", "text": str(data.get("path", ""))},
     "x.tally.task.create": _thing("New task"),
     "x.tally.task.update": _thing("Task changed"),
     "x.tally.card.create": _thing("New card"),
-    "x.tally.card.update": _thing("RoomCard changed"),
+    "x.tally.card.update": _thing("Card changed"),
     "x.tally.anchor.create": _thing("New anchor"),
     "x.tally.anchor.update": _thing("Anchor changed"),
-    "actor.update": lambda data: {"tag": "Is called", "text": data.get("name") or ""},
-    "group.reorder": lambda data: {"tag": "New order", "text": ", ".join(data.get("sequence") or [])},
     "x.tally.action.submit": _action,
     "x.tally.action.result": _result,
 }
-_FAMILIES: Mapping[str, Callable[[Facts], Words]] = {"x.tally.job.": _job}
+"""Kinds that are read by the names of their fields."""
 
 
-def told(kind: str, data: Facts) -> Words:
-    """The words for an event; a kind the page knows nothing of is called by its name."""
-    found = TOLD.get(kind) or next((tell for start, tell in _FAMILIES.items() if kind.startswith(start)), None)
-    return found(data) if found else {"tag": kind, **_otherwise(data)}
-
-
-def _otherwise(data: Facts) -> Words:
+def _first_words(data: JsonObject) -> str:
     """The first words there are, whatever they are called."""
     for name in ("text", "message", "title", "summary", "body", "did", "status"):
         if isinstance(said := data.get(name), str) and said:
-            return {"text": said}
-    return {"text": ", ".join(f"{name}: {value}" for name, value in data.items())}
+            return said
+    return ", ".join(f"{name}: {value}" for name, value in data.items())

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from tallystick.capabilities.agents.contract import Agents
+from tallystick.capabilities.messages.contract import SearchHit, SearchHits
+from tallystick.capabilities.reservations.contract import ReplayedReservations
+from tallystick.capabilities.turns.contract import Replayed
 from tallystick.kernel.errors import TallyError
+from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.web import page, rows
-from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 
 LIMIT = 100
 VERIFIED = 2_000
@@ -19,8 +24,8 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     around = page.framed(snapshot, asked)
     text = asked.word("q")
     problem: TallyError | None = None
-    hits: Sequence[Facts] = []
-    events: Sequence[Facts] = []
+    hits: Sequence[SearchHit] = []
+    events: Sequence[Envelope] = []
     try:
         if text:
             hits = _search(snapshot, asked, text)
@@ -34,11 +39,11 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "rows": [rows.row(event) for event in events],
         "hits": hits,
         "text": text,
-        "older": events[0]["seq"] if len(events) == LIMIT and events[0]["seq"] > 1 else None,
+        "older": events[0].seq if len(events) == LIMIT and events[0].seq > 1 else None,
         "kinds": _kinds(snapshot, asked.room_id),
-        "agents": snapshot.rows("agents.list", "agents", room_id=asked.room_id),
+        "agents": snapshot.read("agents.list", Agents, room_id=asked.room_id).agents,
         "asked": asked,
-        "verdict": _verdict(snapshot, asked, around.room["head"]),
+        "verdict": _verdict(snapshot, asked, around.room.head),
         "problem": problem.payload() if problem else None,
     }
     return PageView(template="history.html", context=context)
@@ -48,9 +53,9 @@ def event(snapshot: PageReader, asked: PageRequest) -> PageView:
     """One event's envelope, word for word."""
     around = page.framed(snapshot, asked)
     seq = int(asked.item) if asked.item.isdecimal() and len(asked.item) < 19 else 0
-    found = snapshot.rows("events.list", "events", room_id=asked.room_id, since_seq=max(seq - 1, 0), limit=1)
-    envelope = found[0] if found and found[0]["seq"] == seq else None
-    raw = json.dumps(envelope, indent=2, ensure_ascii=False) if envelope else ""
+    found = _event(snapshot, asked.room_id, max(seq, 1))
+    envelope = found if found and found.seq == seq else None
+    raw = json.dumps(envelope.to_data(), indent=2, ensure_ascii=False) if envelope else ""
     shown = rows.with_receipts(snapshot, asked.room_id, [rows.row(envelope)]) if envelope else []
     context: dict[str, object] = {
         **around.context,
@@ -63,39 +68,39 @@ def event(snapshot: PageReader, asked: PageRequest) -> PageView:
     return PageView(template="event.html", context=context)
 
 
-def _search(snapshot: PageReader, asked: PageRequest, text: str) -> Sequence[Facts]:
+def _search(snapshot: PageReader, asked: PageRequest, text: str) -> Sequence[SearchHit]:
     given = {"by": asked.word("by"), "since_ts": asked.word("since"), "until_ts": asked.word("until")}
     named = {name: value for name, value in given.items() if value}
-    return snapshot.rows("messages.search", "hits", room_id=asked.room_id, query=text, limit=100, **named)
+    return snapshot.read("messages.search", SearchHits, room_id=asked.room_id, query=text, limit=100, **named).hits
 
 
-def _events(snapshot: PageReader, asked: PageRequest) -> Sequence[Facts]:
+def _events(snapshot: PageReader, asked: PageRequest) -> Sequence[Envelope]:
     """The newest events that fit, oldest first."""
     kind, by, task, since, until = (asked.word(name) for name in ("kind", "by", "task", "since", "until"))
     given: dict[str, object] = {"by": by, "task_id": task, "since_ts": since}
     end = asked.number("before") or (_end(snapshot, asked.room_id, until) if until else None)
     named = {name: value for name, value in {**given, "before_seq": end}.items() if value}
-    kinds = [kind] if kind else []
-    return snapshot.rows("events.list", "events", room_id=asked.room_id, newest=True, limit=LIMIT, kinds=kinds, **named)
+    named |= {"newest": True, "limit": LIMIT, "kinds": [kind] if kind else []}
+    return snapshot.read("events.list", Events, room_id=asked.room_id, **named).events
 
 
 def _end(snapshot: PageReader, room_id: str, until: str) -> int:
     """The first seq after a time."""
-    after = snapshot.ask("events.list", room_id=room_id, since_ts=until, limit=1)
-    return after["events"][0]["seq"] if after["events"] else after["head"] + 1
+    after = snapshot.read("events.list", Events, room_id=room_id, since_ts=until, limit=1)
+    return after.events[0].seq if after.events else after.head + 1
 
 
 def _kinds(snapshot: PageReader, room_id: str) -> list[str]:
     """The kinds to choose from: those among the newest events."""
-    newest = snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=200)
-    return sorted({each["kind"] for each in newest})
+    newest = snapshot.read("events.list", Events, room_id=room_id, newest=True, limit=200).events
+    return sorted({each.kind for each in newest})
 
 
-def _verdict(snapshot: PageReader, asked: PageRequest, head: int) -> Facts | None:
+def _verdict(snapshot: PageReader, asked: PageRequest, head: int) -> RoomVerdict | None:
     """What the chain says: asked at once where that is quick, and otherwise only when the reader wants it."""
     if head > VERIFIED and not asked.word("verify"):
         return None
-    return snapshot.ask("events.verify", room_id=asked.room_id)["rooms"][0]
+    return snapshot.read("events.verify", Verified, room_id=asked.room_id).rooms[0]
 
 
 JOBS = 30
@@ -103,11 +108,11 @@ JOBS = 30
 
 def replay(snapshot: PageReader, asked: PageRequest) -> PageView:
     around = page.framed(snapshot, asked)
-    head: int = around.room["head"]
+    head = around.room.head
     seq = max(1, min(asked.number("seq") or head, head))
     moment = {"room_id": asked.room_id, "seq": seq}
-    then = snapshot.ask("rooms.replay", **moment)
-    handoff = _event(snapshot, asked.room_id, then["handoff_event_seq"])
+    then = snapshot.read("rooms.replay", Replayed, **moment)
+    handoff = _event(snapshot, asked.room_id, then.handoff_event_seq)
     found = rows.newest(snapshot, asked.room_id, limit=8, before=seq + 1)
     context: dict[str, object] = {
         **around.context,
@@ -116,13 +121,15 @@ def replay(snapshot: PageReader, asked: PageRequest) -> PageView:
         "event": _event(snapshot, asked.room_id, seq),
         "handoff": handoff,
         "rows": found,
-        "held": snapshot.rows("reservations.replay", "reservations", **moment),
+        "held": snapshot.read("reservations.replay", ReplayedReservations, **moment).reservations,
         "work": snapshot.ask("jobs.replay", **moment, limit=JOBS),
     }
     return PageView(template="replay.html", context=context)
 
 
-def _event(snapshot: PageReader, room_id: str, seq: int | None) -> Facts | None:
+def _event(snapshot: PageReader, room_id: str, seq: int | None) -> Envelope | None:
+    """The event with this seq, or the first one after it."""
     if not seq:
         return None
-    return snapshot.rows("events.list", "events", room_id=room_id, since_seq=seq - 1, limit=1)[0]
+    found = snapshot.read("events.list", Events, room_id=room_id, since_seq=seq - 1, limit=1).events
+    return found[0] if found else None

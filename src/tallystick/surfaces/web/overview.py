@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.clock import Instant
-from tallystick.surfaces.web import filters, room_status
-from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
+from tallystick.ledger.contract import Heads, HeadView
+from tallystick.surfaces.web import room_status
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.room_status import Need, Person, StickStatus
 
 ROOMS = 1000
@@ -23,7 +25,7 @@ KEPT = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomCard:
-    room: Facts
+    room: RoomView
     stick: StickStatus
     needs: Sequence[Need]
     people: Sequence[Person]
@@ -39,10 +41,10 @@ class RoomCard:
         """Whether what it says is still true."""
         if seq != self.seq:
             return False
-        if self.room["closed_at"]:
+        if self.room.closed_at:
             return True
-        ends = [self.stick.facts[name] for name in ("lease_expires_at", "claim_expires_at")]
-        passed = any(self.at < filters.instant(end) <= now for end in ends if end)
+        ends = (self.stick.facts.lease_expires_at, self.stick.facts.claim_expires_at)
+        passed = any(self.at < end <= now for end in ends if end)
         return not passed and 0 <= now - self.at < FRESH_MS
 
 
@@ -54,27 +56,27 @@ class RoomCards:
         """A card of every room, those that moved last first."""
         if len(self._cards) > KEPT:
             self._cards.clear()
-        return [self._card(snapshot, head) for head in snapshot.rows("events.heads", "heads", limit=ROOMS)]
+        return [self._card(snapshot, head) for head in snapshot.read("events.heads", Heads, limit=ROOMS).heads]
 
-    def _card(self, snapshot: PageReader, head: Facts) -> RoomCard:
+    def _card(self, snapshot: PageReader, head: HeadView) -> RoomCard:
         # What needs a person depends on who looks.
-        key = (snapshot.me, head["room_id"])
+        key = (snapshot.me, head.room_id)
         known = self._cards.get(key)
-        if known is None or not known.holds(head["seq"], snapshot.now):
+        if known is None or not known.holds(head.seq, snapshot.now):
             known = self._cards[key] = _look(snapshot, head)
         return known
 
 
-def _look(snapshot: PageReader, head: Facts) -> RoomCard:
-    room = snapshot.ask("rooms.show", room_id=head["room_id"])
-    state = room_status.stick_of(snapshot, head["room_id"])
-    closed = bool(room["closed_at"])
+def _look(snapshot: PageReader, head: HeadView) -> RoomCard:
+    room = snapshot.read("rooms.show", RoomView, room_id=head.room_id)
+    state = room_status.stick_of(snapshot, head.room_id)
+    closed = bool(room.closed_at)
     return RoomCard(
         room=room,
         stick=state,
         needs=[] if closed else room_status.needs_in(snapshot, room, state),
         people=[] if closed else room_status.people_in(snapshot, room, state),
-        seq=head["seq"],
+        seq=head.seq,
         at=snapshot.now,
     )
 
@@ -90,7 +92,7 @@ class Overview:
 
     def view(self, snapshot: PageReader, asked: PageRequest) -> PageView:
         every = self._cards.cards(snapshot)
-        cards = sorted((card for card in every if not card.room["closed_at"]), key=lambda card: card.order)
+        cards = sorted((card for card in every if not card.room.closed_at), key=lambda card: card.order)
         present = room_status.everybody(cards)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
@@ -99,10 +101,10 @@ class Overview:
             "start": start,
             "shown": SHOWN,
             "open": len(cards),
-            "closed": [card.room for card in every if card.room["closed_at"]][:SHOWN],
+            "closed": [card.room for card in every if card.room.closed_at][:SHOWN],
             "needs": [need for card in cards for need in card.needs],
             "people": present[:PEOPLE],
             "others": max(0, len(present) - PEOPLE),
-            "holding": sum(1 for card in cards if card.stick.facts["owner"]),
+            "holding": sum(1 for card in cards if card.stick.facts.owner),
         }
         return PageView(template="overview.html", context=context)

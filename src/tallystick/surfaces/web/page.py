@@ -9,16 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
+from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.hub import engine
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Answer
 
 Facts: TypeAlias = Mapping[str, Any]
 """An answer as it goes over the wire."""
 T = TypeVar("T")
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +33,19 @@ class PageReader:
     def me(self) -> str:
         return self.visitor.caller.agent_id
 
+    def read(self, operation: str, answer: type[AnswerT], **given: object) -> AnswerT:
+        """The answer of an operation that only reads; a wait reads once."""
+        found = self.answer(operation, given)
+        if not isinstance(found, answer):
+            raise TypeError(f"{operation} answers {type(found).__name__}, not {answer.__name__}")
+        return found
+
     def ask(self, operation: str, **given: object) -> Facts:
-        """The answer of an operation that only looks; a wait looks once."""
+        """The same as plain data."""
         return self.answer(operation, given).to_data()
 
     def rows(self, operation: str, field: str, **given: object) -> Sequence[Facts]:
         return cast("Sequence[Facts]", self.ask(operation, **given)[field])
-
-    def found(self, operation: str, **given: object) -> Facts | None:
-        """The answer, or None when there is no such thing."""
-        try:
-            return self.ask(operation, **given)
-        except NotFound:
-            return None
 
 
 def read_page(hub: Hub, visitor: Visitor, view: Callable[[PageReader], T]) -> T:
@@ -88,17 +89,17 @@ SELECTORS = ("@all", "@peers", "@foreman", "@user")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFrame:
-    room: Facts
+    room: RoomView
     context: dict[str, object]
 
 
 def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
-    room = snapshot.ask("rooms.show", room_id=asked.room_id)
+    room = snapshot.read("rooms.show", RoomView, room_id=asked.room_id)
     context: dict[str, object] = {
         "now": snapshot.now,
         "room": room,
         "room_id": asked.room_id,
-        "head": room["head"],
+        "head": room.head,
         "tabs": TABS,
         "selectors": SELECTORS,
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tallystick.capabilities.reservations.contract import ReservationList, ReservationView
+from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.surfaces.web import page, rows
-from tallystick.surfaces.web.page import Facts, PageReader, PageRequest, PageView
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.rows import EventRow
 
 HELD = 1000
@@ -20,7 +22,7 @@ class PathNode:
 
     name: str
     path: str
-    held: list[Facts] = field(default_factory=list[Facts])
+    held: list[ReservationView] = field(default_factory=list[ReservationView])
     below: dict[str, PathNode] = field(default_factory=dict[str, "PathNode"])
 
     @property
@@ -28,12 +30,12 @@ class PathNode:
         return [self.below[name] for name in sorted(self.below)]
 
 
-def tree(held: Sequence[Facts]) -> PathNode:
+def tree(held: Sequence[ReservationView]) -> PathNode:
     """Reservations by their path; folders in which only one thing is reserved share a line with it."""
     root = PathNode(name="", path="")
     for each in held:
         branch = root
-        steps = [step for step in each["path"].split("/") if step not in {"", ".", "*"}]
+        steps = [step for step in each.path.split("/") if step not in {"", ".", "*"}]
         for depth, step in enumerate(steps):
             path = "/".join(steps[: depth + 1])
             branch = branch.below.setdefault(step, PathNode(name=step, path=path))
@@ -54,19 +56,20 @@ def _joined(branch: PathNode) -> PathNode:
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     around = page.framed(snapshot, asked)
     room_id = asked.room_id
-    status = snapshot.ask("reservations.status", room_id=room_id, limit=HELD)
-    held = status["reservations"]
+    status = snapshot.read("reservations.status", ReservationList, room_id=room_id, limit=HELD)
+    held = status.reservations
+    ended = snapshot.read("reservations.status", ReservationList, room_id=room_id, ended=True, limit=ENDED)
     context: dict[str, object] = {
         **around.context,
         "tree": tree(held),
         "held": held,
-        "contested": set(status["contested"]),
-        "ended": snapshot.rows("reservations.status", "reservations", room_id=room_id, ended=True, limit=ENDED),
+        "contested": set(status.contested),
+        "ended": ended.reservations,
         "incursions": incursions(snapshot, room_id),
-        "member": snapshot.me in {member["agent_id"] for member in around.room["members"]},
+        "member": snapshot.me in {member.agent_id for member in around.room.members},
     }
     return PageView(template="reservations.html", context=context)
 
 
 def incursions(snapshot: PageReader, room_id: str) -> Sequence[EventRow]:
-    return rows.newest(snapshot, room_id, limit=INCURSIONS, kinds=["x.tally.protocol.incursion"])
+    return rows.newest(snapshot, room_id, limit=INCURSIONS, kinds=[IncursionRecorded.kind])

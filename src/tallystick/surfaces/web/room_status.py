@@ -6,40 +6,47 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.messages.contract import InboxView
+from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.capabilities.turns.contract import TurnState
 from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.operation import Moment
+from tallystick.ledger.contract import Events
 from tallystick.surfaces.web import filters
-from tallystick.surfaces.web.page import Facts, PageReader
+from tallystick.surfaces.web.page import PageReader
 
 TROUBLE = frozenset({"stale_owner", "owner_gone", "recipient_gone"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StickStatus:
-    facts: Facts
+    facts: TurnState
     """What `turns.state` says."""
 
     @property
     def next(self) -> str | None:
-        return self.facts["next"]
+        return self.facts.next
 
     @property
     def tone(self) -> str:
         """ok, warn, bad or off, for the dot beside it."""
-        state = self.facts["state"]
-        if state in TROUBLE or self.facts["takeover"]:
+        state = self.facts.state
+        if state in TROUBLE or self.facts.takeover:
             return "bad"
         return {"owned": "ok", "reserved": "warn"}.get(state, "off")
 
     @property
     def failed(self) -> str | None:
         """Who is to be taken over from, while that is open."""
-        if self.facts["takeover"] is None:
+        if self.facts.takeover is None:
             return None
-        return self.facts["owner"] or self.facts["reserved_for"]
+        return self.facts.owner or self.facts.reserved_for
 
 
 def stick_of(snapshot: PageReader, room_id: str) -> StickStatus:
-    return StickStatus(facts=snapshot.ask("turns.state", room_id=room_id))
+    return StickStatus(facts=snapshot.read("turns.state", TurnState, room_id=room_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +56,12 @@ class Person:
     tone: str
     """ok, warn, bad or off."""
     signs: Sequence[str]
-    last_seen_at: str
-    room: Facts
+    last_seen_at: Moment
+    room: RoomView
 
     @property
     def seen(self) -> Instant:
-        return filters.instant(self.last_seen_at)
+        return self.last_seen_at
 
 
 class HasPeople(Protocol):
@@ -62,31 +69,31 @@ class HasPeople(Protocol):
     def people(self) -> Sequence[Person]: ...
 
 
-def people_in(snapshot: PageReader, room: Facts, stick: StickStatus) -> list[Person]:
-    status = {member["agent_id"]: member["status"] for member in stick.facts["members"]}
-    agents = snapshot.rows("agents.list", "agents", room_id=room["room_id"])
-    return [_person(agent, status.get(agent["agent_id"], "inactive"), room, stick) for agent in agents]
+def people_in(snapshot: PageReader, room: RoomView, stick: StickStatus) -> list[Person]:
+    status = {member.agent_id: member.status for member in stick.facts.members}
+    agents = snapshot.read("agents.list", Agents, room_id=room.room_id).agents
+    return [_person(agent, status.get(agent.agent_id, "inactive"), room, stick) for agent in agents]
 
 
-def _person(agent: Facts, status: str, room: Facts, stick: StickStatus) -> Person:
-    holds = stick.facts["owner"] == agent["agent_id"]
-    kept = stick.facts["reserved_for"] == agent["agent_id"]
-    gone = agent["process"] == "gone"
+def _person(agent: AgentView, status: str, room: RoomView, stick: StickStatus) -> Person:
+    holds = stick.facts.owner == agent.agent_id
+    kept = stick.facts.reserved_for == agent.agent_id
+    gone = agent.process == "gone"
     signs = [
         *(["holds the stick"] if holds else []),
         *(["is next"] if kept else []),
-        *(each for each in agent["holds"][:3] if each != "the stick"),
-        *(["stalled"] if agent["stalled"] else []),
-        *(["process gone"] if gone else [_presence(status, agent["liveness"])]),
-        *([agent["role"]] if agent["role"] == "foreman" else []),
+        *(each for each in agent.holds[:3] if each != "the stick"),
+        *(["stalled"] if agent.stalled else []),
+        *(["process gone"] if gone else [_presence(status, agent.liveness)]),
+        *([agent.role] if agent.role == "foreman" else []),
     ]
     tone = _tone(agent, status)
     return Person(
-        agent_id=agent["agent_id"],
-        name=agent["name"],
+        agent_id=agent.agent_id,
+        name=agent.name,
         tone=tone,
         signs=signs,
-        last_seen_at=agent["last_seen_at"],
+        last_seen_at=agent.last_seen_at,
         room=room,
     )
 
@@ -96,10 +103,10 @@ def _presence(status: str, liveness: str) -> str:
     return status if liveness == "active" else liveness
 
 
-def _tone(agent: Facts, status: str) -> str:
-    if agent["process"] == "gone" or agent["liveness"] == "evicted":
+def _tone(agent: AgentView, status: str) -> str:
+    if agent.process == "gone" or agent.liveness == "evicted":
         return "bad"
-    if agent["stalled"] or agent["liveness"] == "stale":
+    if agent.stalled or agent.liveness == "stale":
         return "warn"
     return "ok" if status == "active" else "off"
 
@@ -115,7 +122,6 @@ def everybody(rooms: Iterable[HasPeople]) -> list[Person]:
 
 
 OWED = 20
-INCURSION = "x.tally.protocol.incursion"
 RECENT_MS = 60 * 60 * 1000
 
 
@@ -125,7 +131,7 @@ class Need:
     """`!` cannot wait, `?` asks something, `~` is stuck."""
     who: str
     text: str
-    room: Facts
+    room: RoomView
     href: str
     label: str
     """What the way there is called."""
@@ -136,44 +142,44 @@ class Need:
         return "bad" if self.sign == "!" else "warn"
 
 
-def needs_in(snapshot: PageReader, room: Facts, stick: StickStatus) -> Sequence[Need]:
+def needs_in(snapshot: PageReader, room: RoomView, stick: StickStatus) -> Sequence[Need]:
     """The worst first."""
     found = [*_takeover(room, stick), *_owed(snapshot, room), *_jobs(snapshot, room), *_incursions(snapshot, room)]
     return sorted(found, key=lambda need: "!?~".index(need.sign))
 
 
-def _takeover(room: Facts, stick: StickStatus) -> Iterator[Need]:
-    if stick.failed:
+def _takeover(room: RoomView, stick: StickStatus) -> Iterator[Need]:
+    if stick.failed and stick.facts.takeover:
         yield Need(
             sign="~",
             who=stick.failed,
-            text=f"{filters.opening(stick.facts['takeover'])}; takeover is open",
+            text=f"{filters.opening(stick.facts.takeover)}; takeover is open",
             room=room,
-            href=f"/rooms/{room['room_id']}#stick",
+            href=f"/rooms/{room.room_id}#stick",
             label="Take over",
-            since=stick.facts["updated_at"],
+            since=stick.facts.updated_at,
         )
 
 
-def _owed(snapshot: PageReader, room: Facts) -> Iterator[Need]:
+def _owed(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
     """Messages that ask for the person's attention and have not been accepted."""
-    for letter in snapshot.rows("messages.inbox", "messages", room_id=room["room_id"], owed=True, limit=OWED):
-        event = letter["event"]
-        data = event["data"]
+    inbox = snapshot.read("messages.inbox", InboxView, room_id=room.room_id, owed=True, limit=OWED)
+    for event in (received.event for received in inbox.messages):
+        data = event.data
         yield Need(
             sign="?",
-            who=event["by"],
+            who=event.by,
             text=filters.clip(data.get("text") or data.get("title") or data.get("message") or "", 200),
             room=room,
-            href=f"/rooms/{room['room_id']}/sessions?at={event['seq']}#e{event['seq']}",
+            href=f"/rooms/{room.room_id}/sessions?at={event.seq}#e{event.seq}",
             label="Answer",
-            since=event["ts"],
+            since=event.ts,
         )
 
 
-def _jobs(snapshot: PageReader, room: Facts) -> Iterator[Need]:
+def _jobs(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
     """What the manager's radar marks: a missing proof or an error, a question, a claim that ran out."""
-    for each in snapshot.rows("jobs.radar", "jobs", room_id=room["room_id"], limit=OWED):
+    for each in snapshot.rows("jobs.radar", "jobs", room_id=room.room_id, limit=OWED):
         if each["marker"]:
             job, last = each["job"], each["last"]
             yield Need(
@@ -181,24 +187,24 @@ def _jobs(snapshot: PageReader, room: Facts) -> Iterator[Need]:
                 who=job["job_id"],
                 text=filters.clip(f"{filters.spaced(last['kind'])}: {last['message']}", 200),
                 room=room,
-                href=f"/rooms/{room['room_id']}/jobs/{job['job_id']}",
+                href=f"/rooms/{room.room_id}/jobs/{job['job_id']}",
                 label=f"Open {last['ref']}",
                 since=job["updated_at"],
             )
 
 
-def _incursions(snapshot: PageReader, room: Facts) -> Iterator[Need]:
+def _incursions(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
     """Attempts of the last hour to enter what another agent holds."""
     since = to_wire(snapshot.now - RECENT_MS)
-    given = {"room_id": room["room_id"], "kinds": [INCURSION], "since_ts": since, "newest": True, "limit": 3}
-    for event in snapshot.rows("events.list", "events", **given):
-        data = event["data"]
-        yield Need(
-            sign="~",
-            who=data["from_agent"],
-            text=f"tried {filters.clip(data['scope'], 120)}, reserved by {filters.person(data['to_agent'])}",
-            room=room,
-            href=f"/rooms/{room['room_id']}/reservations",
-            label="Look",
-            since=event["ts"],
-        )
+    given = {"kinds": [IncursionRecorded.kind], "since_ts": since, "newest": True, "limit": 3}
+    for event in snapshot.read("events.list", Events, room_id=room.room_id, **given).events:
+        if isinstance(incursion := event.content, IncursionRecorded):
+            yield Need(
+                sign="~",
+                who=incursion.from_agent,
+                text=f"tried {filters.clip(incursion.scope, 120)}, reserved by {filters.person(incursion.to_agent)}",
+                room=room,
+                href=f"/rooms/{room.room_id}/reservations",
+                label="Look",
+                since=event.ts,
+            )

@@ -6,16 +6,30 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
+from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.errors import TallyError
+from tallystick.kernel.operation import JsonObject
 from tallystick.kernel.subjects import tasks_of
+from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import event_text, filters
-from tallystick.surfaces.web.page import Facts, PageReader
+from tallystick.surfaces.web.page import PageReader
 
 QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync", "x.tally.task.focus"})
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
 STEPS = 5
 """Pages that one look goes back through in search of rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaySource:
+    """Where a relayed message came from; without an address when it cannot be opened from here."""
+
+    room_id: str
+    event_id: str
+    title: str = ""
+    href: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +44,12 @@ class EventRow:
     """h handed over, b blocked, i trouble, r good news."""
     to: Sequence[str] = ()
     text: str = ""
-    handoff: Facts | None = None
-    data: Facts
-    receipts: Sequence[Facts] = ()
-    mine: Facts | None = None
+    handoff: JsonObject | None = None
+    data: JsonObject
+    receipts: Sequence[DeliveryReceipt] = ()
+    mine: DeliveryReceipt | None = None
     """What became of it at the reader."""
-    source: Facts | None = None
+    source: RelaySource | None = None
     speech: bool = False
     """Somebody says something, so it can be answered, quoted and relayed."""
 
@@ -50,11 +64,11 @@ class EventRow:
 
     @property
     def owed(self) -> int:
-        return sum(1 for receipt in self.receipts if receipt["needs_ack"])
+        return sum(1 for receipt in self.receipts if receipt.needs_ack)
 
     @property
     def accepted(self) -> int:
-        return sum(1 for receipt in self.receipts if receipt["acked_at"])
+        return sum(1 for receipt in self.receipts if receipt.acked_at)
 
     @property
     def target(self) -> str:
@@ -75,10 +89,22 @@ class EventRow:
         return next(iter(tasks_of(self.data)), "")
 
 
-def row(event: Facts) -> EventRow:
-    data: Facts = event["data"]
-    known = {name: event[name] for name in ("seq", "id", "ts", "by", "kind")}
-    return EventRow(**known, data=data, **event_text.told(event["kind"], data))
+def row(event: Envelope) -> EventRow:
+    text = event_text.of(event)
+    return EventRow(
+        seq=event.seq,
+        id=event.id,
+        ts=event.ts,
+        by=event.by,
+        kind=event.kind,
+        data=event.data,
+        tag=text.tag,
+        tone=text.tone,
+        to=text.to,
+        text=text.text,
+        handoff=text.handoff,
+        speech=text.speech,
+    )
 
 
 def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow]) -> list[EventRow]:
@@ -86,35 +112,36 @@ def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow])
     if not found:
         return []
     first, last = min(row.seq for row in found), max(row.seq for row in found)
-    receipts: dict[str, list[Facts]] = {}
+    receipts: dict[str, list[DeliveryReceipt]] = {}
     # The message of a protocol event stands right before it.
     for start in range(max(first - 1, 0), last + 1, 1000):
         stretch = {"first_seq": start, "last_seq": min(last, start + 999)}
-        for each in snapshot.rows("messages.receipts", "receipts", room_id=room_id, **stretch):
-            receipts.setdefault(each["event_id"], []).append(each)
+        for each in snapshot.read("messages.receipts", DeliveryReceipts, room_id=room_id, **stretch).receipts:
+            receipts.setdefault(each.event_id, []).append(each)
     letters = {row.target for row in found if row.target != row.id}
     shown = sorted((row for row in found if row.id not in letters), key=lambda row: -row.seq)
     return [_with_receipts(snapshot, row, receipts.get(row.target, [])) for row in shown]
 
 
-def _with_receipts(snapshot: PageReader, row: EventRow, receipts: Sequence[Facts]) -> EventRow:
-    mine = next((each for each in receipts if each["recipient"] == snapshot.me), None)
+def _with_receipts(snapshot: PageReader, row: EventRow, receipts: Sequence[DeliveryReceipt]) -> EventRow:
+    mine = next((each for each in receipts if each.recipient == snapshot.me), None)
     return replace(row, receipts=receipts, mine=mine, source=_source(snapshot, row.data))
 
 
-def _source(snapshot: PageReader, data: Facts) -> Facts | None:
+def _source(snapshot: PageReader, data: JsonObject) -> RelaySource | None:
     """Where a relayed message came from; without an address when it cannot be opened from here."""
     room_id, event_id = data.get("src_group_id"), data.get("src_event_id")
     if not room_id or not event_id:
         return None
     try:
-        after = snapshot.ask("events.list", room_id=room_id, since_event_id=event_id, limit=1)
-        title = snapshot.ask("rooms.show", room_id=room_id)["title"]
+        after = snapshot.read("events.list", Events, room_id=room_id, since_event_id=event_id, limit=1)
+        title = snapshot.read("rooms.show", RoomView, room_id=room_id).title
     except TallyError:
-        return {"room_id": room_id, "event_id": event_id, "href": None}
+        return RelaySource(room_id=room_id, event_id=event_id)
     # The cursor of an empty page is the head, which may be the source itself.
-    seq = after["events"][0]["seq"] - 1 if after["events"] else after["head"]
-    return {"room_id": room_id, "title": title, "href": f"/rooms/{room_id}/sessions?at={seq}#e{seq}"}
+    seq = after.events[0].seq - 1 if after.events else after.head
+    href = f"/rooms/{room_id}/sessions?at={seq}#e{seq}"
+    return RelaySource(room_id=room_id, event_id=event_id, title=title, href=href)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +168,7 @@ def stretch(
     for _ in range(STEPS):
         page = _page(snapshot, room_id, end, kinds, task)
         found += [each for each in map(row, reversed(page)) if each.kind not in QUIET and wanted(each)]
-        end = page[0]["seq"] if len(page) == PAGE else None
+        end = page[0].seq if len(page) == PAGE else None
         if len(found) > limit or end is None:
             break
     older = found[limit - 1].seq if len(found) > limit else end
@@ -153,6 +180,7 @@ def newest(snapshot: PageReader, room_id: str, *, limit: int, **given: Any) -> S
     return stretch(snapshot, room_id, limit=limit, **given).rows
 
 
-def _page(snapshot: PageReader, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Facts]:
-    given = {name: value for name, value in {"before_seq": end, "task_id": task}.items() if value}
-    return snapshot.rows("events.list", "events", room_id=room_id, newest=True, limit=PAGE, kinds=list(kinds), **given)
+def _page(snapshot: PageReader, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Envelope]:
+    given: dict[str, object] = {name: value for name, value in {"before_seq": end, "task_id": task}.items() if value}
+    given |= {"newest": True, "limit": PAGE, "kinds": list(kinds)}
+    return snapshot.read("events.list", Events, room_id=room_id, **given).events

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tallystick.capabilities.agents.contract import Agents
+from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
+from tallystick.ledger.contract import Events
 from tallystick.surfaces.web import page, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.rows import EventRow
@@ -30,7 +33,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         return SHOWN[show][1](row) and _about(row, agent)
 
     found = rows.stretch(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted, task=task)
-    agents = snapshot.rows("agents.list", "agents", room_id=asked.room_id)
+    agents = snapshot.read("agents.list", Agents, room_id=asked.room_id).agents
     context: dict[str, object] = {
         **around.context,
         "rows": found.rows,
@@ -41,7 +44,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "shown": [(name, label) for name, (label, _) in SHOWN.items()],
         "before": before,
         "older": found.older,
-        "rooms": [each for each in _rooms(snapshot) if each["room_id"] != asked.room_id],
+        "rooms": [each for each in _rooms(snapshot) if each.room_id != asked.room_id],
         "reply": _replied(snapshot, asked),
     }
     return PageView(template="sessions.html", context=context)
@@ -53,11 +56,11 @@ def _about(row: EventRow, agent: str) -> bool:
     return agent in row.data.get("recipients", ()) or agent == row.data.get("to_agent_id")
 
 
-def _rooms(snapshot: PageReader) -> list[Mapping[str, object]]:
+def _rooms(snapshot: PageReader) -> list[RoomSummary]:
     """Where a message may be relayed to; a token for one room reaches no other."""
     if snapshot.visitor.room_id is not None:
         return []
-    return [room for room in snapshot.rows("rooms.list", "rooms", limit=200) if not room["closed_at"]]
+    return [room for room in snapshot.read("rooms.list", Rooms, limit=200).rooms if not room.closed_at]
 
 
 def _replied(snapshot: PageReader, asked: PageRequest) -> EventRow | None:
@@ -65,5 +68,5 @@ def _replied(snapshot: PageReader, asked: PageRequest) -> EventRow | None:
     seq = asked.number("reply")
     if not seq:
         return None
-    events = snapshot.rows("events.list", "events", room_id=asked.room_id, since_seq=seq - 1, limit=1)
+    events = snapshot.read("events.list", Events, room_id=asked.room_id, since_seq=seq - 1, limit=1).events
     return rows.row(events[0]) if events else None
