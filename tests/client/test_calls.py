@@ -16,7 +16,7 @@ from tallystick.client import calls
 from tallystick.client.calls import NoAnswer, Reply, answer_of
 from tallystick.client.connection import HubNotRunning
 from tallystick.kernel.errors import Conflict, TallyError, Unavailable, every_error
-from tallystick.surfaces.http.refusals import body_of, status_of
+from tallystick.surfaces.http.errors import body_of, status_of
 from tests.scene import HANDOFF
 from tests.surfaces.hubs import RunningHub, hub
 

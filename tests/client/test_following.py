@@ -17,7 +17,7 @@ from tallystick.client.calls import Lost, Reply
 from tallystick.client.connection import HubNotRunning
 from tallystick.client.following import Following
 from tallystick.kernel.errors import TooSlow
-from tallystick.surfaces.http.frames import ending
+from tallystick.surfaces.http.sse import ending
 from tests.scene import refused
 from tests.surfaces.hubs import RunningHub, hub
 

@@ -26,9 +26,9 @@ from tallystick.hub.settings import Settings
 from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.door import Address
-from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.authentication import Address
 from tallystick.surfaces.http.logs import Log
+from tallystick.surfaces.http.middleware import Limits
 from tests.http.running import RunningHub
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from tallystick.kernel.errors import (
     every_error,
 )
 from tallystick.server import run
-from tallystick.surfaces.http import refusals
+from tallystick.surfaces.http import errors
 from tests.http.running import Client, RunningHub
 
 FAMILIES = {InvalidInput: 400, NotFound: 404, NotAllowed: 403, Conflict: 409, Unavailable: 503, Fault: 500}
@@ -46,8 +46,8 @@ def every() -> list[type[TallyError]]:
 def told(kind: type[TallyError]) -> tuple[int, object, bool, bool]:
     """Status and body of a refusal, and whether it says when to try again and how to sign in."""
     error = kind("What went wrong.", details={"allow": "POST", "number": 1, "path": Path("/x")})
-    status, body = refusals.status_of(kind), refusals.body_of(error)
-    fields = dict(refusals.headers_of(error, body))
+    status, body = errors.status_of(kind), errors.body_of(error)
+    fields = dict(errors.headers_of(error, body))
     return status, json.loads(body), b"retry-after" in fields, b"www-authenticate" in fields
 
 

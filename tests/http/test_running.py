@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from tallystick import __version__
-from tallystick.surfaces.http import place as hub_place
+from tallystick.surfaces.http import hub_files as hub_place
 from tests.http.running import TALLY, Client, Json, RunningHub
 from tests.http.test_streams import waiting_follower
 from tests.http.test_waits import answered, started, waiting

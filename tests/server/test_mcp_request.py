@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tallystick.kernel.errors import TooLarge
 from tallystick.server import mcp_request
 from tallystick.server.mcp_request import Requests
-from tallystick.surfaces.http.visit import ClientGone, Visit
+from tallystick.surfaces.http.request_context import ClientGone, Visit
 
 JSON = b"application/json"
 HEAD = {

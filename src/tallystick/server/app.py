@@ -13,11 +13,10 @@ from tallystick.kernel.clock import Instant
 from tallystick.server.mcp_http import McpOverHttp
 from tallystick.server.pages import Pages
 from tallystick.surfaces.http import app as http
-from tallystick.surfaces.http.desk import Desk
-from tallystick.surfaces.http.door import Address
-from tallystick.surfaces.http.keyring import Keyring
-from tallystick.surfaces.http.limits import Allowances, Limits
+from tallystick.surfaces.http.authentication import Address, Keyring
 from tallystick.surfaces.http.logs import Log
+from tallystick.surfaces.http.middleware import Allowances, Limits
+from tallystick.surfaces.http.static_pages import Desk
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,10 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import system_clock
 from tallystick.server import app
 from tallystick.server.app import App
-from tallystick.surfaces.http import frames
-from tallystick.surfaces.http.door import Address
-from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http import sse
+from tallystick.surfaces.http.authentication import Address
 from tallystick.surfaces.http.logs import Log
+from tallystick.surfaces.http.middleware import Limits
 
 
 @asynccontextmanager
@@ -37,7 +37,7 @@ async def opened(
     connections: Callable[[], int] = lambda: 0,
 ) -> AsyncGenerator[App]:
     """The app of a hub that was opened with `grouped=True`, which stays open; serve its `asgi`."""
-    serving = Serving(hub, frames.event)
+    serving = Serving(hub, sse.event)
     bus = Bus(serving)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(serving.close)

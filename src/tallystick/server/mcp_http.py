@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.limits import Limits
-from tallystick.surfaces.http.visit import visit_of
+from tallystick.surfaces.http.middleware import Limits
+from tallystick.surfaces.http.request_context import visit_of
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

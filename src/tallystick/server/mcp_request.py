@@ -28,7 +28,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick.surfaces.http.visit import answer, body, visit_of, while_connected
+from tallystick.surfaces.http.request_context import answer, body, visit_of, while_connected
 
 QUIET_SECONDS = 15.0
 """An answer that takes longer shows so often that it is still to come, for proxies that end what is silent."""

@@ -16,13 +16,12 @@ from starlette.types import Receive, Scope, Send
 from tallystick.hub import feed, registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.http import frames, refusals
+from tallystick.surfaces.http import errors, sse
+from tallystick.surfaces.http.authentication import FILES, Keyring
 from tallystick.surfaces.http.calls import decoded, key_of
-from tallystick.surfaces.http.door import FILES
 from tallystick.surfaces.http.errors import MethodNotAllowed
-from tallystick.surfaces.http.keyring import Keyring
-from tallystick.surfaces.http.limits import Allowances, Limits
-from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of
+from tallystick.surfaces.http.middleware import Allowances, Limits
+from tallystick.surfaces.http.request_context import Visit, answer, body, departure, visit_of
 
 if TYPE_CHECKING:
     from tallystick.surfaces.web.site import Site
@@ -62,7 +61,7 @@ class Pages:
     async def refuse(self, send: Send, error: TallyError) -> None:
         """Show a refusal as a page."""
         reply = (await self._loaded()).refusal(error)
-        await _send(send, reply.content, reply.headers, status=refusals.status_of(type(error)))
+        await _send(send, reply.content, reply.headers, status=errors.status_of(type(error)))
 
     def dismiss(self) -> None:
         self._ending.set()
@@ -94,8 +93,8 @@ class Pages:
             self._keyring.minding(visit.visitor) as revoked,
             self._serving.feeds.listen(feed.EVERY_ROOM) as wake,
         ):
-            await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
-            await _put(send, frames.OPENING)
+            await send({"type": "http.response.start", "status": 200, "headers": sse.HEADERS})
+            await _put(send, sse.OPENING)
             reasons = (_tell(send, wake), departure(receive, revoked), self._ending.wait())
             everything: list[asyncio.Task[Any]] = [asyncio.ensure_future(reason) for reason in reasons]
             try:
@@ -111,7 +110,7 @@ class Pages:
 async def _tell(send: Send, wake: feed.Wake) -> None:
     while True:
         rung = await wake.wait(feed.QUIET_SECONDS)
-        await _put(send, CHANGED if rung else frames.KEEP_ALIVE)
+        await _put(send, CHANGED if rung else sse.KEEP_ALIVE)
         await asyncio.sleep(SPACED_SECONDS if rung else 0)
 
 

@@ -24,12 +24,12 @@ from tallystick.kernel import places
 from tallystick.kernel.clock import to_wire
 from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
-from tallystick.surfaces.http import listener, place
-from tallystick.surfaces.http.door import Address
-from tallystick.surfaces.http.limits import Limits
-from tallystick.surfaces.http.listener import Listener
+from tallystick.surfaces.http import connections, hub_files
+from tallystick.surfaces.http.authentication import Address
+from tallystick.surfaces.http.connections import Listener
+from tallystick.surfaces.http.hub_files import Place
 from tallystick.surfaces.http.logs import Handler, Log
-from tallystick.surfaces.http.place import Place
+from tallystick.surfaces.http.middleware import Limits
 from tallystick.surfaces.mcp import hub_socket as mcp_socket
 
 LOOK_S = 2.0
@@ -62,7 +62,11 @@ def run(settings: Settings, options: Options, limits: Limits, started: Callable[
     where = Place(settings.data_dir)
     with ExitStack() as stack:
         stack.enter_context(where.claimed())
-        sockets = [stack.enter_context(place.tcp(options.host, options.port)), stack.enter_context(where.listening())]
+        tcp = stack.enter_context(hub_files.tcp(options.host, options.port))
+        sockets = [tcp, stack.enter_context(where.listening())]
+            stack.enter_context(hub_files.tcp(options.host, options.port)),
+            stack.enter_context(where.listening()),
+        ]
         hub = Hub.open(settings, grouped=True)
         stack.callback(hub.close)
         log = stack.enter_context(_logging(where.log))
@@ -88,7 +92,7 @@ class _Opened:
 
 async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
     options, limits = opened.options, opened.limits
-    secure = listener.tls(*options.tls) if options.tls else None
+    secure = connections.tls(*options.tls) if options.tls else None
     address = Address(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
     async with AsyncExitStack() as stack:
         built = await stack.enter_async_context(
@@ -137,7 +141,7 @@ def _first_token(hub: Hub, where: Place) -> None:
         if tokens.find(hub, where.token.read_text("utf-8").strip()):
             return
     issued = tokens.issue(hub, principal="user", label="made by tally up")
-    place.write_private(where.token, issued.secret.encode() + b"\n")
+    hub_files.write_private(where.token, issued.secret.encode() + b"\n")
 
 
 def _allow_many_files() -> None:

@@ -60,8 +60,8 @@ def up(
     from tallystick.server import run as server
     from tallystick.surfaces.http import control
     from tallystick.surfaces.http.errors import DataDirUnusable
-    from tallystick.surfaces.http.limits import Limits
-    from tallystick.surfaces.http.place import HubRunning
+    from tallystick.surfaces.http.hub_files import HubRunning
+    from tallystick.surfaces.http.middleware import Limits
 
     settings = Settings.of()
     options = server.Options(host=host, port=port, tls=tls, runner_autostart=autostart.wanted(runner_autostart))

@@ -7,7 +7,7 @@ import sys
 from tallystick.hub.settings import Settings
 from tallystick.server import run as server
 from tallystick.server.run import Options, Running
-from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.middleware import Limits
 
 LIMITS = Limits(rate=20, streams=3, head_seconds=0.3, body_seconds=0.3, body_rate=1_000_000, unwanted_seconds=0.3)
 

@@ -13,16 +13,14 @@ from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.http.bus_face import BusFace
+from tallystick.surfaces.http.authentication import Address, Door, Keyring, Links
+from tallystick.surfaces.http.bus import BusFace
 from tallystick.surfaces.http.calls import Calls
-from tallystick.surfaces.http.desk import Desk, Page
-from tallystick.surfaces.http.door import Address, Door
-from tallystick.surfaces.http.front import Front
-from tallystick.surfaces.http.keyring import Keyring, Links
-from tallystick.surfaces.http.limits import Allowances, Limits
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.metrics import Metrics
-from tallystick.surfaces.http.stream import Stream
+from tallystick.surfaces.http.middleware import Allowances, Front, Limits
+from tallystick.surfaces.http.sse import Stream
+from tallystick.surfaces.http.static_pages import Desk, Page
 from tallystick.surfaces.http.uploads import Get, Put
 
 

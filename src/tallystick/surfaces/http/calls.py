@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from typing import cast
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -11,13 +14,13 @@ from starlette.types import Receive, Scope, Send
 from tallystick.hub import registry
 from tallystick.hub.engine import Request
 from tallystick.hub.serving import Serving
+from tallystick.kernel import schemas
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import AnyOperation
-from tallystick.surfaces.http import query
+from tallystick.kernel.operation import AnyOperation, Ask
+from tallystick.surfaces.http.authentication import Keyring
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
-from tallystick.surfaces.http.keyring import Keyring
-from tallystick.surfaces.http.limits import Allowances, Limits
-from tallystick.surfaces.http.visit import Visit, answer, body, visit_of, while_welcome
+from tallystick.surfaces.http.middleware import Allowances, Limits
+from tallystick.surfaces.http.request_context import Visit, answer, body, visit_of, while_welcome
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,200}")
 _decode = msgspec.json.Decoder().decode
@@ -48,7 +51,7 @@ class Calls:
         if scope["method"] == "POST":
             return decoded(visit, await body(scope, receive, self._limits.body_bytes))
         if only_reads(operation) and scope["method"] in {"GET", "HEAD"}:
-            return query.read(operation.ask, scope["query_string"])
+            return read(operation.ask, scope["query_string"])
         allow = "GET, HEAD, POST" if only_reads(operation) else "POST"
         raise MethodNotAllowed(f"{operation.name} takes {allow}.", allow=allow)
 
@@ -81,3 +84,66 @@ def key_of(visit: Visit) -> str | None:
             "Idempotency-Key must be 1 to 200 visible ASCII characters without spaces.", field="Idempotency-Key"
         )
     return given.decode()
+
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+MOST_PAIRS = 1000
+
+
+def read(ask: type[Ask], query: bytes) -> dict[str, object]:
+    """The input that a query string spells. Unknown names are left to the model, which suggests the right one."""
+    kinds = kinds_of(ask)
+    given: dict[str, object] = {}
+    for name, text in pairs(query):
+        kind = kinds.get(name, "string")
+        if kind.startswith("array:"):
+            cast("list[object]", given.setdefault(name, [])).append(_value(name, kind.removeprefix("array:"), text))
+        elif name in given:
+            raise InvalidField(f"{name} is given twice.", field=name)
+        else:
+            given[name] = _value(name, kind, text)
+    return given
+
+
+def pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PAIRS, encoding="utf-8"
+        )
+    except ValueError as wrong:  # UnicodeDecodeError is one
+        raise InvalidField(f"The query cannot be read: {wrong}.") from wrong
+
+
+@cache
+def kinds_of(ask: type[Ask]) -> Mapping[str, str]:
+    """Each field's JSON type; a list's as `array:` and the type of its items."""
+    schema = schemas.of(ask)
+    properties = cast("dict[str, dict[str, object]]", schema.get("properties", {}))
+    return {name: _kind(each) for name, each in properties.items()}
+
+
+def _kind(schema: Mapping[str, object]) -> str:
+    for part in cast("list[dict[str, object]]", schema.get("anyOf", [])):
+        if part.get("type") != "null":
+            return _kind(part)
+    kind = cast("str", schema.get("type", "string"))
+    return f"array:{_kind(cast('dict[str, object]', schema['items']))}" if kind == "array" else kind
+
+
+def _value(name: str, kind: str, text: str) -> object:
+    match kind:
+        case "integer":
+            if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit() or len(text) > 20:
+                raise InvalidField(f"{name}: '{text[:40]}' is not a whole number.", field=name)
+            return int(text)
+        case "boolean":
+            if text.lower() not in _TRUTH:
+                raise InvalidField(f"{name}: '{text[:40]}' is neither true nor false.", field=name)
+            return _TRUTH[text.lower()]
+        case "object" | "number":
+            try:
+                return cast("object", msgspec.json.decode(text))
+            except msgspec.DecodeError as wrong:
+                raise InvalidField(f"{name}: '{text[:40]}' is not JSON.", field=name) from wrong
+        case _:
+            return text

@@ -15,7 +15,7 @@ from tallystick.commandline.command import Program
 from tallystick.commandline.invocation import Invocation
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.http.place import HubRunning, Place
+    from tallystick.surfaces.http.hub_files import HubRunning, Place
 
 DOWN_SECONDS = 30.0
 STATUS_SECONDS = 5.0
@@ -62,7 +62,7 @@ def down(invocation: Invocation) -> None:
 
 def already_running(folder: Path) -> HubRunning:
     """The refusal that says where the hub is that holds this data directory."""
-    from tallystick.surfaces.http.place import HubRunning, Place
+    from tallystick.surfaces.http.hub_files import HubRunning, Place
 
     facts = _status(Place(folder))
     url, page = facts.get("url", "an address it is still choosing"), facts.get("login")
@@ -72,7 +72,7 @@ def already_running(folder: Path) -> HubRunning:
 
 def _place() -> Place:
     from tallystick.hub.settings import Settings
-    from tallystick.surfaces.http.place import Place
+    from tallystick.surfaces.http.hub_files import Place
 
     return Place(Settings.of().data_dir)
 

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, Refused, Unavailable
+from collections.abc import Mapping
+
+import msgspec
+
+from tallystick.hub.tokens import NotAuthenticated
+from tallystick.kernel.errors import (
+    Conflict,
+    Fault,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Refused,
+    TallyError,
+    TooLarge,
+    Unavailable,
+)
 
 
 class WrongHost(NotAllowed):
@@ -87,3 +102,46 @@ class HubStillStopping(Unavailable):
     """The hub was told to stop and is still finishing."""
 
     hint = "Look again with `tally status`."
+
+
+# The first class that fits decides, so the special ones stand before their families.
+STATUS: Mapping[type[TallyError], int] = {
+    NotAuthenticated: 401,
+    WrongHost: 421,
+    MethodNotAllowed: 405,
+    WrongMediaType: 415,
+    HeadTooLarge: 431,
+    TooLate: 408,
+    TooManyRequests: 429,
+    TooManyStreams: 429,
+    TooLarge: 413,
+    InvalidInput: 400,
+    NotFound: 404,
+    NotAllowed: 403,
+    Conflict: 409,
+    Unavailable: 503,
+    Fault: 500,
+    TallyError: 400,
+}
+
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def status_of(kind: type[TallyError]) -> int:
+    return next(status for family, status in STATUS.items() if issubclass(kind, family))
+
+
+def body_of(error: TallyError) -> bytes:
+    return _encode({"error": error.payload()})
+
+
+def headers_of(error: TallyError, body: bytes) -> list[tuple[bytes, bytes]]:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    status = status_of(type(error))
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="tallystick"'))
+    if isinstance(error, Unavailable):
+        headers.append((b"retry-after", b"1"))
+    if isinstance(error, MethodNotAllowed):
+        headers.append((b"allow", str(error.details["allow"]).encode()))
+    return headers

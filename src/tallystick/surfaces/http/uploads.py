@@ -15,9 +15,9 @@ from tallystick.hub.blobs import SIZE_LIMIT
 from tallystick.hub.blobs_rooms import Content, DescribeBlob, Found
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TooLarge
-from tallystick.surfaces.http import query
+from tallystick.surfaces.http import calls
 from tallystick.surfaces.http.errors import MethodNotAllowed
-from tallystick.surfaces.http.visit import ClientGone, answer, visit_of
+from tallystick.surfaces.http.request_context import ClientGone, answer, visit_of
 
 CHUNK = 1024 * 1024
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
@@ -38,7 +38,7 @@ class Put:
         visit.operation = "blobs.put"
         if scope["method"] not in {"PUT", "POST"}:
             raise MethodNotAllowed("blobs.put takes PUT and POST.", allow="PUT, POST")
-        ask = blobs_rooms.describe(query.read(DescribeBlob, scope["query_string"]))
+        ask = blobs_rooms.describe(calls.read(DescribeBlob, scope["query_string"]))
         visit.visitor.may_see(ask.room_id)
         declared = visit.head.get(b"content-length", b"")
         if declared.isdigit() and int(declared) > SIZE_LIMIT:

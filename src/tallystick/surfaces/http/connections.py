@@ -6,16 +6,25 @@ Bounds on headers and on the time a request may take to arrive are kept here, be
 from __future__ import annotations
 
 import asyncio
+import signal
+import ssl
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from socket import AF_UNIX, socket
+from types import FrameType
 from typing import cast
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.http import headers, peers, refusals
+from tallystick.kernel.errors import InvalidInput, TallyError
+from tallystick.surfaces.http import errors, middleware, peers
 from tallystick.surfaces.http.errors import HeadTooLarge, MalformedRequest, TooLate
-from tallystick.surfaces.http.limits import Limits
+from tallystick.surfaces.http.middleware import Limits
 
 
 class Connection(HttpToolsProtocol):
@@ -138,8 +147,87 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, error: TallyError) -> None:
         """Answer by hand, since no handler has seen this request yet, and hang up."""
         self._rest()
-        body = refusals.body_of(error)
-        lines = [*refusals.headers_of(error, body), *headers.SECURITY, (b"connection", b"close")]
+        body = errors.body_of(error)
+        lines = [*errors.headers_of(error, body), *middleware.SECURITY, (b"connection", b"close")]
         head = b"".join(b"%b: %b\r\n" % line for line in lines)
-        self.transport.write(STATUS_LINE[refusals.status_of(type(error))] + head + b"\r\n" + body)
+        self.transport.write(STATUS_LINE[errors.status_of(type(error))] + head + b"\r\n" + body)
         self.transport.close()
+
+
+GRACE_SECONDS = 10
+IDLE_SECONDS = 75
+
+
+class BadCertificate(InvalidInput):
+    """The TLS certificate or its key cannot be used."""
+
+    hint = "Give --tls-cert a certificate chain and --tls-key its private key, both in PEM format."
+
+
+class Listener(uvicorn.Server):
+    """At the first signal requests are finished and nothing new is taken; a second one does not wait for them."""
+
+    def __init__(
+        self, app: ASGIApp, limits: Limits, secure: ssl.SSLContext | None, *, dismiss: Callable[[], None]
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Connection,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )
+        self._limits, self._secure, self._dismiss = limits, secure, dismiss
+        self._ready: Callable[[], None] = lambda: None
+
+    async def run_on(self, sockets: Sequence[socket], ready: Callable[[], None]) -> None:
+        """Serve until a signal comes; `ready` is called when connections are taken."""
+        self._ready = ready
+        await self.serve(list(sockets))
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(
+                lambda: Connection(self.config, self.server_state, self._limits),
+                sock=sock,
+                ssl=None if sock.family == AF_UNIX else self._secure,
+                backlog=self.config.backlog,
+            )
+            for sock in sockets or []
+        ]
+        self.started = True
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        self._dismiss()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is the system's
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def tls(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as wrong:
+        raise BadCertificate(f"The certificate {certificate} with the key {key} cannot be used: {wrong}.") from wrong
+    return context

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from tallystick.bus import commands, payloads
+from tallystick.bus import commands, envelope, payloads
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT, Request
 from tallystick.bus.errors import UnknownConnection
 from tallystick.bus.party import Party, Reply
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel import inputs
-from tallystick.kernel.errors import InvalidField
-from tallystick.surfaces.http import frames, query, refusals
-from tallystick.surfaces.http.bus_outbox import BusOutbox
+from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
+from tallystick.surfaces.http import calls, errors, sse
+from tallystick.surfaces.http.authentication import Keyring
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
-from tallystick.surfaces.http.keyring import Keyring
-from tallystick.surfaces.http.limits import Allowances
-from tallystick.surfaces.http.sending import send_stream
-from tallystick.surfaces.http.stream import resumed
-from tallystick.surfaces.http.visit import Visit, answer, body, departure, visit_of, while_welcome
+from tallystick.surfaces.http.middleware import Allowances
+from tallystick.surfaces.http.request_context import Visit, answer, body, departure, visit_of, while_welcome
+from tallystick.surfaces.http.sse import resumed, send_stream
 
 LAST_WORD_SECONDS = 5.0
 """Short: until then the agent counts as connected, and what is meant for it is not handed to anybody else."""
@@ -57,8 +57,8 @@ class BusFace:
         reply = request if isinstance(request, Reply) else await self._answer(visit, receive, party, request)
         if reply.error:
             visit.notes["code"] = reply.error.code
-        status = refusals.status_of(type(reply.error)) if reply.error else 200
-        more = refusals.headers_of(reply.error, reply.line)[2:] if reply.error else []
+        status = errors.status_of(type(reply.error)) if reply.error else 200
+        more = errors.headers_of(reply.error, reply.line)[2:] if reply.error else []
         await answer(send, reply.line, *more, status=status)
 
     async def _answer(self, visit: Visit, receive: Receive, party: Party, request: Request) -> Reply:
@@ -83,7 +83,7 @@ class BusFace:
         visit.operation = "bus.stream"
         if scope["method"] != "GET":
             raise MethodNotAllowed("/v1/bus/stream takes GET.", allow="GET")
-        ask = inputs.read(StreamBus, resumed(query.read(StreamBus, scope["query_string"]), visit))
+        ask = inputs.read(StreamBus, resumed(calls.read(StreamBus, scope["query_string"]), visit))
         principal = visit.visitor.caller.agent_id
         with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
             outbox, name = BusOutbox(), secrets.token_urlsafe(16)
@@ -91,7 +91,7 @@ class BusFace:
             try:
                 outbox.welcome(name, await self._following(party, ask))
                 self._open[name] = (party, visit.visitor)
-                await send({"type": "http.response.start", "status": 200, "headers": frames.HEADERS})
+                await send({"type": "http.response.start", "status": 200, "headers": sse.HEADERS})
                 leaving = departure(receive, revoked)
                 await send_stream(scope, send, outbox, leaving, last_word_seconds=LAST_WORD_SECONDS)
             finally:
@@ -116,3 +116,92 @@ def _keyed(request: Request, header: bytes | None) -> Request:
     if request.idempotency_key not in {None, key}:
         raise InvalidField("The header and the envelope carry different idempotency keys.", field="Idempotency-Key")
     return msgspec.structs.replace(request, idempotency_key=key)
+
+
+UNREAD_BYTES = 8 * 1024 * 1024
+FULL_BYTES = 256 * 1024
+QUIET_SECONDS = 15.0
+
+
+class _Payload(msgspec.Struct):
+    seq: int | None = None
+
+
+class _Seen(msgspec.Struct):
+    """As much of a line as its frame shows outside."""
+
+    type: str
+    payload: _Payload | None = None
+
+
+_see = msgspec.json.Decoder(_Seen).decode
+
+
+class BusOutbox:
+    def __init__(self) -> None:
+        self.ending: TallyError | None = None
+        self._interrupt: Callable[[], object] = lambda: None
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
+        self._some, self._room = asyncio.Event(), asyncio.Event()
+
+    def welcome(self, name: str, cursor: int | None) -> None:
+        """The first event: the connection's name, and where its records begin."""
+        payload = {"connection": name} if cursor is None else {"connection": name, "cursor": cursor}
+        self._lines.appendleft(envelope.write("bus.welcome", payload=payload))
+        self._some.set()
+
+    def put(self, line: bytes) -> None:
+        if self.ending:
+            return
+        self._lines.append(line)
+        self._bytes += len(line)
+        self._some.set()
+        if self._bytes > UNREAD_BYTES:
+            self.cut(TooSlow())
+
+    async def drained(self) -> None:
+        while self._bytes > FULL_BYTES and not self.ending:
+            self._room.clear()
+            await self._room.wait()
+
+    def cut(self, reason: TallyError) -> None:
+        if self.ending is None:
+            self.ending = reason
+            self._some.set()
+            self._room.set()
+            self._interrupt()
+
+    def on_cut(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """Everything that waits, as frames, until the end; an empty chunk when it was quiet for a while."""
+        while not self.ending:
+            try:
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await self._some.wait()
+            except TimeoutError:
+                yield b""
+            else:
+                if not self.ending:
+                    yield self._take()
+
+    def last_word(self) -> bytes:
+        return sse.failure(self.ending) if self.ending else b""
+
+    def _take(self) -> bytes:
+        self._some.clear()
+        lines = b"".join(self._lines).splitlines()
+        self._lines.clear()
+        self._bytes = 0
+        self._room.set()
+        return b"".join(_frame(line) for line in lines)
+
+
+def _frame(line: bytes) -> bytes:
+    seen = _see(line)
+    head = b"event: %b\n" % seen.type.encode()
+    if seen.type == "events.record" and seen.payload and seen.payload.seq is not None:
+        head = b"id: %d\n%b" % (seen.payload.seq, head)
+    return b"%bdata: %b\n\n" % (head, line)

@@ -16,11 +16,10 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.surfaces.http import metrics, openapi
-from tallystick.surfaces.http.door import Address
+from tallystick.surfaces.http.authentication import SESSION_MS, Address, Links, browser_session
 from tallystick.surfaces.http.errors import MethodNotAllowed
-from tallystick.surfaces.http.keyring import SESSION_MS, Links, browser_session
 from tallystick.surfaces.http.metrics import Metrics
-from tallystick.surfaces.http.visit import answer, visit_of
+from tallystick.surfaces.http.request_context import answer, visit_of
 
 HTML = (b"content-type", b"text/html; charset=utf-8")
 
