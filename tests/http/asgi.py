@@ -26,7 +26,7 @@ from tallystick.hub.settings import Settings
 from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.authentication import Address
+from tallystick.surfaces.http.authentication import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Limits
 from tests.http.running import RunningHub
@@ -57,7 +57,7 @@ class HubHere(RunningHub):
         return self
 
     async def _serve(self, started: Future[ASGIApp]) -> None:
-        address = Address(host="127.0.0.1", port=PORT)
+        address = HubAddress(host="127.0.0.1", port=PORT)
         async with (
             asgi.opened(self._hub, log=self._log, address=address, limits=Limits.of(self.environ)) as opened,
             bus_socket.opened(opened.bus, self.data_dir / "bus.sock"),

@@ -17,7 +17,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.server import asgi
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.authentication import Address
+from tallystick.surfaces.http.authentication import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tests.waiting import until
 
@@ -36,7 +36,7 @@ def log(tmp_path: Path) -> Generator[Log]:
     log.close()
 
 
-ADDRESS = Address(host="127.0.0.1", port=7433)
+ADDRESS = HubAddress(host="127.0.0.1", port=7433)
 
 
 def test_plain_uvicorn_serves_it_to_whoever_has_a_token(hub: Hub, log: Log) -> None:

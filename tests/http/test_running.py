@@ -166,7 +166,7 @@ def test_loopback_has_an_address_of_the_newer_kind_too(tmp_path: Path) -> None:
 
 def test_looking_at_a_hub_never_keeps_one_from_starting(tmp_path: Path) -> None:
     hub = RunningHub(tmp_path / "data").start()
-    place = hub_place.Place(hub.data_dir)
+    place = hub_place.HubFiles(hub.data_dir)
     stop = threading.Event()
 
     def look() -> None:

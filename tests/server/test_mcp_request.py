@@ -17,8 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tallystick.kernel.errors import TooLarge
 from tallystick.server import mcp_request
-from tallystick.server.mcp_request import Requests
-from tallystick.surfaces.http.request_context import ClientGone, Visit
+from tallystick.server.mcp_request import McpRequests
+from tallystick.surfaces.http.request_context import ClientGone, RequestContext
 
 JSON = b"application/json"
 HEAD = {
@@ -63,9 +63,9 @@ class Post:
             return CallToolResult(content=[TextContent(text="done")])
 
         server: Server[Any] = Server("test", on_call_tool=call)
-        visit = Visit(id="1", head=dict(self.head))
-        scope: Scope = {"type": "http", "method": self.method, "path": "/mcp", "headers": [], "state": {"visit": visit}}
-        await Requests(server, LIMIT, others=self._others)(scope, self._receive, self._send)
+        visit = RequestContext(id="1", head=dict(self.head))
+        scope: Scope = {"type": "http", "method": self.method, "path": "/mcp", "headers": [], "state": {"context": visit}}
+        await McpRequests(server, LIMIT, others=self._others)(scope, self._receive, self._send)
 
     async def _receive(self) -> Message:
         if self._unread:

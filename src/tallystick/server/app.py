@@ -13,24 +13,24 @@ from tallystick.kernel.clock import Instant
 from tallystick.server.mcp_http import McpOverHttp
 from tallystick.server.pages import Pages
 from tallystick.surfaces.http import app as http
-from tallystick.surfaces.http.authentication import Address, Keyring
+from tallystick.surfaces.http.authentication import HubAddress, TokenCache
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Allowances, Limits
-from tallystick.surfaces.http.static_pages import Desk
+from tallystick.surfaces.http.service_pages import ServicePages
 
 
 @dataclass(frozen=True, kw_only=True)
 class App:
     asgi: ASGIApp
-    desk: Desk
-    keyring: Keyring
+    service_pages: ServicePages
+    tokens: TokenCache
     mcp: McpOverHttp
     bus: Bus
     pages: Pages
 
     def dismiss(self) -> None:
         """The end is near: let go of whoever would stay for ever."""
-        self.desk.serving.dismiss()
+        self.service_pages.serving.dismiss()
         self.bus.dismiss()
         self.mcp.dismiss()
         self.pages.dismiss()
@@ -40,16 +40,16 @@ def build(
     serving: Serving,
     bus: Bus,
     *,
-    address: Address,
+    address: HubAddress,
     limits: Limits,
     log: Log,
     started_at: Instant,
     connections: Callable[[], int],
 ) -> App:
-    keyring, allowances = Keyring(serving), Allowances(limits)
+    tokens, allowances = TokenCache(serving), Allowances(limits)
     mcp = McpOverHttp(serving, limits)
-    pages = Pages(serving, keyring, limits, allowances)
-    asgi, desk = http.build(
+    pages = Pages(serving, tokens, limits, allowances)
+    asgi, service_pages = http.build(
         serving,
         bus,
         http.Mounts(
@@ -57,7 +57,7 @@ def build(
             below={"/rooms": pages, "/static": pages, "/act": pages},
             refuse=pages.refuse,
         ),
-        keyring=keyring,
+        tokens=tokens,
         allowances=allowances,
         address=address,
         limits=limits,
@@ -65,4 +65,4 @@ def build(
         started_at=started_at,
         connections=connections,
     )
-    return App(asgi=asgi, desk=desk, keyring=keyring, mcp=mcp, bus=bus, pages=pages)
+    return App(asgi=asgi, service_pages=service_pages, tokens=tokens, mcp=mcp, bus=bus, pages=pages)

@@ -22,7 +22,7 @@ from tallystick.kernel.clock import system_clock
 from tallystick.server import app
 from tallystick.server.app import App
 from tallystick.surfaces.http import sse
-from tallystick.surfaces.http.authentication import Address
+from tallystick.surfaces.http.authentication import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Limits
 
@@ -32,7 +32,7 @@ async def opened(
     hub: Hub,
     *,
     log: Log,
-    address: Address,
+    address: HubAddress,
     limits: Limits | None = None,
     connections: Callable[[], int] = lambda: 0,
 ) -> AsyncGenerator[App]:
@@ -51,13 +51,13 @@ async def opened(
             started_at=system_clock(),
             connections=connections,
         )
-        for work in (built.keyring.watch(), built.mcp.run(), log.keep_flushing(), keep_indexed(serving)):
+        for work in (built.tokens.watch(), built.mcp.run(), log.keep_flushing(), keep_indexed(serving)):
             await stack.enter_async_context(beside(work))
         stack.callback(built.dismiss)
         yield built
 
 
-def application(hub: Hub, *, log: Log, address: Address, limits: Limits | None = None) -> ASGIApp:
+def application(hub: Hub, *, log: Log, address: HubAddress, limits: Limits | None = None) -> ASGIApp:
     """The same for a server that opens and closes it with its lifespan."""
     return _Application(lambda: opened(hub, log=log, address=address, limits=limits))
 

@@ -18,7 +18,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.middleware import Limits
-from tallystick.surfaces.http.request_context import visit_of
+from tallystick.surfaces.http.request_context import context_of
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -38,7 +38,7 @@ class McpOverHttp:
         self._ending = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit_of(scope).operation = "mcp"
+        context_of(scope).operation = "mcp"
         self._wanted.set()
         serve = await asyncio.shield(self._ready)
         if scope["method"] != "GET":
@@ -75,12 +75,12 @@ class McpOverHttp:
         import mcp as _  # noqa: F401
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from tallystick.server.mcp_request import Requests
+        from tallystick.server.mcp_request import McpRequests
         from tallystick.surfaces.mcp.server import build_server
 
         server, limit = build_server(_HttpClient(self._serving)), self._limits.body_bytes
         manager = StreamableHTTPSessionManager(server, stateless=True, json_response=False, max_request_body_size=limit)
-        return manager, Requests(server, limit, others=manager.asgi_app)
+        return manager, McpRequests(server, limit, others=manager.asgi_app)
 
 
 class _HttpClient:
@@ -91,10 +91,10 @@ class _HttpClient:
 
     async def visitor(self, request: McpRequest) -> Visitor:
         scope = _scope(request)
-        visitor, peer = visit_of(scope).visitor, peers.of(scope)
+        visitor, peer = context_of(scope).visitor, peers.of(scope)
         if peer is None:
             return visitor
-        agent = visit_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
+        agent = context_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
         client = request.session.client_params
         name = client.client_info.name if client else None
         return structs.replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))

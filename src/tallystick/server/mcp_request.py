@@ -28,7 +28,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick.surfaces.http.request_context import answer, body, visit_of, while_connected
+from tallystick.surfaces.http.request_context import answer, body, context_of, while_connected
 
 QUIET_SECONDS = 15.0
 """An answer that takes longer shows so often that it is still to come, for proxies that end what is silent."""
@@ -39,7 +39,7 @@ STREAM = (
 )
 
 
-class Asked(msgspec.Struct, kw_only=True):
+class McpCall(msgspec.Struct, kw_only=True):
     """A JSON-RPC request."""
 
     jsonrpc: Literal["2.0"]
@@ -48,15 +48,15 @@ class Asked(msgspec.Struct, kw_only=True):
     params: dict[str, Any] | None = None
 
 
-_decode = msgspec.json.Decoder(Asked).decode
+_decode = msgspec.json.Decoder(McpCall).decode
 
 
-class Requests:
+class McpRequests:
     def __init__(self, server: Server[None], body_bytes: int, *, others: ASGIApp) -> None:
         self._server, self._body_bytes, self._others = server, body_bytes, others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        head = visit_of(scope).head
+        head = context_of(scope).head
         version = head.get(b"mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
         if scope["method"] != "POST" or version not in HANDSHAKE_PROTOCOL_VERSIONS or not _takes_both(head):
             await self._others(scope, receive, send)
@@ -66,12 +66,12 @@ class Requests:
         if asked is None:
             await self._others(scope, _from_the_start(content, receive), send)
             return
-        exchange = _Exchange(asked, Request(scope, receive), send)
+        exchange = _McpExchange(asked, Request(scope, receive), send)
         with exchange.kept_alive():
             outcome = await while_connected(receive, self._outcome(asked, version, exchange))
         await exchange.finish({"jsonrpc": "2.0", "id": asked.id, **outcome})
 
-    async def _outcome(self, asked: Asked, version: str, exchange: _Exchange) -> dict[str, object]:
+    async def _outcome(self, asked: McpCall, version: str, exchange: _McpExchange) -> dict[str, object]:
         call = serve_one(
             self._server,
             exchange,
@@ -86,13 +86,13 @@ class Requests:
             return {"error": modern_error_data(failed).model_dump(mode="json", by_alias=True, exclude_none=True)}
 
 
-class _Exchange:
+class _McpExchange:
     """What the SDK wants to know of a request, and the way back to its client."""
 
     transport = TransportContext(kind="streamable-http", can_send_request=False)
     can_send_request = False
 
-    def __init__(self, asked: Asked, request: Request, send: Send) -> None:
+    def __init__(self, asked: McpCall, request: Request, send: Send) -> None:
         self.request_id = asked.id
         self.message_metadata = ServerMessageMetadata(request_context=request)
         self.cancel_requested = anyio.Event()
@@ -167,7 +167,7 @@ def _takes_both(head: Mapping[bytes, bytes]) -> bool:
     return kind == b"application/json" and b"application/json" in accepted and b"text/event-stream" in accepted
 
 
-def _request_in(content: bytes) -> Asked | None:
+def _request_in(content: bytes) -> McpCall | None:
     try:
         return _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

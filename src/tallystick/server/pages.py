@@ -17,11 +17,11 @@ from tallystick.hub import feed, registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.http import errors, sse
-from tallystick.surfaces.http.authentication import FILES, Keyring
+from tallystick.surfaces.http.authentication import FILES, TokenCache
 from tallystick.surfaces.http.calls import decoded, key_of
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.middleware import Allowances, Limits
-from tallystick.surfaces.http.request_context import Visit, answer, body, departure, visit_of
+from tallystick.surfaces.http.request_context import RequestContext, answer, body, context_of, departure
 
 if TYPE_CHECKING:
     from tallystick.surfaces.web.site import Site
@@ -32,30 +32,30 @@ SPACED_SECONDS = 0.05
 
 
 class Pages:
-    def __init__(self, serving: Serving, keyring: Keyring, limits: Limits, allowances: Allowances) -> None:
-        self._serving, self._keyring, self._limits, self._allowances = serving, keyring, limits, allowances
+    def __init__(self, serving: Serving, tokens: TokenCache, limits: Limits, allowances: Allowances) -> None:
+        self._serving, self._tokens, self._limits, self._allowances = serving, tokens, limits, allowances
         self._site: Site | None = None
         self._ending = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit, path = visit_of(scope), cast("str", scope["path"])
-        visit.operation = "page"
+        context, path = context_of(scope), cast("str", scope["path"])
+        context.operation = "page"
         if path.startswith("/act/"):
-            await self._act(visit, scope, receive, send)
+            await self._act(context, scope, receive, send)
             return
         if scope["method"] not in {"GET", "HEAD"}:
             raise MethodNotAllowed(f"{path[:100]} takes GET.", allow="GET, HEAD")
         if path == "/live":
-            visit.operation = "page.live"
-            visit.visitor.may_see_all()
-            await self._live(visit, receive, send)
+            context.operation = "page.live"
+            context.visitor.may_see_all()
+            await self._live(context, receive, send)
             return
         site = await self._loaded()
         if path.startswith(FILES):
             reply = site.file(path)
         else:
             query = scope["query_string"].decode("latin-1")
-            reply = await site.get(visit.visitor, path, query, part=b"tally-part" in visit.head)
+            reply = await site.get(context.visitor, path, query, part=b"tally-part" in context.head)
         await _send(send, reply.content, reply.headers)
 
     async def refuse(self, send: Send, error: TallyError) -> None:
@@ -76,21 +76,21 @@ class Pages:
 
         return Site(self._serving)
 
-    async def _act(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _act(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed("An action takes POST.", allow="POST")
         # Found before it is counted: what a client makes up must not become a label of the metrics.
         operation = registry.find(cast("str", scope["path"]).removeprefix("/act/")).name
-        visit.operation = operation
-        given = decoded(visit, await body(scope, receive, self._limits.body_bytes))
-        result = await (await self._loaded()).act(visit.visitor, operation, given, key_of(visit))
+        context.operation = operation
+        given = decoded(context, await body(scope, receive, self._limits.body_bytes))
+        result = await (await self._loaded()).act(context.visitor, operation, given, key_of(context))
         await answer(send, result.to_json())
 
-    async def _live(self, visit: Visit, receive: Receive, send: Send) -> None:
+    async def _live(self, context: RequestContext, receive: Receive, send: Send) -> None:
         """Say `changed` whenever any room has a new event, until the reader leaves or the hub stops."""
         with (
-            self._allowances.stream(visit.visitor.caller.agent_id),
-            self._keyring.minding(visit.visitor) as revoked,
+            self._allowances.stream(context.visitor.caller.agent_id),
+            self._tokens.until_revoked(context.visitor) as revoked,
             self._serving.feeds.listen(feed.EVERY_ROOM) as wake,
         ):
             await send({"type": "http.response.start", "status": 200, "headers": sse.HEADERS})

@@ -25,9 +25,9 @@ from tallystick.kernel.clock import to_wire
 from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import connections, hub_files
-from tallystick.surfaces.http.authentication import Address
-from tallystick.surfaces.http.connections import Listener
-from tallystick.surfaces.http.hub_files import Place
+from tallystick.surfaces.http.authentication import HubAddress
+from tallystick.surfaces.http.connections import HttpServer
+from tallystick.surfaces.http.hub_files import HubFiles
 from tallystick.surfaces.http.logs import Handler, Log
 from tallystick.surfaces.http.middleware import Limits
 from tallystick.surfaces.mcp import hub_socket as mcp_socket
@@ -39,7 +39,7 @@ FILES = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ServeOptions:
     host: str
     port: int
     tls: tuple[Path, Path] | None = None
@@ -49,24 +49,21 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningHub:
     """What to tell whoever started the hub."""
 
     url: str
-    place: Place
+    place: HubFiles
     link: str
 
 
-def run(settings: Settings, options: Options, limits: Limits, started: Callable[[Running], None]) -> None:
+def run(settings: Settings, options: ServeOptions, limits: Limits, started: Callable[[RunningHub], None]) -> None:
     """Serve until a signal comes."""
-    where = Place(settings.data_dir)
+    where = HubFiles(settings.data_dir)
     with ExitStack() as stack:
         stack.enter_context(where.claimed())
         tcp = stack.enter_context(hub_files.tcp(options.host, options.port))
         sockets = [tcp, stack.enter_context(where.listening())]
-            stack.enter_context(hub_files.tcp(options.host, options.port)),
-            stack.enter_context(where.listening()),
-        ]
         hub = Hub.open(settings, grouped=True)
         stack.callback(hub.close)
         log = stack.enter_context(_logging(where.log))
@@ -83,17 +80,17 @@ def run(settings: Settings, options: Options, limits: Limits, started: Callable[
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
     hub: Hub
-    place: Place
-    options: Options
+    place: HubFiles
+    options: ServeOptions
     limits: Limits
     log: Log
     sockets: Sequence[socket]
 
 
-async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
+async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None:
     options, limits = opened.options, opened.limits
     secure = connections.tls(*options.tls) if options.tls else None
-    address = Address(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
+    address = HubAddress(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
     async with AsyncExitStack() as stack:
         built = await stack.enter_async_context(
             asgi.opened(
@@ -104,12 +101,12 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
                 connections=lambda: len(server.server_state.connections),
             )
         )
-        server = Listener(built.asgi, limits, secure, dismiss=built.dismiss)
+        server = HttpServer(built.asgi, limits, secure, dismiss=built.dismiss)
         if options.runner_autostart:
             runners = Autostart(opened.hub, opened.place.folder)
             stack.callback(runners.close)
             await stack.enter_async_context(asgi.beside(_keep_starting(runners)))
-        await stack.enter_async_context(mcp_socket.opened(built.desk.serving, opened.place.folder))
+        await stack.enter_async_context(mcp_socket.opened(built.service_pages.serving, opened.place.folder))
         await stack.enter_async_context(bus_socket.opened(built.bus, opened.place.bus_socket))
 
         def ready() -> None:
@@ -119,12 +116,12 @@ async def _serve(opened: _Opened, started: Callable[[Running], None]) -> None:
                 "http_socket": str(opened.place.socket),
                 "mcp_socket": str(opened.place.mcp_socket),
                 "pid": os.getpid(),
-                "started_at": to_wire(built.desk.started_at),
+                "started_at": to_wire(built.service_pages.started_at),
                 "version": __version__,
                 "database": places.database_mark(Settings.of().database_url),
             }
             stack.enter_context(opened.place.shown(facts))
-            started(Running(url=address.url, place=opened.place, link=built.desk.link()))
+            started(RunningHub(url=address.url, place=opened.place, link=built.service_pages.link()))
 
         await server.run_on(opened.sockets, ready)
 
@@ -135,7 +132,7 @@ async def _keep_starting(runners: Autostart) -> None:
         await asyncio.sleep(LOOK_S)
 
 
-def _first_token(hub: Hub, where: Place) -> None:
+def _first_token(hub: Hub, where: HubFiles) -> None:
     """See to it that the file `token` holds a valid token of the user."""
     with suppress(FileNotFoundError):
         if tokens.find(hub, where.token.read_text("utf-8").strip()):

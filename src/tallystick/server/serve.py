@@ -11,7 +11,7 @@ from tallystick.commandline.command import Number, Program
 from tallystick.commandline.invocation import Invocation
 
 if TYPE_CHECKING:
-    from tallystick.server.run import Running
+    from tallystick.server.run import RunningHub
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -64,7 +64,7 @@ def up(
     from tallystick.surfaces.http.middleware import Limits
 
     settings = Settings.of()
-    options = server.Options(host=host, port=port, tls=tls, runner_autostart=autostart.wanted(runner_autostart))
+    options = server.ServeOptions(host=host, port=port, tls=tls, runner_autostart=autostart.wanted(runner_autostart))
     try:
         server.run(settings, options, Limits.of(), lambda running: _greet(invocation, running, browse=browse))
     except HubRunning:
@@ -81,7 +81,7 @@ def _tls(cert: str | None, key: str | None) -> tuple[Path, Path] | None:
     return None
 
 
-def _greet(invocation: Invocation, running: Running, *, browse: bool) -> None:
+def _greet(invocation: Invocation, running: RunningHub, *, browse: bool) -> None:
     place = running.place
     facts = {"url": running.url, "page": running.link, "token": place.token, "socket": place.socket, "log": place.log}
     if not invocation.finish({name: str(value) for name, value in facts.items()}):

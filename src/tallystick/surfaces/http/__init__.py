@@ -1,6 +1,5 @@
-"""The hub over HTTP, on loopback TCP and on a Unix socket.
+"""HTTP: operations as `POST /v1/noun.verb`, the event stream, the bus, and what surrounds them.
 
-`serve` starts it and `control` looks after it. A request passes `connection` (bytes), `front` (log, headers, refusals),
-`door` (who is it), `limits`, and then one handler: `calls`, `stream`, `uploads` or `desk`. Routes, the OpenAPI document
-and what each refusal looks like are derived from the registry of operations.
+A request passes `connections` (uvicorn), `middleware` (log, metrics, limits) and `authentication` (host, token, cookie)
+before `app` routes it; `calls` answers most of them.
 """

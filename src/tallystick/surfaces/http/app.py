@@ -13,18 +13,18 @@ from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.http.authentication import Address, Door, Keyring, Links
-from tallystick.surfaces.http.bus import BusFace
+from tallystick.surfaces.http.authentication import Authenticator, HubAddress, SignInLinks, TokenCache
+from tallystick.surfaces.http.bus import BusOverHttp
 from tallystick.surfaces.http.calls import Calls
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.metrics import Metrics
-from tallystick.surfaces.http.middleware import Allowances, Front, Limits
-from tallystick.surfaces.http.sse import Stream
-from tallystick.surfaces.http.static_pages import Desk, Page
-from tallystick.surfaces.http.uploads import Get, Put
+from tallystick.surfaces.http.middleware import Allowances, Limits, RequestMiddleware
+from tallystick.surfaces.http.service_pages import HandlerApp, ServicePages
+from tallystick.surfaces.http.sse import EventStream
+from tallystick.surfaces.http.uploads import BlobDownload, BlobUpload
 
 
-class Switch:
+class ExactRoutes:
     """Finds most addresses in one step; only the rest are matched one by one."""
 
     def __init__(self, *, exact: Mapping[str, ASGIApp], others: ASGIApp) -> None:
@@ -50,48 +50,50 @@ def build(
     bus: Bus,
     mounts: Mounts,
     *,
-    keyring: Keyring,
+    tokens: TokenCache,
     allowances: Allowances,
-    address: Address,
+    address: HubAddress,
     limits: Limits,
     log: Log,
     started_at: Instant,
     connections: Callable[[], int],
-) -> tuple[ASGIApp, Desk]:
+) -> tuple[ASGIApp, ServicePages]:
     metrics = Metrics(serving)
-    desk = Desk(
+    service_pages = ServicePages(
         serving=serving,
         metrics=metrics,
-        links=Links(),
+        links=SignInLinks(),
         address=address,
         started_at=started_at,
         connections=connections,
     )
-    face = BusFace(bus, keyring, allowances)
-    calls = Calls(serving, keyring, limits, allowances)
-    switch = Switch(
+    face = BusOverHttp(bus, tokens, allowances)
+    calls = Calls(serving, tokens, limits, allowances)
+    switch = ExactRoutes(
         exact={
             **{f"/v1/{name}": calls for name in registry.OPERATIONS},
-            "/v1/blobs.put": Put(serving, calls),
-            "/v1/events": Stream(serving, keyring, allowances),
+            "/v1/blobs.put": BlobUpload(serving, calls),
+            "/v1/events": EventStream(serving, tokens, allowances),
             "/v1/bus": face.post,
             "/v1/bus/stream": face.stream,
-            "/v1/openapi.json": Page(desk.description),
-            "/v1/status": Page(desk.status),
-            "/healthz": Page(desk.health),
-            "/metrics": Page(desk.measures),
-            "/login": Page(desk.login),
+            "/v1/openapi.json": HandlerApp(service_pages.description),
+            "/v1/status": HandlerApp(service_pages.status),
+            "/healthz": HandlerApp(service_pages.health),
+            "/metrics": HandlerApp(service_pages.measures),
+            "/login": HandlerApp(service_pages.login),
             **mounts.exact,
         },
         others=Router(
             routes=[
-                Route("/v1/blobs/{sha256}", Get(serving)),
+                Route("/v1/blobs/{sha256}", BlobDownload(serving)),
                 Route("/v1/{operation}", calls),
                 *(Mount(path, app) for path, app in mounts.below.items()),
             ],
-            default=Page(desk.nowhere),
+            default=HandlerApp(service_pages.nowhere),
             redirect_slashes=False,
         ),
     )
-    door = Door(address, keyring)
-    return Front(switch, door=door, allowances=allowances, metrics=metrics, log=log, page=mounts.refuse), desk
+    authenticator = Authenticator(address, tokens)
+    return RequestMiddleware(
+        switch, authenticator=authenticator, allowances=allowances, metrics=metrics, log=log, page=mounts.refuse
+    ), service_pages

@@ -32,7 +32,7 @@ FILES = "/static/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class HubAddress:
     """Where this hub listens, as a browser names it."""
 
     host: str
@@ -51,9 +51,9 @@ class Address:
         return f"tally_session_{self.port}"
 
 
-class Door:
-    def __init__(self, address: Address, keyring: Keyring) -> None:
-        self._keyring = keyring
+class Authenticator:
+    def __init__(self, address: HubAddress, tokens: TokenCache) -> None:
+        self._tokens = tokens
         self._cookie = address.cookie
         self._names = {"localhost", address.host.lower(), socket.gethostname().lower()}
         self._hosts: dict[bytes, bool] = {}
@@ -70,10 +70,10 @@ class Door:
         if scope["path"] in OPEN or scope["path"].startswith(FILES):
             return None
         if secret := _bearer(head.get(b"authorization", b"")):
-            return await self._keyring.visitor(secret)
+            return await self._tokens.visitor(secret)
         if secret := self._in_cookie(head.get(b"cookie", b"")):
             _check_page(scope["method"], head)
-            return await self._keyring.visitor(secret)
+            return await self._tokens.visitor(secret)
         raise TokenMissing
 
     def _check_host(self, host: bytes) -> None:
@@ -131,16 +131,16 @@ SESSION_MS = 30 * 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _CachedToken:
     visitor: Visitor
     until: float
     """When to ask again, by the monotonic clock."""
 
 
-class Keyring:
+class TokenCache:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedToken] = {}
         self._minded: set[tuple[str, asyncio.Event]] = set()
 
     async def visitor(self, secret: str) -> Visitor:
@@ -151,7 +151,7 @@ class Keyring:
         return known.visitor
 
     @contextmanager
-    def minding(self, visitor: Visitor) -> Generator[asyncio.Event]:
+    def until_revoked(self, visitor: Visitor) -> Generator[asyncio.Event]:
         """Set as soon as the visitor's token is revoked or expires, for whoever is served for longer than a moment."""
         ended = asyncio.Event()
         mine = (visitor.token_id, ended)
@@ -177,7 +177,7 @@ class Keyring:
                         if token_id and token_id not in valid:
                             revoked.set()
 
-    async def _ask(self, secret: str) -> _Known:
+    async def _ask(self, secret: str) -> _CachedToken:
         hub = self._serving.hub
         token = await self._serving.read(lambda: tokens.find(hub, secret))
         if token is None:
@@ -188,13 +188,13 @@ class Keyring:
         visitor = Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id, expires_at=token.expires_at)
         now = system_clock()
         left = REMEMBERED_SECONDS if token.expires_at is None else (token.expires_at - now) / 1000
-        known = self._known[secret] = _Known(visitor=visitor, until=monotonic() + min(left, REMEMBERED_SECONDS))
+        known = self._known[secret] = _CachedToken(visitor=visitor, until=monotonic() + min(left, REMEMBERED_SECONDS))
         if now - (token.last_used_at or 0) > tokens.USED_EVERY_MS:
             await self._serving.write(lambda tx: tokens.mark_used(tx, token))
         return known
 
 
-class Links:
+class SignInLinks:
     """One-time links: each lets one browser in, once, within ten minutes."""
 
     def __init__(self) -> None:

@@ -23,10 +23,10 @@ from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
 from tallystick.surfaces.http import calls, errors, sse
-from tallystick.surfaces.http.authentication import Keyring
+from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.middleware import Allowances
-from tallystick.surfaces.http.request_context import Visit, answer, body, departure, visit_of, while_welcome
+from tallystick.surfaces.http.request_context import RequestContext, answer, body, context_of, departure, while_welcome
 from tallystick.surfaces.http.sse import resumed, send_stream
 
 LAST_WORD_SECONDS = 5.0
@@ -39,58 +39,58 @@ class StreamBus(payloads.FollowEvents):
     session: payloads.Id | None = None
 
 
-class BusFace:
-    def __init__(self, bus: Bus, keyring: Keyring, allowances: Allowances) -> None:
-        self._bus, self._keyring, self._allowances = bus, keyring, allowances
+class BusOverHttp:
+    def __init__(self, bus: Bus, tokens: TokenCache, allowances: Allowances) -> None:
+        self._bus, self._tokens, self._allowances = bus, tokens, allowances
         self._open: dict[str, tuple[Party, Visitor]] = {}
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = visit_of(scope)
-        visit.operation = "bus.post"
+        context = context_of(scope)
+        context.operation = "bus.post"
         if scope["method"] != "POST":
             raise MethodNotAllowed("/v1/bus takes POST.", allow="POST")
-        if visit.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        if context.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise WrongMediaType
         content = await body(scope, receive, LINE_LIMIT)
-        party = self._party(visit)
+        party = self._party(context)
         request = party.read(content)
-        reply = request if isinstance(request, Reply) else await self._answer(visit, receive, party, request)
+        reply = request if isinstance(request, Reply) else await self._answer(context, receive, party, request)
         if reply.error:
-            visit.notes["code"] = reply.error.code
+            context.notes["code"] = reply.error.code
         status = errors.status_of(type(reply.error)) if reply.error else 200
         more = errors.headers_of(reply.error, reply.line)[2:] if reply.error else []
         await answer(send, reply.line, *more, status=status)
 
-    async def _answer(self, visit: Visit, receive: Receive, party: Party, request: Request) -> Reply:
-        request = _keyed(request, visit.head.get(b"idempotency-key"))
+    async def _answer(self, context: RequestContext, receive: Receive, party: Party, request: Request) -> Reply:
+        request = _keyed(request, context.head.get(b"idempotency-key"))
         if not commands.waits(request.type):
             return await party.answered(request)
-        principal = visit.visitor.caller.agent_id
-        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+        principal = context.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
             return await while_welcome(receive, revoked, party.answered(request))
 
-    def _party(self, visit: Visit) -> Party:
-        name = visit.head.get(b"tally-bus")
+    def _party(self, context: RequestContext) -> Party:
+        name = context.head.get(b"tally-bus")
         if name is None:
-            return self._bus.once(visit.visitor)
+            return self._bus.once(context.visitor)
         party, owner = self._open.get(name.decode("latin-1"), (None, None))
-        if party is None or owner is None or owner.caller.agent_id != visit.visitor.caller.agent_id:
+        if party is None or owner is None or owner.caller.agent_id != context.visitor.caller.agent_id:
             raise UnknownConnection
         return party
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = visit_of(scope)
-        visit.operation = "bus.stream"
+        context = context_of(scope)
+        context.operation = "bus.stream"
         if scope["method"] != "GET":
             raise MethodNotAllowed("/v1/bus/stream takes GET.", allow="GET")
-        ask = inputs.read(StreamBus, resumed(calls.read(StreamBus, scope["query_string"]), visit))
-        principal = visit.visitor.caller.agent_id
-        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+        ask = inputs.read(StreamBus, resumed(calls.read(StreamBus, scope["query_string"]), context))
+        principal = context.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
             outbox, name = BusOutbox(), secrets.token_urlsafe(16)
-            party = self._bus.connect(visit.visitor, outbox)
+            party = self._bus.connect(context.visitor, outbox)
             try:
                 outbox.welcome(name, await self._following(party, ask))
-                self._open[name] = (party, visit.visitor)
+                self._open[name] = (party, context.visitor)
                 await send({"type": "http.response.start", "status": 200, "headers": sse.HEADERS})
                 leaving = departure(receive, revoked)
                 await send_stream(scope, send, outbox, leaving, last_word_seconds=LAST_WORD_SECONDS)
@@ -123,18 +123,18 @@ FULL_BYTES = 256 * 1024
 QUIET_SECONDS = 15.0
 
 
-class _Payload(msgspec.Struct):
+class _EnvelopePayload(msgspec.Struct):
     seq: int | None = None
 
 
-class _Seen(msgspec.Struct):
+class _SeenEnvelope(msgspec.Struct):
     """As much of a line as its frame shows outside."""
 
     type: str
-    payload: _Payload | None = None
+    payload: _EnvelopePayload | None = None
 
 
-_see = msgspec.json.Decoder(_Seen).decode
+_see = msgspec.json.Decoder(_SeenEnvelope).decode
 
 
 class BusOutbox:

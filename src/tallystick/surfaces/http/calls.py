@@ -17,39 +17,41 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel import schemas
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import AnyOperation, Ask
-from tallystick.surfaces.http.authentication import Keyring
+from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.middleware import Allowances, Limits
-from tallystick.surfaces.http.request_context import Visit, answer, body, visit_of, while_welcome
+from tallystick.surfaces.http.request_context import RequestContext, answer, body, context_of, while_welcome
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,200}")
 _decode = msgspec.json.Decoder().decode
 
 
 class Calls:
-    def __init__(self, serving: Serving, keyring: Keyring, limits: Limits, allowances: Allowances) -> None:
-        self._serving, self._keyring, self._limits, self._allowances = serving, keyring, limits, allowances
+    def __init__(self, serving: Serving, tokens: TokenCache, limits: Limits, allowances: Allowances) -> None:
+        self._serving, self._tokens, self._limits, self._allowances = serving, tokens, limits, allowances
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         operation = registry.find(scope["path"].removeprefix("/v1/"))
-        visit = visit_of(scope)
-        visit.operation = operation.name
-        given = await self._given(operation, visit, scope, receive)
-        key = key_of(visit) if operation.writes else None
-        request = Request(visitor=visit.visitor, operation=operation.name, given=given, key=key, with_notices=True)
+        context = context_of(scope)
+        context.operation = operation.name
+        given = await self._given(operation, context, scope, receive)
+        key = key_of(context) if operation.writes else None
+        request = Request(visitor=context.visitor, operation=operation.name, given=given, key=key, with_notices=True)
         work = self._serving.respond(request)
         if operation.waits:
-            principal = visit.visitor.caller.agent_id
-            with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+            principal = context.visitor.caller.agent_id
+            with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
                 response = await while_welcome(receive, revoked, work)
         else:
             response = await work
         notices = [(b"tally-notice", notice.encode()) for notice in response.notices]
         await answer(send, response.answer.to_json(), *notices)
 
-    async def _given(self, operation: AnyOperation, visit: Visit, scope: Scope, receive: Receive) -> dict[str, object]:
+    async def _given(
+        self, operation: AnyOperation, context: RequestContext, scope: Scope, receive: Receive
+    ) -> dict[str, object]:
         if scope["method"] == "POST":
-            return decoded(visit, await body(scope, receive, self._limits.body_bytes))
+            return decoded(context, await body(scope, receive, self._limits.body_bytes))
         if only_reads(operation) and scope["method"] in {"GET", "HEAD"}:
             return read(operation.ask, scope["query_string"])
         allow = "GET, HEAD, POST" if only_reads(operation) else "POST"
@@ -60,11 +62,11 @@ def only_reads(operation: AnyOperation) -> bool:
     return not operation.writes and not operation.waits
 
 
-def decoded(visit: Visit, content: bytes) -> dict[str, object]:
+def decoded(context: RequestContext, content: bytes) -> dict[str, object]:
     """The JSON object in a body; no body at all is an empty one."""
     if not content:
         return {}
-    if visit.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+    if context.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
         raise WrongMediaType
     try:
         given = cast("object", _decode(content))
@@ -75,8 +77,8 @@ def decoded(visit: Visit, content: bytes) -> dict[str, object]:
     return cast("dict[str, object]", given)
 
 
-def key_of(visit: Visit) -> str | None:
-    given = visit.head.get(b"idempotency-key")
+def key_of(context: RequestContext) -> str | None:
+    given = context.head.get(b"idempotency-key")
     if given is None:
         return None
     if not _KEY.fullmatch(given):

@@ -27,7 +27,7 @@ from tallystick.surfaces.http.errors import HeadTooLarge, MalformedRequest, TooL
 from tallystick.surfaces.http.middleware import Limits
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     def __init__(self, config: Config, server_state: ServerState, limits: Limits) -> None:
         super().__init__(config, server_state, {})
         self._extensions: dict[str, object] = {peers.ABORT: self.abort}
@@ -164,7 +164,7 @@ class BadCertificate(InvalidInput):
     hint = "Give --tls-cert a certificate chain and --tls-key its private key, both in PEM format."
 
 
-class Listener(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """At the first signal requests are finished and nothing new is taken; a second one does not wait for them."""
 
     def __init__(
@@ -173,7 +173,7 @@ class Listener(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Connection,
+                http=HttpConnection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -196,7 +196,7 @@ class Listener(uvicorn.Server):
         loop = asyncio.get_running_loop()
         self.servers = [
             await loop.create_server(
-                lambda: Connection(self.config, self.server_state, self._limits),
+                lambda: HttpConnection(self.config, self.server_state, self._limits),
                 sock=sock,
                 ssl=None if sock.family == AF_UNIX else self._secure,
                 backlog=self.config.backlog,

@@ -15,7 +15,7 @@ from tallystick.commandline.command import Program
 from tallystick.commandline.invocation import Invocation
 
 if TYPE_CHECKING:
-    from tallystick.surfaces.http.hub_files import HubRunning, Place
+    from tallystick.surfaces.http.hub_files import HubFiles, HubRunning
 
 DOWN_SECONDS = 30.0
 STATUS_SECONDS = 5.0
@@ -62,22 +62,22 @@ def down(invocation: Invocation) -> None:
 
 def already_running(folder: Path) -> HubRunning:
     """The refusal that says where the hub is that holds this data directory."""
-    from tallystick.surfaces.http.hub_files import HubRunning, Place
+    from tallystick.surfaces.http.hub_files import HubFiles, HubRunning
 
-    facts = _status(Place(folder))
+    facts = _status(HubFiles(folder))
     url, page = facts.get("url", "an address it is still choosing"), facts.get("login")
     link = f"Open its page with {page} (once, within 10 minutes). " if page else ""
     return HubRunning(f"A hub runs here already, at {url}.", hint=link + HubRunning.hint, url=url, page=page)
 
 
-def _place() -> Place:
+def _place() -> HubFiles:
     from tallystick.hub.settings import Settings
-    from tallystick.surfaces.http.hub_files import Place
+    from tallystick.surfaces.http.hub_files import HubFiles
 
-    return Place(Settings.of().data_dir)
+    return HubFiles(Settings.of().data_dir)
 
 
-def _status(place: Place) -> dict[str, object]:
+def _status(place: HubFiles) -> dict[str, object]:
     holder = place.holder()
     if holder is None:
         return {"running": False}
@@ -86,7 +86,7 @@ def _status(place: Place) -> dict[str, object]:
     return {"running": True, "pid": holder.pid, "answers": bool(live), **(place.facts() or {}), **live}
 
 
-def _live(place: Place) -> dict[str, object]:
+def _live(place: HubFiles) -> dict[str, object]:
     """What the hub says of itself; nothing when it does not answer."""
     from tallystick.client import Client, HubNotRunning
 

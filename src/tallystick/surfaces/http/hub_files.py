@@ -47,7 +47,7 @@ class PortTaken(Unavailable):
     hint = "Choose another port with --port, or --port 0 for any that is free."
 
 
-class Place:
+class HubFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lock, self.card = folder / "hub.lock", folder / "hub.json"

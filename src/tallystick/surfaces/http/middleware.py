@@ -16,89 +16,95 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallystick.kernel.errors import InternalFault, TallyError
 from tallystick.surfaces.http import errors
-from tallystick.surfaces.http.authentication import Door
+from tallystick.surfaces.http.authentication import Authenticator
 from tallystick.surfaces.http.errors import TooManyRequests, TooManyStreams
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.metrics import Metrics
-from tallystick.surfaces.http.request_context import ClientGone, Visit, answer
+from tallystick.surfaces.http.request_context import ClientGone, RequestContext, answer
 
 CLIENT_GONE = 499
 """What the log says of a request whose client did not wait for the answer."""
 
 
-class Front:
+class RequestMiddleware:
     def __init__(
         self,
         app: ASGIApp,
         *,
-        door: Door,
+        authenticator: Authenticator,
         allowances: Allowances,
         metrics: Metrics,
         log: Log,
         page: Callable[[Send, TallyError], Awaitable[None]],
     ) -> None:
-        self._app, self._door, self._allowances, self._metrics, self._log = app, door, allowances, metrics, log
+        self._app, self._authenticator, self._allowances, self._metrics, self._log = (
+            app,
+            authenticator,
+            allowances,
+            metrics,
+            log,
+        )
         self._page = page
         self._ids = itertools.count(1)
         self._boot = secrets.token_hex(4)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = perf_counter()
-        visit = Visit(id=f"{self._boot}-{next(self._ids)}", head=of(scope))
-        scope["state"] = {"visit": visit}
+        context = RequestContext(id=f"{self._boot}-{next(self._ids)}", head=of(scope))
+        scope["state"] = {"context": context}
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                visit.status = message["status"]
-                message["headers"] = secured([*message["headers"], (b"x-request-id", visit.id.encode())])
+                context.status = message["status"]
+                message["headers"] = secured([*message["headers"], (b"x-request-id", context.id.encode())])
             await send(message)
 
         try:
-            await self._serve(visit, scope, receive, sending)
+            await self._serve(context, scope, receive, sending)
         except ClientGone:
-            visit.status = CLIENT_GONE
+            context.status = CLIENT_GONE
         except asyncio.CancelledError:
-            visit.status = visit.status or CLIENT_GONE
+            context.status = context.status or CLIENT_GONE
             raise
         except Exception:
-            visit.notes["traceback"] = traceback.format_exc()
-            if visit.status:
+            context.notes["traceback"] = traceback.format_exc()
+            if context.status:
                 raise
-            await _refuse(sending, InternalFault(hint=f"Look for request {visit.id} in the hub's log and report it."))
+            await _refuse(sending, InternalFault(hint=f"Look for request {context.id} in the hub's log and report it."))
         finally:
-            self._note(visit, perf_counter() - started)
+            self._note(context, perf_counter() - started)
 
-    async def _serve(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            visit.guest = await self._door.admit(scope, visit.head)
-            if visit.guest:
-                self._allowances.spend(visit.guest.caller.agent_id)
+            context.guest = await self._authenticator.admit(scope, context.head)
+            if context.guest:
+                self._allowances.spend(context.guest.caller.agent_id)
             await self._app(scope, receive, send)
         except TallyError as refusal:
-            if visit.status:
+            if context.status:
                 raise
-            visit.notes["code"] = refusal.code
-            if _reads_pages(scope, visit):
+            context.notes["code"] = refusal.code
+            if _reads_pages(scope, context):
                 await self._page(send, refusal)
             else:
                 await _refuse(send, refusal)
 
-    def _note(self, visit: Visit, seconds: float) -> None:
-        self._metrics.request(visit.operation, visit.status, seconds)
+    def _note(self, context: RequestContext, seconds: float) -> None:
+        self._metrics.request(context.operation, context.status, seconds)
         self._log.line(
-            "error" if "traceback" in visit.notes else "info",
-            request=visit.id,
-            operation=visit.operation,
-            principal=visit.guest.caller.agent_id if visit.guest else "",
-            status=visit.status,
+            "error" if "traceback" in context.notes else "info",
+            request=context.id,
+            operation=context.operation,
+            principal=context.guest.caller.agent_id if context.guest else "",
+            status=context.status,
             ms=round(seconds * 1000, 2),
-            **visit.notes,
+            **context.notes,
         )
 
 
-def _reads_pages(scope: Scope, visit: Visit) -> bool:
+def _reads_pages(scope: Scope, context: RequestContext) -> bool:
     """Whether a person looks at the answer, so that it had better be a page."""
-    asked = visit.head.get(b"accept", b"").partition(b",")[0]
+    asked = context.head.get(b"accept", b"").partition(b",")[0]
     return scope["method"] == "GET" and asked == b"text/html" and not scope["path"].startswith(("/v1/", "/mcp"))
 
 

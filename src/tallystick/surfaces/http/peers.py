@@ -38,12 +38,12 @@ class Facts(TypedDict):
 
     pid: int
     uid: int
-    seen: NotRequired[Seen]
+    seen: NotRequired[PeerFacts]
     """Ours: what was seen of this process."""
 
 
 @dataclass(kw_only=True)
-class Seen:
+class PeerFacts:
     """What was seen of a connected process, once and for all its requests."""
 
     pid: int
@@ -59,12 +59,12 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class PeerProcess:
     """One connected process. Without a pid the socket's mode is the only check."""
 
     pid: int
     uid: int
-    seen: Seen
+    seen: PeerFacts
 
     def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
         """The agent behind this process; it cannot change while the connection lasts."""
@@ -106,12 +106,12 @@ class Peer:
             return None
 
 
-def of(scope: Scope) -> Peer | None:
+def of(scope: Scope) -> PeerProcess | None:
     """The process behind a request; None for a client from the network."""
     facts = cast("Facts | None", _extension(scope, PEER))
     if facts is None:
         return None
-    return Peer(pid=facts["pid"], uid=facts["uid"], seen=facts.setdefault("seen", Seen(pid=facts["pid"])))
+    return PeerProcess(pid=facts["pid"], uid=facts["uid"], seen=facts.setdefault("seen", PeerFacts(pid=facts["pid"])))
 
 
 def abort(scope: Scope) -> None:

@@ -23,7 +23,7 @@ class ClientGone(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Visit:
+class RequestContext:
     id: str
     head: dict[bytes, bytes]
     guest: Visitor | None = None
@@ -40,13 +40,13 @@ class Visit:
         return self.guest
 
 
-def visit_of(scope: Scope) -> Visit:
-    return cast("Visit", scope["state"]["visit"])
+def context_of(scope: Scope) -> RequestContext:
+    return cast("RequestContext", scope["state"]["context"])
 
 
 async def body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """The whole body, unless it is larger than allowed."""
-    declared = visit_of(scope).head.get(b"content-length", b"0")
+    declared = context_of(scope).head.get(b"content-length", b"0")
     if not declared.isdigit():
         raise InvalidField("Content-Length is not a number.", field="Content-Length")
     if int(declared) > limit:

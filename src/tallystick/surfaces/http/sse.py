@@ -16,34 +16,34 @@ from tallystick.kernel import inputs
 from tallystick.kernel.envelope import Event, to_json
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
 from tallystick.surfaces.http import calls, errors, peers
-from tallystick.surfaces.http.authentication import Keyring
+from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.middleware import Allowances
-from tallystick.surfaces.http.request_context import ClientGone, Visit, answer, departure, visit_of
+from tallystick.surfaces.http.request_context import ClientGone, RequestContext, answer, context_of, departure
 
 LAST_WORD_SECONDS = 30.0
 
 
-class Stream:
-    def __init__(self, serving: Serving, keyring: Keyring, allowances: Allowances) -> None:
-        self._serving, self._keyring, self._allowances = serving, keyring, allowances
+class EventStream:
+    def __init__(self, serving: Serving, tokens: TokenCache, allowances: Allowances) -> None:
+        self._serving, self._tokens, self._allowances = serving, tokens, allowances
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = visit_of(scope)
-        visit.operation = "events.list"
+        context = context_of(scope)
+        context.operation = "events.list"
         if scope["method"] not in {"GET", "HEAD"}:
             raise MethodNotAllowed("/v1/events takes GET.", allow="GET, HEAD")
         follow, rest = _split(scope["query_string"])
         if not follow:
             given = calls.read(registry.find("events.list").ask, rest)
-            result = await self._serving.call(visit.visitor, "events.list", given)
+            result = await self._serving.call(context.visitor, "events.list", given)
             await answer(send, result.to_json())
             return
-        visit.operation = "events.stream"
-        ask = inputs.read(Cursor, resumed(calls.read(Cursor, rest), visit))
-        visit.visitor.may_see(ask.room_id)
-        principal = visit.visitor.caller.agent_id
-        with self._allowances.stream(principal), self._keyring.minding(visit.visitor) as revoked:
+        context.operation = "events.stream"
+        ask = inputs.read(Cursor, resumed(calls.read(Cursor, rest), context))
+        context.visitor.may_see(ask.room_id)
+        principal = context.visitor.caller.agent_id
+        with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
             follower = await self._serving.feeds.follow(ask)
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             if scope["method"] == "HEAD":
@@ -83,9 +83,9 @@ def _split(text: bytes) -> tuple[bool, bytes]:
     return bool(values & {b"true", b"1", b""}), b"&".join(part for part in parts if part not in flags)
 
 
-def resumed(given: dict[str, object], visit: Visit) -> dict[str, object]:
+def resumed(given: dict[str, object], context: RequestContext) -> dict[str, object]:
     """A browser that connects again by itself names the last event it saw, which beats the address it was given."""
-    last = visit.head.get(b"last-event-id")
+    last = context.head.get(b"last-event-id")
     if not last:
         return given
     if not last.isdigit() or len(last) > 18:
@@ -127,7 +127,7 @@ def failure(error: TallyError) -> bytes:
 Departure: TypeAlias = Coroutine[object, object, "ClientGone | TallyError"]
 
 
-class Source(Protocol):
+class StreamSource(Protocol):
     """Where a stream's frames come from."""
 
     def on_cut(self, interrupt: Callable[[], None]) -> None:
@@ -144,7 +144,7 @@ class Source(Protocol):
 
 
 async def send_stream(
-    scope: Scope, send: Send, source: Source, departure: Departure, *, last_word_seconds: float
+    scope: Scope, send: Send, source: StreamSource, departure: Departure, *, last_word_seconds: float
 ) -> None:
     """Send a stream's body to its end. `departure` returns once the reader left or may not stay.
 
@@ -168,7 +168,7 @@ async def send_stream(
 
 
 async def _send_chunks(
-    send: Send, source: Source, leaving: asyncio.Future[ClientGone | TallyError]
+    send: Send, source: StreamSource, leaving: asyncio.Future[ClientGone | TallyError]
 ) -> TallyError | None:
     """Send what comes until the source ends or this is interrupted; with what the source failed, if it did."""
     interruption = _Interruption()

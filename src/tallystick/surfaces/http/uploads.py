@@ -17,14 +17,14 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TooLarge
 from tallystick.surfaces.http import calls
 from tallystick.surfaces.http.errors import MethodNotAllowed
-from tallystick.surfaces.http.request_context import ClientGone, answer, visit_of
+from tallystick.surfaces.http.request_context import ClientGone, answer, context_of
 
 CHUNK = 1024 * 1024
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
 """Types that a browser may show in place; everything else is offered as a download."""
 
 
-class Put:
+class BlobUpload:
     """Takes raw bytes; a JSON call of the operation `blobs.put` goes on to where all operations go."""
 
     def __init__(self, serving: Serving, calls: ASGIApp) -> None:
@@ -34,18 +34,18 @@ class Put:
         if scope["method"] != "PUT" and not scope["query_string"]:
             await self._calls(scope, receive, send)
             return
-        visit = visit_of(scope)
-        visit.operation = "blobs.put"
+        context = context_of(scope)
+        context.operation = "blobs.put"
         if scope["method"] not in {"PUT", "POST"}:
             raise MethodNotAllowed("blobs.put takes PUT and POST.", allow="PUT, POST")
         ask = blobs_rooms.describe(calls.read(DescribeBlob, scope["query_string"]))
-        visit.visitor.may_see(ask.room_id)
-        declared = visit.head.get(b"content-length", b"")
+        context.visitor.may_see(ask.room_id)
+        declared = context.head.get(b"content-length", b"")
         if declared.isdigit() and int(declared) > SIZE_LIMIT:
             raise TooLarge(f"A blob has at most {SIZE_LIMIT} bytes.", limit=SIZE_LIMIT)
         await self._serving.read(lambda: blobs_rooms.check_room(self._serving.hub, ask.room_id))
         content = await self._take_in(receive)
-        caller = visit.visitor.caller
+        caller = context.visitor.caller
         stored = await self._serving.write(lambda tx: blobs_rooms.put(tx, caller, ask, content), ask.room_id)
         await answer(send, stored.to_json())
 
@@ -67,22 +67,22 @@ class Put:
             return await read(part.finish)
 
 
-class Get:
+class BlobDownload:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = visit_of(scope)
-        visit.operation = "blobs.get"
+        context = context_of(scope)
+        context.operation = "blobs.get"
         if scope["method"] not in {"GET", "HEAD"}:
             raise MethodNotAllowed("A blob takes GET.", allow="GET, HEAD")
         sha256: str = scope["path_params"]["sha256"]
-        room_id = Request(scope).query_params.get("room_id", visit.visitor.room_id)
+        room_id = Request(scope).query_params.get("room_id", context.visitor.room_id)
         if room_id is not None:
-            visit.visitor.may_see(room_id)
+            context.visitor.may_see(room_id)
         hub = self._serving.hub
         found = await self._serving.read(lambda: blobs_rooms.find(hub, room_id, sha256))
-        response = _unchanged(found, visit.head.get(b"if-none-match", b"")) or _file(found)
+        response = _unchanged(found, context.head.get(b"if-none-match", b"")) or _file(found)
         await response(scope, receive, send)
 
 

@@ -16,10 +16,10 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.surfaces.http import metrics, openapi
-from tallystick.surfaces.http.authentication import SESSION_MS, Address, Links, browser_session
+from tallystick.surfaces.http.authentication import SESSION_MS, HubAddress, SignInLinks, browser_session
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.metrics import Metrics
-from tallystick.surfaces.http.request_context import answer, visit_of
+from tallystick.surfaces.http.request_context import answer, context_of
 
 HTML = (b"content-type", b"text/html; charset=utf-8")
 
@@ -28,7 +28,7 @@ _WELCOME = b'<!doctype html><title>Tallystick</title><meta http-equiv="refresh" 
 _ANYBODY = Visitor(caller=Caller(agent_id="system", session=SessionKind.NAMED))
 
 
-class Page:
+class HandlerApp:
     """A handler as an application of its own, whatever the method."""
 
     def __init__(self, handle: Callable[[Scope, Send], Awaitable[None]]) -> None:
@@ -39,11 +39,11 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class ServicePages:
     serving: Serving
     metrics: Metrics
-    links: Links
-    address: Address
+    links: SignInLinks
+    address: HubAddress
     started_at: Instant
     connections: Callable[[], int]
 
@@ -59,13 +59,13 @@ class Desk:
 
     async def measures(self, scope: Scope, send: Send) -> None:
         _named(scope, "metrics")
-        visit_of(scope).visitor.may_see_all()
+        context_of(scope).visitor.may_see_all()
         await answer(send, self.metrics.text(), kind=(b"content-type", metrics.TYPE))
 
     async def status(self, scope: Scope, send: Send) -> None:
         """What `tally status` shows; with a fresh link for the browser for those who own the hub anyway."""
         _named(scope, "status")
-        visitor = visit_of(scope).visitor
+        visitor = context_of(scope).visitor
         visitor.may_see_all()
         health = await self.serving.call(visitor, "hub.health", {})
         facts: dict[str, object] = {
@@ -103,7 +103,7 @@ class Desk:
 
 
 def _named(scope: Scope, name: str, *methods: str) -> None:
-    visit_of(scope).operation = name
+    context_of(scope).operation = name
     allowed = methods or ("GET", "HEAD")
     if scope["method"] not in allowed:
         raise MethodNotAllowed(f"{scope['path']} takes {', '.join(allowed)}.", allow=", ".join(allowed))
