@@ -64,7 +64,8 @@ class Post:
 
         server: Server[Any] = Server("test", on_call_tool=call)
         visit = RequestContext(id="1", head=dict(self.head))
-        scope: Scope = {"type": "http", "method": self.method, "path": "/mcp", "headers": [], "state": {"context": visit}}
+        head: Scope = {"type": "http", "method": self.method, "path": "/mcp", "headers": []}
+        scope: Scope = {**head, "state": {"context": visit}}
         await McpRequests(server, LIMIT, others=self._others)(scope, self._receive, self._send)
 
     async def _receive(self) -> Message:
