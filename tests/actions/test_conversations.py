@@ -6,7 +6,7 @@ import pytest
 
 from tallystick.capabilities.actions import rules
 from tallystick.kernel.errors import Refused
-from tests.actions.errands import answer, control, message, submit, upcoming
+from tests.actions.calls import answer, control, message, submit, upcoming
 from tests.messages.talk import human, say, texts
 from tests.scene import Actor, Row, Scene, refused
 

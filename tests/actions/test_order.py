@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.actions.errands import answer, control, ids, message, pending, submit, upcoming, work_off
+from tests.actions.calls import answer, control, ids, message, pending, submit, upcoming, work_off
 from tests.scene import Actor, Scene, refused
 
 TERMINAL = ["completed", "rejected", "error"]

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tallystick.hub import maintenance
-from tests.actions.errands import answer, pending, upcoming, work_off
+from tests.actions.calls import answer, pending, upcoming, work_off
 from tests.scene import Actor, Row, Scene, refused
 
 NEW = {"type": "control", "dst": "worker", "command": "new"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.capabilities.actions.events import ActionStatus
-from tests.actions.errands import answer, control, ids, message, pending, submit, upcoming
+from tests.actions.calls import answer, control, ids, message, pending, submit, upcoming
 from tests.scene import Actor, Row, Scene, refused
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tallystick.capabilities.actions.queries import SQL
 from tallystick.hub.hub import Hub
-from tests.actions.errands import answer, message, submit
+from tests.actions.calls import answer, message, submit
 from tests.scene import Scene, refused
 from tests.statements import noted, taken
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.actions.errands import control, message, pending, submit, upcoming
+from tests.actions.calls import control, message, pending, submit, upcoming
 from tests.messages.talk import human, principal, say, texts
 from tests.scene import Actor, Row, Scene, refused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.actions.errands import message, pending, submit
+from tests.actions.calls import message, pending, submit
 from tests.scene import Row, Scene, refused
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import cast
 
-from tests.actions.errands import answer, control, message, submit
+from tests.actions.calls import answer, control, message, submit
 from tests.scene import Row, Scene
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.actions.errands import control, message
+from tests.actions.calls import control, message
 from tests.bus.talking import House
 
 

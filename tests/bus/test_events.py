@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.bus import records
-from tests.actions.errands import message
+from tests.actions.calls import message
 from tests.bus.talking import House, Row
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.actions.errands import message
+from tests.actions.calls import message
 from tests.bus.talking import HttpWay, Party, Row, SocketWay, envelope
 from tests.http.running import Client, Reply, RunningHub
 

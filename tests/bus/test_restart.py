@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions.errands import control, message
+from tests.actions.calls import control, message
 from tests.bus.talking import WAYS, House, running
 from tests.places import Place
 

@@ -253,7 +253,7 @@ class RelayDone(Ask):
     ] = None
 
 
-class RelayActions(Ask):
+class RelayToAgents(Ask):
     room_id: RoomId
     actions: Annotated[
         list[RelayAction], Meta(max_length=GROUP_LIMIT, description="In order; each for one target.")

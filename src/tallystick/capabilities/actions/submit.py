@@ -16,11 +16,11 @@ from tallystick.capabilities.actions.contract import (
     OutcomeView,
     PlacedAction,
     ReadOutcomes,
-    RelayActions,
     RelayControlAction,
     RelayDone,
     RelayMessageAction,
     RelayResult,
+    RelayToAgents,
     SubmitActions,
     SubmitResult,
 )
@@ -197,7 +197,7 @@ _ASK = {"type": "message", "dst": "worker", "text": "plan it", "plan": {"steps":
         {"room_id": "ROOM", "context_id": "CONTEXT", "done": {"summary": "planned and built"}},
     ),
 )
-def relay(tx: Tx, me: Caller, ask: RelayActions) -> RelayResult:
+def relay(tx: Tx, me: Caller, ask: RelayToAgents) -> RelayResult:
     """Send messages and controls to other agents as the owner of a conversation, or end it with a summary.
 
     Name targets by id or name; the hub numbers the actions. Pass the answer's context_id with every later call, and
@@ -231,7 +231,7 @@ def relay(tx: Tx, me: Caller, ask: RelayActions) -> RelayResult:
     )
 
 
-def _finish(tx: Tx, me: Caller, ask: RelayActions, done: RelayDone) -> RelayResult:
+def _finish(tx: Tx, me: Caller, ask: RelayToAgents, done: RelayDone) -> RelayResult:
     if ask.context_id is None:
         raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
