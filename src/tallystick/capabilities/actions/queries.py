@@ -1,4 +1,4 @@
-"""Actions, queues and conversations, read; each an indexed look-up, however long the queues are."""
+"""Reads actions, queues and conversations; each query is an indexed row or range, however long the queues are."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
 
 
 def known_conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
-    """The same without a look at the store: None says nothing."""
+    """The same from the cache only: None does not say that there is none."""
     return cast("Conversation | None", tx.folded(room_id).get(("conversation", context_id)))
 
 

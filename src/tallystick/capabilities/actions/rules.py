@@ -1,6 +1,6 @@
 """Pure decisions about actions: who may ask whom, what is delivered next, which results count, when replies end.
 
-Nothing here looks at a clock: an action moves only because somebody submitted it or answered it.
+Nothing here reads a clock: an action's state changes only when it is submitted or a result is reported.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def author(members: Sequence[Participant], me: Caller) -> Author:
 
 
 def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
-    """The order of a group is said twice, by place and by index, and the two must agree."""
+    """A group is ordered by place and by index, and the two must agree."""
     for earlier, later in itertools.pairwise(actions):
         if later.action_index <= earlier.action_index:
             raise InvalidField("action_index must rise from one action to the next.", field="actions.action_index")
@@ -95,7 +95,7 @@ def conversation(known: Conversation | None, asked: ContextFields, src: str, def
 
 
 def check_ending(known: Conversation | None, src: str, context_id: str) -> None:
-    """Whoever owns a conversation says that it is over, nobody else."""
+    """Only the owner of a conversation may end it."""
     if known is None or known.owner_id != src:
         owner = known.owner_id if known else None
         raise NotConversationOwner(
@@ -108,7 +108,7 @@ def check_ending(known: Conversation | None, src: str, context_id: str) -> None:
 
 
 def settled(action: Action) -> bool:
-    """Whether whoever asked need not wait any longer: it is finished, or blocked until somebody decides."""
+    """Whether the requester need not wait any longer: it is finished, or blocked until somebody decides."""
     return action.finished or action.status is ActionStatus.BLOCKED
 
 
@@ -135,8 +135,8 @@ def answering(found: Conversation | None, asked: ContextFields) -> Conversation:
     return found
 
 
-def check_follow_up(earlier: Action, talk: Conversation) -> None:
-    if earlier.context_id != talk.context_id:
+def check_follow_up(earlier: Action, found: Conversation) -> None:
+    if earlier.context_id != found.context_id:
         raise InvalidField(
             f"'{earlier.action_id}' belongs to another conversation.", field="actions.reply_to_action_id"
         )

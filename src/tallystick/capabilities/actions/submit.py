@@ -76,11 +76,11 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     rules.check_group(ask.actions)
     _check_new(tx, src, ask)
     targets = [rules.target(members, each.dst, src) for each in ask.actions]
-    talk = _conversation(tx, src, ask, targets)
+    conversation = _conversation(tx, src, ask, targets)
     _check_queues(tx, room.room_id, ask.actions, targets)
     placed = list[PlacedAction]()
     for each, dst in zip(ask.actions, targets, strict=True):
-        body = _body(ask, each, dst, talk)
+        body = _body(ask, each, dst, conversation)
         if isinstance(each, MessageAction):
             sent = send_for_action(
                 tx, room, members, author, to=dst, text=each.text, conversation=_conversation_of(body)
@@ -92,8 +92,8 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     return SubmitResult(
         room_id=room.room_id,
         group_id=ask.group_id,
-        context_id=talk.context_id,
-        owner_id=talk.owner_id,
+        context_id=conversation.context_id,
+        owner_id=conversation.owner_id,
         actions=placed,
     )
 
@@ -120,11 +120,11 @@ def _conversation(tx: Tx, src: str, ask: SubmitActions, targets: Sequence[str]) 
         reading.event_by_id(tx, ask.room_id, asked.parent_message_id)
     known = queries.conversation(tx, ask.room_id, asked.context_id or ask.group_id)
     if not rules.replies(ask.actions):
-        talk = rules.conversation(known, asked, src, ask.group_id)
+        conversation = rules.conversation(known, asked, src, ask.group_id)
         for each in ask.actions:
             if isinstance(each, MessageAction) and each.reply_to_action_id:
-                rules.check_follow_up(earlier_action(tx, ask.room_id, each.reply_to_action_id), talk)
-        return talk
+                rules.check_follow_up(earlier_action(tx, ask.room_id, each.reply_to_action_id), conversation)
+        return conversation
     context_id = asked.context_id
     for each, dst in zip(ask.actions, targets, strict=True):
         earlier = earlier_action(tx, ask.room_id, rules.answered_by(each))
@@ -149,9 +149,13 @@ def _check_queues(
         rules.check_queue(dst, queries.waiting(tx, room_id, dst, lane, limit=rules.QUEUE_LIMIT), more)
 
 
-def _body(ask: SubmitActions, each: MessageAction | ControlAction, dst: str, talk: Conversation) -> ActionSubmitted:
+def _body(
+    ask: SubmitActions, each: MessageAction | ControlAction, dst: str, conversation: Conversation
+) -> ActionSubmitted:
     parent = ask.context.parent_message_id if ask.context else None
-    context = ActionContext(context_id=talk.context_id, owner_id=talk.owner_id, parent_message_id=parent or UNSET)
+    context = ActionContext(
+        context_id=conversation.context_id, owner_id=conversation.owner_id, parent_message_id=parent or UNSET
+    )
     shared = ActionSubmitted(
         type=ActionType.CONTROL,
         action_id=each.action_id,

@@ -51,7 +51,7 @@ def put(tx: Tx, me: Caller, ask: PutBlob, content: bytes) -> BlobView:
 
 
 def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
-    """Tell the room about a content that is stored already."""
+    """Write the event for a content that is stored already."""
     known = queries.known(tx, ask.room_id, content.sha256)
     if known is None:
         body = BlobAdded(sha256=content.sha256, bytes=content.size, mime_type=ask.mime_type, name=ask.name)

@@ -141,7 +141,7 @@ def new_mail(tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: i
     # A page that is not full has seen everything up to the head.
     cursor = events[-1].seq if len(events) == AT_MOST else max(start, tx.head(room_id).seq)
     if tx.writable and events:
-        tx.run(SQL["heard"], room_id=room_id, agent_id=me.agent_id, seq=cursor)
+        tx.run(SQL["advance_listener"], room_id=room_id, agent_id=me.agent_id, seq=cursor)
     return NewMail(events=events, cursor=cursor, act=bool(events) or notifications.is_overdue(tx, room))
 
 

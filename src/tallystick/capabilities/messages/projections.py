@@ -71,9 +71,9 @@ def sent(tx: Tx, event: Event, body: MessageSent) -> None:
 @fold(NotificationSent)
 def notified(tx: Tx, event: Event, body: NotificationSent) -> None:
     _deliver(tx, event, body)
-    if event.by == SYSTEM and body.related_event_id is not UNSET and body.about == rules.NUDGE:
+    if event.by == SYSTEM and body.related_event_id is not UNSET and body.about == rules.OVERDUE:
         seq = reading.seq_of_event(tx, event.room_id, body.related_event_id)
-        tx.run(SQL["nudged"], room_id=event.room_id, seq=seq)
+        tx.run(SQL["mark_overdue_notified"], room_id=event.room_id, seq=seq)
         tx.forget(event.room_id, *queries.AWAITED)
 
 

@@ -1,4 +1,4 @@
-"""Inboxes, deliveries and debts, read; each an indexed look-up or range, whatever the ledger holds."""
+"""Reads inboxes, deliveries and missing acks; each query is an indexed row or range, however long the ledger is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SQL = Queries("tallystick.capabilities.messages")
 AWAITED = ("awaited",)
 NEVER = 2**62
 AT_ONCE = 20
-"""How many overdue or awaited messages one call looks at."""
+"""How many overdue or awaited messages one call reads."""
 
 
 def inbox(tx: Tx, room_id: str, actor_id: str) -> InboxCounts:
@@ -52,7 +52,7 @@ def delivered(
 
 
 def overdue(tx: Tx, room_id: str, cutoff: Instant) -> list[AwaitedMessage]:
-    """Messages sent up to `cutoff` whose missing acks their sender has not been told about."""
+    """Messages sent up to `cutoff` for which acks are missing and no notification was written."""
     if tx.holds(room_id) and _first_awaited(tx, room_id) > cutoff:
         return []
     return tx.all(SQL["overdue"], AwaitedMessage, room_id=room_id, cutoff=cutoff, limit=AT_ONCE)

@@ -52,10 +52,10 @@ VALUES (:room_id, :seq, :event_id, :sender, :sent_at, :outstanding, 0)
 -- answer_attention --
 UPDATE attention SET outstanding = outstanding - 1 WHERE room_id = :room_id AND seq = :seq
 
--- nudged --
+-- mark_overdue_notified --
 UPDATE attention SET nudged = 1 WHERE room_id = :room_id AND seq = :seq
 
--- overdue -- messages whose sender has to be told that acks are missing
+-- overdue -- messages whose sender has to be notified that acks are missing
 SELECT seq, event_id, sender, sent_at FROM attention
 WHERE room_id = :room_id AND outstanding > 0 AND nudged = 0 AND sent_at <= :cutoff ORDER BY sent_at LIMIT :limit
 
@@ -118,7 +118,7 @@ UPDATE listeners SET listener_id = NULL, since = NULL, until = NULL, host_id = N
     process_started_at = NULL
 WHERE room_id = :room_id AND agent_id = :agent_id AND listener_id = :listener_id
 
--- heard --
+-- advance_listener --
 INSERT INTO listeners (room_id, agent_id, heard_seq) VALUES (:room_id, :agent_id, :seq)
 ON CONFLICT (room_id, agent_id) DO UPDATE SET heard_seq = excluded.heard_seq
 

@@ -50,8 +50,8 @@ from tallystick.kernel.ids import digest
 REPLAY_MS = 24 * 60 * 60 * 1000
 LISTENER_GRACE_MS = 5_000
 """How long after its time a wait still counts as listening."""
-NUDGE = "nudge"
-"""The kind of notification that tells it."""
+OVERDUE = "nudge"
+"""The kind of notification that says that acks are overdue."""
 
 RESERVED_SERVICES = ("svc:cccc.", "svc:tally.")
 _OTHER_PRINCIPALS = frozenset({USER, SYSTEM})
@@ -70,7 +70,7 @@ def author(members: Sequence[Participant], me: Caller) -> Author:
 
 
 def check_sender_name(members: Sequence[Participant], sender: str, name: str | None) -> None:
-    """Whoever reads a message may trust the name on it."""
+    """Readers may trust the name on a message: it is the sender's id or present name."""
     own = {sender, *(member.name for member in members if member.agent_id == sender)}
     if name is not None and name not in own:
         raise WrongSenderName(f"'{sender}' is not called '{name[:128]}'.", sender_name=name[:128], names=sorted(own))
@@ -256,7 +256,7 @@ def overdue_notification(awaited: AwaitedMessage, missing: Sequence[str]) -> Not
     """What tells a sender who has not acknowledged."""
     who = ", ".join(missing)
     return NotificationSent(
-        about=NUDGE,
+        about=OVERDUE,
         priority="high",
         title="Acknowledgement overdue",
         message=f"Your message of {to_wire(awaited.sent_at)} still waits for the ack of {who}.",
