@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 import pytest
 
 from tests.frame.checkout import ROOT
-from tests.ledger.shapes.everything import FOREIGN, HASHES, pinned
+from tests.ledger.shapes.everything import golden
 
 UNDECLARED = 36
 """At most so many kinds may still lack a struct, and with it a description and a table of fields."""
@@ -20,14 +19,6 @@ def sections() -> dict[str, str]:
     page = (ROOT / "docs" / "reference" / "events.md").read_text("utf-8").partition("\n## Objects\n")[0]
     _before, *found = re.split(r"^### (.+)$", page, flags=re.MULTILINE)
     return dict(zip(found[::2], found[1::2], strict=True))
-
-
-def golden() -> Iterator[tuple[str, str]]:
-    """Every event of ours that a test has the bytes of: its kind and its body."""
-    for shape, lines in pinned().items():
-        for kind, _by, _scope, body in (line.split(" ", 3) for line in lines if shape != HASHES):
-            if kind not in FOREIGN:
-                yield kind, body
 
 
 SECTIONS = sections()

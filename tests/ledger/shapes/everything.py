@@ -2,14 +2,14 @@
 
 With a fixed clock and fixed ids it always writes the same bytes: `bodies.txt` has them, shape by shape, and they never
 change, because stores out there are full of them. New shapes get a section of their own at the end of `SECTIONS`, whose
-ids and times do not depend on the others; `python -m tests.ledger.shapes.everything` then only adds lines. It also
-notes in `writers.txt` which operations write which kinds; the reference of events is made from both files.
+ids and times do not depend on the others; `python -m tests.ledger.shapes.everything` then only adds lines. Which
+operations write which kinds is noted at the end; the reference of events is made from that file.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tallystick.storage.open import FILE
@@ -22,9 +22,9 @@ from tests.scene import START, Scene
 
 DAY = 24 * 60 * 60_000
 BODIES = Path(__file__).with_name("bodies.txt")
-WRITERS = Path(__file__).with_name("writers.txt")
 FOREIGN = {"x.acme.build", "vendor.acme.ping"}
 """Kinds that belong to somebody else's program, written to see that any kind can be."""
+WRITERS = "each kind and the operations that write it"
 HASHES = "the last hash of each room, in the order in which the rooms were made"
 
 SECTIONS: Sequence[Callable[[Writer], None]] = (
@@ -76,7 +76,7 @@ def pinnable(lines: Sequence[Line]) -> dict[str, list[str]]:
     for line in lines:
         if not line.shape.startswith(ELSEWHERE):
             shapes.setdefault(line.shape, []).append(line.text)
-    return {**shapes, HASHES: _heads(lines)}
+    return {**shapes, WRITERS: _writers(lines), HASHES: _heads(lines)}
 
 
 def _heads(lines: Sequence[Line]) -> list[str]:
@@ -85,12 +85,20 @@ def _heads(lines: Sequence[Line]) -> list[str]:
     return [hash for room_id, hash in last.items() if room_id not in elsewhere]
 
 
-def writers(lines: Sequence[Line]) -> list[str]:
+def _writers(lines: Sequence[Line]) -> list[str]:
     """Each kind of ours, followed by the operations that write it."""
     found = dict[str, set[str]]()
     for line in lines:
         found.setdefault(line.text.split(" ")[0], set()).add(line.operation)
     return [" ".join((kind, *sorted(found[kind]))) for kind in sorted(found.keys() - FOREIGN)]
+
+
+def golden() -> Iterator[tuple[str, str]]:
+    """Every event of ours whose bytes are pinned: its kind and its body."""
+    for shape, lines in pinned().items():
+        for kind, _by, _scope, body in (line.split(" ", 3) for line in lines if shape not in {WRITERS, HASHES}):
+            if kind not in FOREIGN:
+                yield kind, body
 
 
 def pinned() -> dict[str, list[str]]:
@@ -105,7 +113,6 @@ def main() -> None:
         lines = write_everything(store, Path(folder)).lines()
         store.close()
     shapes = pinnable(lines)
-    WRITERS.write_text("\n".join([*writers(lines), ""]), "utf-8")
     BODIES.write_text("\n".join("\n".join([f"# {shape}", *lines, ""]) for shape, lines in shapes.items()), "utf-8")
 
 

@@ -49,3 +49,6 @@ def list_notes(tx: Tx, me: Caller, ask: ListNotes) -> Notes:
     queries.room(tx, ask.room_id)
     events = reading.since(tx, ask.room_id, ask.after_seq, kinds=[NOTE], limit=ask.limit)
     return Notes(notes=[_view(event) for event in events], cursor=events[-1].seq if events else ask.after_seq)
+
+
+OPERATIONS = (add_note, list_notes)

@@ -51,7 +51,9 @@ MADE = "<!-- Made by `make docs` from the registry. Change the declarations, not
 
 
 REFERENCE = Path("docs") / "reference"
-SHAPES = Path("tests") / "ledger" / "shapes"
+GOLDEN = Path("tests") / "ledger" / "shapes" / "bodies.txt"
+WRITERS = "each kind and the operations that write it"
+"""The block of the golden bodies that says so."""
 
 
 def pages() -> dict[Path, str]:
@@ -172,7 +174,8 @@ def _events() -> Iterator[str]:
     )
     yield ""
     yield from _table(["field", ""], [[f"`{name.replace(', ', '`, `')}`", text] for name, text in ENVELOPE.items()])
-    writers = {kind: names for kind, *names in map(str.split, (SHAPES / "writers.txt").read_text("utf-8").splitlines())}
+    listed = GOLDEN.read_text("utf-8").partition(f"# {WRITERS}\n")[2].partition("\n\n")[0]
+    writers = {kind: names for kind, *names in map(str.split, listed.splitlines())}
     examples = _examples()
     sections = dict[str, list[str]]()
     for kind in sorted(BODIES.keys() | writers.keys()):
@@ -210,7 +213,7 @@ def _body(model: type[Record]) -> Iterator[str]:
 def _examples() -> dict[str, object]:
     """Of each kind the golden body that says most; of equals, the first."""
     found = dict[str, dict[str, object]]()
-    for line in (SHAPES / "bodies.txt").read_text("utf-8").split("\n"):
+    for line in GOLDEN.read_text("utf-8").split("\n"):
         kind, _, rest = line.partition(" ")
         if "{" in rest and kind != "#":
             body = json.loads(rest[rest.index("{") :])
