@@ -21,7 +21,7 @@ import tallystick
 from tallystick.commandline.command import GLOBALS
 from tallystick.hub import registry
 from tallystick.kernel import errors
-from tallystick.kernel.envelope import BODIES
+from tallystick.kernel.envelope import BODIES, Body
 from tallystick.kernel.operation import AnyOperation, Record
 from tallystick.surfaces.cli import commands, shapes, tree
 from tallystick.surfaces.cli.failures import exit_code
@@ -178,13 +178,13 @@ def _events() -> Iterator[str]:
     writers = {kind: names for kind, *names in map(str.split, listed.splitlines())}
     examples = _examples()
     sections = dict[str, list[str]]()
-    for kind in sorted(BODIES.keys() | writers.keys()):
-        sections.setdefault(BODIES[kind].__module__ if kind in BODIES else "", []).append(kind)
+    for kind in sorted(BODIES):
+        sections.setdefault(BODIES[kind].__module__, []).append(kind)
     for module, kinds in sorted(sections.items()):
-        title = inspect.cleandoc(sys.modules[module].__doc__ or "").split("\n\n")[0] if module else "Not declared yet."
-        yield from (f"## {module.split('.')[-2] if module else 'others'}", "", " ".join(title.split()), "")
+        about = inspect.cleandoc(sys.modules[module].__doc__ or "").split("\n\n")[0]
+        yield from (f"## {module.split('.')[-2]}", "", " ".join(about.split()), "")
         for kind in kinds:
-            yield from _event(kind, writers.get(kind, []), examples.get(kind))
+            yield from _event(BODIES[kind], writers.get(kind, []), examples.get(kind))
     objects = {part.__name__: part for body in BODIES.values() for part in shapes.parts(body)}
     yield from ("## Objects", "")
     for name, model in sorted(objects.items()):
@@ -192,16 +192,11 @@ def _events() -> Iterator[str]:
         yield from _body(model)
 
 
-def _event(kind: str, writers: list[str], example: object) -> Iterator[str]:
-    body = BODIES.get(kind)
-    yield from (f"### {kind}", "")
-    if body:
-        yield from (inspect.cleandoc(body.__doc__ or ""), "")
+def _event(body: type[Body], writers: list[str], example: object) -> Iterator[str]:
+    yield from (f"### {body.kind}", "", inspect.cleandoc(body.__doc__ or ""), "")
     yield from (f"Written by {', '.join(_link(name, 'operations/') for name in writers)}.", "")
-    if body:
-        yield from _body(body)
-    if example is not None:
-        yield from ("```json", json.dumps(example, indent=2, ensure_ascii=False), "```", "")
+    yield from _body(body)
+    yield from ("```json", json.dumps(example, indent=2, ensure_ascii=False), "```", "")
 
 
 def _body(model: type[Record]) -> Iterator[str]:
