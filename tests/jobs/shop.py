@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import LONGEST_LEASE_MS
 from tests.scene import Actor, Row, Scene
 
 PROOF = "CMD: pytest -q (exit 0)"
@@ -46,7 +46,7 @@ class Runner:
 
     def beat(self, **given: object) -> Row:
         facts: dict[str, object] = {"status": "idle", "executors": ["codex", "claude_code"], "max_parallel": 50}
-        facts["lease_ttl_ms"] = limits.LONGEST_LEASE_MS
+        facts["lease_ttl_ms"] = LONGEST_LEASE_MS
         return cast(
             "Row", self.actor.here("runners.heartbeat", runner_id=self.runner_id, **{**facts, **given})["lease"]
         )

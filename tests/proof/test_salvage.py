@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.proof import limits
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
 from tallystick.proof.salvage import salvage
 
 
@@ -51,13 +51,13 @@ def test_nothing_is_added_that_was_not_there() -> None:
 def test_there_are_never_more_refs_than_allowed_and_none_is_longer() -> None:
     text = "\n".join(f"CMD: pytest {'x' * 200} {number}" for number in range(100))
     found = salvage([], text + "".join(f" CARD-{number:03d}" for number in range(100)))
-    assert len(found) <= limits.REFS
-    assert max(map(len, found)) == limits.REF
+    assert len(found) <= REFS_LIMIT
+    assert max(map(len, found)) == REF_LIMIT
 
 
 @given(st.lists(st.text(max_size=128), max_size=32), st.text(max_size=2000))
 def test_any_text_gives_the_same_bounded_refs_every_time(given: list[str], text: str) -> None:
     found = salvage(given, text)
     assert found == salvage(given, text)
-    assert len(found) == len(set(found)) <= max(limits.REFS, len(given))
-    assert all(len(ref) <= limits.REF for ref in found)
+    assert len(found) == len(set(found)) <= max(REFS_LIMIT, len(given))
+    assert all(len(ref) <= REF_LIMIT for ref in found)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
 from tallystick.runner import answer
 from tallystick.runner.answer import SCHEMA, Answer, BadAnswer, Note
 
@@ -83,10 +84,10 @@ def test_whatever_is_read_fits_the_limits_of_the_hub(
 ) -> None:
     found = answer.read({"status": "DONE", "summary": summary, "refs": refs, "events": events})
 
-    assert len(found.every_ref) <= limits.REFS
-    assert all(0 < len(ref) <= limits.REF for ref in found.every_ref)
+    assert len(found.every_ref) <= REFS_LIMIT
+    assert all(0 < len(ref) <= REF_LIMIT for ref in found.every_ref)
     assert len(found.events) <= answer.MOST_NOTES
     whole = "".join([found.summary, *found.every_ref, *(note.message for note in found.events)])
     assert "\0" not in whole
     assert whole.encode().decode() == whole
-    assert all(0 < len(note.message) <= limits.MESSAGE and note.kind in answer.KINDS for note in found.events)
+    assert all(0 < len(note.message) <= MESSAGE_LIMIT and note.kind in answer.KINDS for note in found.events)

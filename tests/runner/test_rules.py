@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
 from tallystick.runner import rules
 from tallystick.runner.answer import Answer, Note, Status
 from tallystick.runner.model import Prior
@@ -120,11 +120,11 @@ def test_every_job_ends_whatever_its_slices_answer(
         else:
             found = rules.answered(said("CONTINUE", text), prior, count, bounds)
         if isinstance(found, End):
-            assert len(found.summary) <= limits.SUMMARY
+            assert len(found.summary) <= SUMMARY_LIMIT
             # A gate neither counts as a failure nor forgives one for ever.
             assert number < max_slices * max_failures
             return
-        assert len(found.message) <= limits.MESSAGE
+        assert len(found.message) <= MESSAGE_LIMIT
         assert len(found.prior.summary) <= rules.PRIOR_CHARS
         prior, count = found.prior, found.count
     raise AssertionError("the job never ended")

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PROMPT_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
 from tests.http.running import RunningHub
 from tests.web.browsing import Agent, Viewer, join
 from tests.web.conftest import Look
@@ -94,15 +94,15 @@ def _worked(ada: Agent, bob: Agent, text: str) -> None:
     task = ada.call("tasks.create", title=text[:200], description=text[:PIECE])["task_id"]
     card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True)["card_id"]
     ada.call("anchors.create", anchor="a:evil", title=text[:200])
-    given = {"title": text[: limits.TITLE], "prompt": text[: limits.PROMPT], "task": task}
+    given = {"title": text[:TITLE_LIMIT], "prompt": text[:PROMPT_LIMIT], "task": task}
     jobs = [ada.call("jobs.create", **given)["job"]["job_id"] for _ in range(3)]
     ada.call("runners.heartbeat", runner_id=RUNNER, status="idle", max_parallel=2)
     claims = {job: ada.call("jobs.claim", runner_id=RUNNER, job=job)["claim_revision"] for job in jobs[:2]}
     fences = [{"job": job, "runner_id": RUNNER, "claim_revision": claims[job]} for job in claims]
     ada.call("jobs.artifact.put", **fences[0], artifact_key="report", content=text[:MESSAGE])
-    ada.call("jobs.report", **fences[0], message=text[: limits.MESSAGE], refs=[f"CMD: {text[:100]}"])
-    ada.call("jobs.report", **fences[0], kind="question", message=text[: limits.MESSAGE])
-    ada.call("jobs.complete", **fences[1], status="DONE", summary=text[: limits.SUMMARY], refs=[card])
+    ada.call("jobs.report", **fences[0], message=text[:MESSAGE_LIMIT], refs=[f"CMD: {text[:100]}"])
+    ada.call("jobs.report", **fences[0], kind="question", message=text[:MESSAGE_LIMIT])
+    ada.call("jobs.complete", **fences[1], status="DONE", summary=text[:SUMMARY_LIMIT], refs=[card])
     bob.call("tasks.macro.merge_report", jobs=jobs[:2], title=text[:200])
 
 

@@ -1,4 +1,4 @@
-"""What counts as proof that a job is done, and the limits that hub and runner share.
+"""What counts as proof that a job is done.
 
 Everything but `files` is pure. The hub asks it before a job may be DONE, the runner before it asks the hub; both get
 the same verdict because it is the same code. It knows the kernel and nothing else.

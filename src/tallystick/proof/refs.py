@@ -43,6 +43,9 @@ class Ref(msgspec.Struct, frozen=True, kw_only=True):
     """What was printed, or the file's content; at least its first 12 digits."""
 
 
+REFS_LIMIT = 32
+REF_LIMIT = 128
+"""How many refs a report may name, and how many characters each may have."""
 ANCHOR = r"a:[a-z0-9][a-z0-9-]{0,63}"
 _ID = re.compile(r"(JOB|TASK|CARD)-(\d{3,18})(?:@(\d{1,18}))?", re.IGNORECASE)
 _NOTE = re.compile(r"notes@(\d{1,18})", re.IGNORECASE)

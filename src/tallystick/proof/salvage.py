@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tallystick.proof import limits
-from tallystick.proof.refs import RefKind, parse
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT, RefKind, parse
 
 SHELL = (
     "bun", "cargo", "deno", "docker", "git", "go test", "helm", "just", "kubectl", "make", "node", "npm", "pnpm",
@@ -30,7 +29,7 @@ def salvage(given: Sequence[str], text: str) -> list[str]:
     found = dict.fromkeys(each.strip() for each in given if each.strip())
     lines = [_LIST_MARK.sub("", line.strip()) for line in text.splitlines()]
     for ref in [*_receipts(lines), *_commands(lines), *_ids(text)]:
-        if len(found) >= limits.REFS:
+        if len(found) >= REFS_LIMIT:
             break
         found.setdefault(_clipped(ref))
     return list(found)
@@ -69,4 +68,4 @@ def _written(kind: RefKind, value: str) -> str:
 
 
 def _clipped(ref: str) -> str:
-    return ref if len(ref) <= limits.REF else ref[: limits.REF - 1] + "…"
+    return ref if len(ref) <= REF_LIMIT else ref[: REF_LIMIT - 1] + "…"

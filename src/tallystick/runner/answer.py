@@ -8,7 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
 
 Status: TypeAlias = Literal["DONE", "FAILED", "CONTINUE"]
 
@@ -68,7 +69,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def every_ref(self) -> tuple[str, ...]:
         """The refs of the answer, then those that its events name; each once."""
         named = [*self.refs, *(ref for note in self.events for ref in note.refs)]
-        return tuple(dict.fromkeys(named))[: limits.REFS]
+        return tuple(dict.fromkeys(named))[:REFS_LIMIT]
 
     @property
     def asks(self) -> bool:
@@ -85,7 +86,7 @@ def read(data: Mapping[str, object] | None, text: str = "") -> Answer:
         raise BadAnswer(f"an answer of another shape: {wrong}") from None
     return Answer(
         status=found.status,
-        summary=clipped(found.summary.strip(), limits.SUMMARY),
+        summary=clipped(found.summary.strip(), SUMMARY_LIMIT),
         refs=_refs(found.refs),
         events=tuple(_note(note) for note in found.events[:MOST_NOTES]),
     )
@@ -102,15 +103,15 @@ def note(data: Mapping[str, object]) -> Note | None:
 def _note(found: Note) -> Note:
     return Note(
         kind=found.kind if found.kind in KINDS else "progress",
-        message=clipped(found.message.strip() or "(nothing said)", limits.MESSAGE),
+        message=clipped(found.message.strip() or "(nothing said)", MESSAGE_LIMIT),
         percent=found.percent,
         refs=_refs(found.refs),
     )
 
 
 def _refs(given: tuple[str, ...]) -> tuple[str, ...]:
-    plain = (clipped(ref.strip(), limits.REF) for ref in given)
-    return tuple(dict.fromkeys(ref for ref in plain if ref))[: limits.REFS]
+    plain = (clipped(ref.strip(), REF_LIMIT) for ref in given)
+    return tuple(dict.fromkeys(ref for ref in plain if ref))[:REFS_LIMIT]
 
 
 def clipped(text: str, limit: int) -> str:

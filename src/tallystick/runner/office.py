@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, cast
 
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PAGE_LIMIT, SHORTEST_LEASE_MS, SUMMARY_LIMIT
 from tallystick.kernel.errors import TallyError
-from tallystick.proof import limits
 from tallystick.runner.answer import Note, clipped
 from tallystick.runner.model import Entry, Job, Surroundings
 
 THREAD_EVENTS = 40
-CLAIM_EVENTS = limits.PAGE
+CLAIM_EVENTS = PAGE_LIMIT
 TASK_CHARS, ANCHOR_CHARS, CARD_CHARS = 7_000, 2_500, 300
-LAST_LEASE_MS = limits.SHORTEST_LEASE_MS
+LAST_LEASE_MS = SHORTEST_LEASE_MS
 
 Data: TypeAlias = dict[str, object]
 
@@ -101,7 +101,7 @@ class Office:
             "jobs.report",
             **self._holder(job),
             kind=note.kind,
-            message=clipped(note.message, limits.MESSAGE),
+            message=clipped(note.message, MESSAGE_LIMIT),
             percent=note.percent,
             refs=list(note.refs),
             lease_ttl_ms=self._lease_ms,
@@ -122,7 +122,7 @@ class Office:
             "jobs.complete",
             **self._holder(job),
             status=status,
-            summary=clipped(summary, limits.SUMMARY),
+            summary=clipped(summary, SUMMARY_LIMIT),
             refs=list(refs),
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from tallystick.proof import limits
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
 from tallystick.runner.answer import Answer, clipped
 from tallystick.runner.model import Prior
 
@@ -65,8 +65,8 @@ def answered(answer: Answer, prior: Prior, count: Count, bounds: Bounds) -> Next
         return End(status=answer.status, summary=answer.summary, refs=answer.every_ref)
     if now.slices >= bounds.max_slices:
         summary = f"gave up after {now.slices} slices that all wanted to continue; the last said: {answer.summary}"
-        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=answer.every_ref)
-    message = clipped(f"runner: slice {now.slices} continues: {answer.summary}", limits.MESSAGE)
+        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
+    message = clipped(f"runner: slice {now.slices} continues: {answer.summary}", MESSAGE_LIMIT)
     return GoOn(kind="slice", message=message, prior=_extended(prior, answer.summary, answer), count=now)
 
 
@@ -76,8 +76,8 @@ def unproven(answer: Answer, problems: Sequence[str], prior: Prior, count: Count
     why = "; ".join(problems[:4]) or "no refs"
     if now.gates >= bounds.max_failures:
         summary = f"gave up: DONE {now.gates} times without proof ({why}); the last said: {answer.summary}"
-        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=answer.every_ref)
-    message = clipped(f"runner: proof gate (slice {now.slices}): DONE without proof: {why}", limits.MESSAGE)
+        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
+    message = clipped(f"runner: proof gate (slice {now.slices}): DONE without proof: {why}", MESSAGE_LIMIT)
     text = f"{answer.summary}\n\n{GATE}\nWhat was offered: {why}"
     return GoOn(kind="proof_gate", message=message, prior=_extended(prior, text, answer), count=now)
 
@@ -87,10 +87,10 @@ def failed(why: str, prior: Prior, count: Count, bounds: Bounds) -> Next:
     now = replace(count, slices=count.slices + 1, failures=count.failures + 1)
     if now.failures >= bounds.max_failures or now.slices >= bounds.max_slices:
         summary = f"gave up after {now.failures} failed slices in a row: {why}"
-        return End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=prior.refs)
+        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=prior.refs)
     told = f"runner: slice {now.slices} failed ({now.failures} of {bounds.max_failures}): {why}"
     note = Prior(summary=_text(prior, f"The last slice failed: {why}"), refs=prior.refs)
-    return GoOn(kind="error", message=clipped(told, limits.MESSAGE), prior=note, count=now)
+    return GoOn(kind="error", message=clipped(told, MESSAGE_LIMIT), prior=note, count=now)
 
 
 def worn_out(claims: int, bounds: Bounds) -> End | None:

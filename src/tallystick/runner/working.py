@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tallystick.capabilities.jobs.contract import SUMMARY_LIMIT
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.proof import files, limits, verdict
+from tallystick.proof import files, verdict
 from tallystick.proof.salvage import salvage
 from tallystick.runner import answer, executors, folders, packs, rules, slicing
 from tallystick.runner.answer import BadAnswer, Note, clipped
@@ -78,7 +79,7 @@ class Work:
             self._report(Note(kind=found.kind, message=found.message))
             self._prior, self._count = found.prior, found.count
         summary = f"gave up after {self._setup.max_runtime_s} seconds; before that: {self._prior.summary}"
-        return self._complete(End(status="FAILED", summary=clipped(summary, limits.SUMMARY), refs=self._prior.refs))
+        return self._complete(End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=self._prior.refs))
 
     def _slice(self, executor: Executor, folder: Folder, left: float) -> Ended:
         number = self._count.slices + 1
@@ -149,7 +150,7 @@ class Work:
             left = folders.account(folder)
         except BadFolder as wrong:
             left = f"Worktree: {folder.root} ({wrong})."
-        summary = clipped(end.summary, limits.SUMMARY - len(left) - 1)
+        summary = clipped(end.summary, SUMMARY_LIMIT - len(left) - 1)
         return End(status=end.status, summary=f"{summary}\n{left}".strip(), refs=end.refs)
 
     def _unproven(self, said: answer.Answer, folder: Folder) -> Sequence[str] | None:

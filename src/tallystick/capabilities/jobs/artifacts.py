@@ -6,7 +6,7 @@ import hashlib
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, rules
-from tallystick.capabilities.jobs.contract import GetArtifact, PutArtifact
+from tallystick.capabilities.jobs.contract import ARTIFACTS_LIMIT, GetArtifact, PutArtifact
 from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifact
 from tallystick.capabilities.jobs.events import JobArtifactPut
 from tallystick.capabilities.jobs.model import Job, JobArtifact
@@ -16,7 +16,6 @@ from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
-from tallystick.proof import limits
 
 
 def view(job: Job, artifact: JobArtifact) -> ArtifactView:
@@ -54,8 +53,8 @@ def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
     known = queries.artifact(tx, job, ask.artifact_key)
-    if known is None and len(queries.artifacts(tx, job)) >= limits.ARTIFACTS:
-        raise TooManyArtifacts(f"{job.job_id} has {limits.ARTIFACTS} artifacts already.", limit=limits.ARTIFACTS)
+    if known is None and len(queries.artifacts(tx, job)) >= ARTIFACTS_LIMIT:
+        raise TooManyArtifacts(f"{job.job_id} has {ARTIFACTS_LIMIT} artifacts already.", limit=ARTIFACTS_LIMIT)
     if known is None or known.sha256 != sha256:
         body = JobArtifactPut(
             job_id=job.job_id,

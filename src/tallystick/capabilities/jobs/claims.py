@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import queries, queue, rules
-from tallystick.capabilities.jobs.contract import ClaimJob, CompleteJob, ReportJob
+from tallystick.capabilities.jobs.contract import LEASE_MS, ClaimJob, CompleteJob, ReportJob
 from tallystick.capabilities.jobs.errors import ClaimRefused
 from tallystick.capabilities.jobs.events import (
     JobClaimed,
@@ -34,7 +34,7 @@ from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof import files, limits
+from tallystick.proof import files
 from tallystick.proof.refs import Ref, RefKind, parse
 from tallystick.proof.salvage import salvage
 from tallystick.proof.verdict import Evidence, FileFact, Own, ProofVerdict, judge
@@ -109,7 +109,7 @@ def _take(
     tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: SelectedRunner | None
 ) -> ClaimJobResult:
     queries.remember(tx, job)
-    by, until = agent_rules.principal(me.agent_id), tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
+    by, until = agent_rules.principal(me.agent_id), tx.now + rules.lease(ask.lease_ttl_ms, LEASE_MS)
     drafts = [Draft.of(_rerouted(job, anew))] if anew else []
     drafts.append(Draft.of(_claimed(job, runner.runner_id, until)))
     event = tx.append(ask.room_id, by, drafts)[-1]
@@ -179,7 +179,7 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
     tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
-    until = tx.now + limits.lease(ask.lease_ttl_ms, limits.LEASE_MS)
+    until = tx.now + rules.lease(ask.lease_ttl_ms, LEASE_MS)
     if ask.kind == "heartbeat":
         _beat(tx, job, ask, until)
         return Reported(

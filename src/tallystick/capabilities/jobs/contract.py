@@ -10,13 +10,34 @@ from tallystick.capabilities.jobs.events import PriorityName
 from tallystick.capabilities.jobs.model import RunnerState
 from tallystick.kernel.operation import Ask, JsonObject
 from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
-from tallystick.proof import limits
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
+
+TITLE_LIMIT = 200
+PROMPT_LIMIT = 50_000
+KIND_LIMIT = 64
+RUNNER_ID_LIMIT = 128
+SUMMARY_LIMIT = 128_000
+EVENT_KIND_LIMIT = 32
+MESSAGE_LIMIT = 400
+META_LIMIT = 16_384
+"""Of a job's whole meta, in bytes of JSON."""
+ARTIFACT_LIMIT = 512_000
+ARTIFACTS_LIMIT = 8
+ARTIFACT_KEY_LIMIT = 128
+PAGE_LIMIT = 200
+
+LEASE_MS = 180_000
+"""How long a claim lasts without a report."""
+RUNNER_LEASE_MS = 20_000
+"""How long a runner counts as present without a heartbeat."""
+SHORTEST_LEASE_MS = 1_000
+LONGEST_LEASE_MS = 300_000
 
 JobId = Annotated[Text, Meta(max_length=40, description="Such as JOB-001.")]
 RunnerId = Annotated[
     str,
     Meta(
-        max_length=limits.RUNNER_ID,
+        max_length=RUNNER_ID_LIMIT,
         pattern=r"^[^\s|\x00-\x1f\x7f]+\Z",
         description="The runner's stable name, without spaces.",
     ),
@@ -24,10 +45,10 @@ RunnerId = Annotated[
 ClaimRevision = Annotated[
     int, Meta(ge=1, le=SEQ_LIMIT, description="The claim_revision that jobs.claim gave; it fences off older claims.")
 ]
-Message = Annotated[Text, Meta(min_length=1, max_length=limits.MESSAGE)]
+Message = Annotated[Text, Meta(min_length=1, max_length=MESSAGE_LIMIT)]
 Refs = Annotated[
-    list[Annotated[str, Meta(max_length=limits.REF)]],
-    Meta(max_length=limits.REFS, description="Stable refs: CARD-…, notes@…, TASK-…, CMD: …, LINK: …, FILE: …"),
+    list[Annotated[str, Meta(max_length=REF_LIMIT)]],
+    Meta(max_length=REFS_LIMIT, description="Stable refs: CARD-…, notes@…, TASK-…, CMD: …, LINK: …, FILE: …"),
 ]
 JobMeta = Annotated[JsonObject, Meta(description="Facts for programs; merged into the job's meta.")]
 LeaseTtl = Annotated[
@@ -39,7 +60,7 @@ MaxChars = Annotated[
     Annotated[int, Meta(ge=100, le=1_000_000)] | None,
     Meta(description="At most about this much text; what is left out can be paged."),
 ]
-Limit = Annotated[int, Meta(ge=1, le=limits.PAGE, description="At most this many.")]
+Limit = Annotated[int, Meta(ge=1, le=PAGE_LIMIT, description="At most this many.")]
 StatusName = Literal["QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED"]
 ExecutorName = Literal["codex", "claude_code", "gemini", "command"]
 ProfileName = Literal["fast", "deep", "audit", "xhigh"]
@@ -61,9 +82,9 @@ class PolicyAsk(Ask):
 
 class CreateJob(Ask):
     room_id: RoomId
-    title: Annotated[Text, Meta(min_length=1, max_length=limits.TITLE, description="What it is, in one line.")]
-    prompt: Annotated[str, Meta(min_length=1, max_length=limits.PROMPT, description="What to do, for the runner.")]
-    kind: Annotated[Text, Meta(min_length=1, max_length=limits.KIND, description="A word for its sort.")] = "codex_cli"
+    title: Annotated[Text, Meta(min_length=1, max_length=TITLE_LIMIT, description="What it is, in one line.")]
+    prompt: Annotated[str, Meta(min_length=1, max_length=PROMPT_LIMIT, description="What to do, for the runner.")]
+    kind: Annotated[Text, Meta(min_length=1, max_length=KIND_LIMIT, description="A word for its sort.")] = "codex_cli"
     priority: Annotated[PriorityName, Meta(description="Claimed in this order, then the oldest first.")] = (
         PriorityName.MEDIUM
     )
@@ -102,7 +123,7 @@ class OpenJob(Ask):
     include_events: Annotated[bool, Meta(description="With its newest events.")] = True
     include_meta: Annotated[bool, Meta(description="With its meta.")] = False
     include_artifacts: Annotated[bool, Meta(description="With the list of its artifacts.")] = False
-    max_events: Annotated[int, Meta(ge=0, le=limits.PAGE, description="At most this many events.")] = 10
+    max_events: Annotated[int, Meta(ge=0, le=PAGE_LIMIT, description="At most this many events.")] = 10
     before_seq: Annotated[
         Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None, Meta(description="Events before this one.")
     ] = None
@@ -141,7 +162,7 @@ class ReportJob(HolderAsk):
         Text,
         Meta(
             min_length=1,
-            max_length=limits.EVENT_KIND,
+            max_length=EVENT_KIND_LIMIT,
             description="progress, checkpoint, question, heartbeat, error, proof_gate, slice, or a word of your own.",
         ),
     ] = "progress"
@@ -161,7 +182,7 @@ class MessageJob(Ask):
 class CompleteJob(HolderAsk):
     status: Annotated[Literal["DONE", "FAILED", "CANCELED"], Meta(description="How it ended.")]
     summary: Annotated[
-        Annotated[Text, Meta(max_length=limits.SUMMARY)] | None,
+        Annotated[Text, Meta(max_length=SUMMARY_LIMIT)] | None,
         Meta(description="What changed, what was verified, what is open."),
     ] = None
     refs: Refs = []
@@ -172,7 +193,7 @@ class RequeueJob(Ask):
     room_id: RoomId
     job: JobId
     reason: Annotated[
-        Annotated[Text, Meta(max_length=limits.MESSAGE - 20)] | None, Meta(description="Why; it is kept.")
+        Annotated[Text, Meta(max_length=MESSAGE_LIMIT - 20)] | None, Meta(description="Why; it is kept.")
     ] = None
     refs: Refs = []
     meta: JobMeta = {}
@@ -182,7 +203,7 @@ class CancelJob(Ask):
     room_id: RoomId
     job: JobId
     reason: Annotated[
-        Annotated[Text, Meta(max_length=limits.MESSAGE - 20)] | None, Meta(description="Why; it is kept.")
+        Annotated[Text, Meta(max_length=MESSAGE_LIMIT - 20)] | None, Meta(description="Why; it is kept.")
     ] = None
     force_running: Annotated[bool, Meta(description="Also when it runs; its runner learns it at its next report.")] = (
         False
@@ -199,7 +220,7 @@ class WaitJob(Ask):
         Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="With until=event: after this one.")
     ] = None
     until: Annotated[Literal["done", "event"], Meta(description="The end of the job, or just something new.")] = "done"
-    max_events: Annotated[int, Meta(ge=0, le=limits.PAGE, description="At most this many events.")] = 10
+    max_events: Annotated[int, Meta(ge=0, le=PAGE_LIMIT, description="At most this many events.")] = 10
     max_wait_ms: WaitMs = 20_000
 
 
@@ -234,22 +255,22 @@ class ShowRadar(Ask):
 ArtifactKey = Annotated[
     str,
     Meta(
-        max_length=limits.ARTIFACT_KEY, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", description="Its name within the job."
+        max_length=ARTIFACT_KEY_LIMIT, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", description="Its name within the job."
     ),
 ]
 
 
 class PutArtifact(HolderAsk):
     artifact_key: ArtifactKey
-    content: Annotated[str, Meta(min_length=1, max_length=limits.ARTIFACT, description="The text itself.")]
+    content: Annotated[str, Meta(min_length=1, max_length=ARTIFACT_LIMIT, description="The text itself.")]
 
 
 class GetArtifact(Ask):
     room_id: RoomId
     job: JobId
     artifact_key: ArtifactKey
-    offset: Annotated[int, Meta(ge=0, le=limits.ARTIFACT, description="From this character on.")] = 0
-    max_chars: Annotated[int, Meta(ge=1, le=limits.ARTIFACT, description="At most this many characters.")] = 16_000
+    offset: Annotated[int, Meta(ge=0, le=ARTIFACT_LIMIT, description="From this character on.")] = 0
+    max_chars: Annotated[int, Meta(ge=1, le=ARTIFACT_LIMIT, description="At most this many characters.")] = 16_000
 
 
 class RunnerBeat(Ask):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from tallystick.capabilities.jobs.contract import LONGEST_LEASE_MS, META_LIMIT, SHORTEST_LEASE_MS
 from tallystick.capabilities.jobs.errors import (
     CapabilityMissing,
     ClaimHeld,
@@ -38,7 +39,6 @@ from tallystick.capabilities.jobs.model import (
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import TooLarge
-from tallystick.proof import limits
 from tallystick.proof.verdict import ProofVerdict
 
 
@@ -182,13 +182,18 @@ def check_proof(job: Job, verdict: ProofVerdict) -> None:
         )
 
 
+def lease(asked: int | None, default: int) -> int:
+    """The lease that is granted: what was asked for, within what is safe."""
+    return min(max(default if asked is None else asked, SHORTEST_LEASE_MS), LONGEST_LEASE_MS)
+
+
 def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """A job's meta with some of it changed; what the hub itself wrote there stays."""
     if taken := sorted(RESERVED_META & given.keys()):
         raise ReservedMeta(f"meta.{taken[0]} is written by the hub.", field=f"meta.{taken[0]}")
     whole = {**known, **given}
-    if len(to_json(whole).encode()) > limits.META:
-        raise TooLarge(f"The job's meta would be larger than {limits.META} bytes.", field="meta", limit=limits.META)
+    if len(to_json(whole).encode()) > META_LIMIT:
+        raise TooLarge(f"The job's meta would be larger than {META_LIMIT} bytes.", field="meta", limit=META_LIMIT)
     return whole
 
 

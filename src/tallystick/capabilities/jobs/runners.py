@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.jobs import queries
-from tallystick.capabilities.jobs.contract import ListRunners, RunnerBeat
+from tallystick.capabilities.jobs import queries, rules
+from tallystick.capabilities.jobs.contract import META_LIMIT, RUNNER_LEASE_MS, ListRunners, RunnerBeat
 from tallystick.capabilities.jobs.model import texts
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.views import RunnerLease, Runners, RunnerView
@@ -13,7 +13,6 @@ from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import TooLarge
 from tallystick.kernel.operation import operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof import limits
 
 
 def start_command(room_id: str) -> str:
@@ -30,8 +29,8 @@ def heartbeat(tx: Tx, me: Caller, ask: RunnerBeat) -> RunnerLease:
     """Say that a runner is there and what it can do; send it again before the lease runs out. It leaves no event."""
     tx.check_open(ask.room_id)
     meta = to_json(ask.meta)
-    if len(meta.encode()) > limits.META:
-        raise TooLarge(f"meta is larger than {limits.META} bytes.", field="meta", limit=limits.META)
+    if len(meta.encode()) > META_LIMIT:
+        raise TooLarge(f"meta is larger than {META_LIMIT} bytes.", field="meta", limit=META_LIMIT)
     tx.run(
         SQL["put_runner"],
         room_id=ask.room_id,
@@ -45,7 +44,7 @@ def heartbeat(tx: Tx, me: Caller, ask: RunnerBeat) -> RunnerLease:
         sandbox_policy=ask.sandbox_policy,
         meta=meta,
         agent_id=me.agent_id,
-        lease_expires_at=tx.now + limits.lease(ask.lease_ttl_ms, limits.RUNNER_LEASE_MS),
+        lease_expires_at=tx.now + rules.lease(ask.lease_ttl_ms, RUNNER_LEASE_MS),
         now=tx.now,
     )
     queries.runner_heard(tx, ask.room_id)
