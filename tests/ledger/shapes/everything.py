@@ -1,9 +1,10 @@
 """Writes every kind of event that the product writes, in all its shapes, through the operations that write it.
 
 With a fixed clock and fixed ids it always writes the same bytes: `bodies.txt` has them, shape by shape, and they never
-change, because stores out there are full of them. New shapes get a section of their own at the end of `SECTIONS`, whose
-ids and times do not depend on the others; `python -m tests.ledger.shapes.everything` then only adds lines. Which
-operations write which kinds is noted at the end; the reference of events is made from that file.
+change, because stores out there are full of them. New shapes get a new room at the end of a section, or a section of
+their own at the end of `SECTIONS`, whose ids and times do not depend on the others; `python -m
+tests.ledger.shapes.everything` then only adds lines. Which operations write which kinds is noted at the end; the
+reference of events is made from that file.
 """
 
 from __future__ import annotations
