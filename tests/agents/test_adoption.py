@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from tallystick.capabilities.agents.model import OwnedTask, Ownership
+from tallystick.capabilities.agents.model import OwnedTask
+from tallystick.capabilities.agents.ports import Ownership
 from tallystick.hub import maintenance
 from tallystick.kernel.caller import SessionKind
 from tallystick.ledger.tx import Tx

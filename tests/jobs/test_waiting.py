@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.agents.model import OwnedTask, Ownership
+from tallystick.capabilities.agents.model import OwnedTask
+from tallystick.capabilities.agents.ports import Ownership
 from tests.jobs.shop import Shop
 from tests.scene import refused
 

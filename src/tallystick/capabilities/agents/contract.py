@@ -8,11 +8,17 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from tallystick.capabilities.agents import rules
-from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
+from tallystick.capabilities.agents.model import AdoptionReason, Liveness, Member, Role, Status
 from tallystick.kernel.caller import ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Ask, Moment, moment
+from tallystick.kernel.scopes import LONGEST
 from tallystick.ledger.contract import RoomId, Text
+
+CheckoutPath = Annotated[
+    Annotated[str, Meta(max_length=LONGEST)] | None,
+    Meta(description="A path in the checkout to look at; the room's own if left out."),
+]
 
 
 class MemberView(Answer):
@@ -145,3 +151,61 @@ class UpdateAgent(Ask):
 class AgentUpdated(Answer):
     changed: bool
     agent: AgentView
+
+
+class AdoptAgent(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
+    context_path: CheckoutPath = None
+    scope: Annotated[
+        Annotated[Text, Meta(max_length=LONGEST)] | None,
+        Meta(description="Where its work is; what it reserved if left out, else all."),
+    ] = None
+    confirm: Annotated[bool, Meta(description="A person has confirmed it although nothing speaks for it.")] = False
+
+
+class Adopted(Answer):
+    room_id: str
+    agent_id: str
+    """Whom you act for from now on."""
+    name: str
+    session_id: str
+    """What you were called before."""
+    reason: AdoptionReason
+    evidence: str
+    task_ids: list[str]
+    confirmed: bool
+    event_seq: int
+
+
+class FindCandidates(Ask):
+    room_id: RoomId
+    context_path: CheckoutPath = None
+
+
+class Candidate(Answer):
+    agent_id: str
+    name: str
+    liveness: Liveness
+    last_seen_at: Moment
+    reason: AdoptionReason
+    evidence: str
+    task_ids: list[str]
+
+
+class Recommendation(Answer):
+    """What a new session should do here; the same facts always give the same."""
+
+    action: Literal["adopt", "register"]
+    agent_id: str | None
+    """Whom to adopt."""
+    name: str | None
+    """What to register as."""
+    reason: str
+
+
+class Candidates(Answer):
+    room_id: str
+    agent_id: str
+    candidates: list[Candidate]
+    recommendation: Recommendation

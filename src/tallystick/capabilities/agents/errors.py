@@ -39,3 +39,15 @@ class AlreadyRegistered(Conflict):
     """You are registered here already, under another name or in another role."""
 
     hint = "Send force_update to change that, or go on as you are."
+
+
+class AdoptionRejected(NotAllowed):
+    """Nothing shows that there is work of that agent to go on with."""
+
+    hint = "Register under a name of your own (agents.register), or have the user confirm with `tally init --adopt ID`."
+
+
+class AgentActive(Conflict):
+    """That agent is alive: nobody else acts for it."""
+
+    hint = "Send it a message, or wait until it is stale or its process has ended."

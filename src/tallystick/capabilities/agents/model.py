@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
 
 import msgspec
 
 from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
-from tallystick.ledger.capability import Holding
-from tallystick.ledger.tx import Tx
 
 
 class Role(StrEnum):
@@ -60,19 +57,22 @@ class Member(Participant, frozen=True, kw_only=True):
     """When it last added something to the ledger."""
 
 
-class Holdings(Protocol):
-    """All that is held in a room; gathered by the hub from every capability that has something to hold."""
+class AdoptionReason(StrEnum):
+    """Why a session may go on as an agent."""
 
-    def held(self, tx: Tx, room_id: str) -> Sequence[Holding]: ...
+    UNCOMMITTED_SCOPE = "uncommitted_scope"
+    IN_PROGRESS_OWNERSHIP = "in_progress_ownership"
+
+
+class AdoptionGround(msgspec.Struct, frozen=True, kw_only=True):
+    """What allows an adoption."""
+
+    reason: AdoptionReason
+    evidence: str
+    task_ids: Sequence[str] = ()
 
 
 class OwnedTask(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     paths: Sequence[str] = ()
     """Where in the room it is worked on; none when that is not said."""
-
-
-class Ownership(Protocol):
-    """Which tasks an agent works on; answered by `tasks`."""
-
-    def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]: ...

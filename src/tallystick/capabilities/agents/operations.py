@@ -1,8 +1,8 @@
-"""`agents.*`: who is in a room, under which name and role, and who is alive. Adoption is in `protocol`."""
+"""`agents.*`: who is in a room, under which name and role, and who is alive. Adoption is in `adoption`."""
 
 from __future__ import annotations
 
-from tallystick.capabilities.agents import names, queries, rules
+from tallystick.capabilities.agents import adoption, names, queries, rules
 from tallystick.capabilities.agents.contract import (
     AgentBeat,
     Agents,
@@ -16,7 +16,8 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgent,
 )
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
+from tallystick.capabilities.agents.model import Member, Participant, Role
+from tallystick.capabilities.agents.ports import Holdings
 from tallystick.capabilities.agents.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import moment, operation
@@ -131,7 +132,7 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
 CAPABILITY = Capability(
     name="agents",
     package="tallystick.capabilities.agents",
-    operations=(register, show_agent, list_agents, heartbeat, update_agent),
+    operations=(register, show_agent, list_agents, heartbeat, update_agent, adoption.adopt, adoption.candidates),
     folds=FOLDS,
     tables=("agents", "agent_names", "adoptions"),
 )

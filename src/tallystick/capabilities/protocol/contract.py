@@ -1,4 +1,4 @@
-"""Inputs and results of `protocol.*` and of adoption."""
+"""Inputs and results of `protocol.*`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from tallystick.capabilities.agents.model import Liveness
-from tallystick.capabilities.protocol.model import EventType, Reason
+from tallystick.capabilities.protocol.model import EventType
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.kernel.scopes import LONGEST
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
@@ -15,10 +14,6 @@ from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
 TEXT_LIMIT = 16_384
 
 Words = Annotated[str, Meta(max_length=TEXT_LIMIT)] | None
-Workspace = Annotated[
-    Annotated[str, Meta(max_length=LONGEST)] | None,
-    Meta(description="A path in the checkout to look at; the room's own if left out."),
-]
 
 
 class SendProtocol(Ask):
@@ -83,61 +78,3 @@ class ProtocolEvents(Answer):
     events: list[ListedEvent]
     cursor: int
     """Pass it as after_seq to go on."""
-
-
-class AdoptAgent(Ask):
-    room_id: RoomId
-    agent_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
-    context_path: Workspace = None
-    scope: Annotated[
-        Annotated[Text, Meta(max_length=LONGEST)] | None,
-        Meta(description="Where its work is; what it reserved if left out, else all."),
-    ] = None
-    confirm: Annotated[bool, Meta(description="A person has confirmed it although nothing speaks for it.")] = False
-
-
-class Adopted(Answer):
-    room_id: str
-    agent_id: str
-    """Whom you act for from now on."""
-    name: str
-    session_id: str
-    """What you were called before."""
-    reason: Reason
-    evidence: str
-    task_ids: list[str]
-    confirmed: bool
-    event_seq: int
-
-
-class FindCandidates(Ask):
-    room_id: RoomId
-    context_path: Workspace = None
-
-
-class Candidate(Answer):
-    agent_id: str
-    name: str
-    liveness: Liveness
-    last_seen_at: Moment
-    reason: Reason
-    evidence: str
-    task_ids: list[str]
-
-
-class Recommendation(Answer):
-    """What a new session should do here; the same facts always give the same."""
-
-    action: Literal["adopt", "register"]
-    agent_id: str | None
-    """Whom to adopt."""
-    name: str | None
-    """What to register as."""
-    reason: str
-
-
-class Candidates(Answer):
-    room_id: str
-    agent_id: str
-    candidates: list[Candidate]
-    recommendation: Recommendation

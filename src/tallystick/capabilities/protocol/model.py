@@ -1,12 +1,9 @@
-"""The kinds of protocol events, and what an adoption is judged by."""
+"""The kinds of protocol events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeAlias
-
-import msgspec
 
 from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
@@ -25,18 +22,3 @@ class EventType(StrEnum):
 
 ProtocolBody: TypeAlias = WorkHandedOver | WorkBlocked | IncursionRecorded | AgentResumed | StickReleased | StickPassed
 """What the protocol has an envelope for. Handing over the stick is a HANDOFF too."""
-
-
-class Reason(StrEnum):
-    """Why an identity may be taken on."""
-
-    UNCOMMITTED_SCOPE = "uncommitted_scope"
-    IN_PROGRESS_OWNERSHIP = "in_progress_ownership"
-
-
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """What allows an adoption."""
-
-    reason: Reason
-    evidence: str
-    task_ids: Sequence[str] = ()

@@ -7,7 +7,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.messages.operations import send_text
 from tallystick.capabilities.messages.receipts import acked_at
-from tallystick.capabilities.protocol import adoption, queries, rendering, rules
+from tallystick.capabilities.protocol import queries, rendering, rules
 from tallystick.capabilities.protocol.contract import (
     AckView,
     ListedEvent,
@@ -115,7 +115,7 @@ def list_events(tx: Tx, me: Caller, ask: ListProtocol) -> ProtocolEvents:
 CAPABILITY = Capability(
     name="protocol",
     package="tallystick.capabilities.protocol",
-    operations=(send, list_events, adoption.adopt, adoption.candidates),
+    operations=(send, list_events),
     folds=FOLDS,
     tables=("protocol_events", "protocol_parties"),
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.events import MemberRemoved
+from tallystick.capabilities.messages.events import MessagesRead, NotificationAcked
 from tallystick.capabilities.messages.notifications import notify_by_hub
 from tallystick.capabilities.reservations import queries, rules
 from tallystick.capabilities.reservations.events import ReservationEnding, ReservationExpired, ReservationGranted
@@ -20,7 +19,7 @@ from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.ledger import reading
 from tallystick.ledger.capability import fold
-from tallystick.ledger.tx import Projection, Tx
+from tallystick.ledger.tx import Tx
 
 AT_MOST = 3
 
@@ -82,10 +81,11 @@ def regained(tx: Tx, event: Event, body: ReservationGranted) -> None:
     tx.forget(event.room_id, "losses", actor_id)
 
 
-def read(tx: Tx, event: Event) -> None:
+@fold(MessagesRead, NotificationAcked)
+def notified(tx: Tx, event: Event, body: MessagesRead | NotificationAcked) -> None:
     """The notification comes after the loss, so reading up to it, or taking note of it, settles the loss."""
-    about = cast("str", event.data.get("event_id") or event.data.get("notify_event_id"))
-    _settle(tx, event.room_id, cast("str", event.data["actor_id"]), reading.seq_of_event(tx, event.room_id, about))
+    about = body.event_id if isinstance(body, MessagesRead) else body.notify_event_id
+    _settle(tx, event.room_id, body.actor_id, reading.seq_of_event(tx, event.room_id, about))
 
 
 @fold(MemberRemoved)
@@ -98,5 +98,4 @@ def _settle(tx: Tx, room_id: str, actor_id: str, seq: int) -> None:
     tx.forget(room_id, "losses", actor_id)
 
 
-FOLDS = (lost, regained, left)
-PROJECTIONS: dict[str, Projection] = {"chat.read": read, "system.notify_ack": read}
+FOLDS = (lost, regained, notified, left)

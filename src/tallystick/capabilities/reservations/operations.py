@@ -242,7 +242,6 @@ CAPABILITY = Capability(
     package="tallystick.capabilities.reservations",
     operations=(reserve, renew, release, check, status, replay),
     folds=FOLDS,
-    projections=loss_notices.PROJECTIONS,
     tables=("losses", "incursions", "reservations"),
     notice=loss_notices.notice,
     holdings=queries.holdings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -228,3 +228,46 @@ class ListNotes(Ask):
 class Notes(Answer):
     notes: list[Note]
     cursor: int
+
+
+class ReplayedMember(Answer):
+    agent_id: str
+    name: str
+    role: str
+    ordinal: int
+
+
+class ReplayedRoom(Answer):
+    """A room's past. Leases and presence are not in the ledger, so they are not in here."""
+
+    room_id: str
+    seq: int
+    ts: Moment
+    kind: str
+    by: str
+    state: Literal["idle", "owned", "reserved", "closed"]
+    turn_id: int = 0
+    owner: str | None = None
+    reserved_for: str | None = None
+    handoff_event_seq: int | None = None
+    """The event whose handoff the holder got, or the next one will get."""
+    members: list[ReplayedMember]
+
+
+class CloseRoom(Ask):
+    room_id: RoomId
+    lease_id: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, Meta(description="Needed while somebody holds the stick.")
+    ] = None
+    expected_turn_id: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse if the room has moved on.")
+    ] = None
+    reason: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, Meta(description="Why; it is kept in the history.")
+    ] = None
+
+
+class CloseRoomResult(Answer):
+    status: Literal["closed"] = "closed"
+    room_id: str
+    event_seq: int

@@ -1,19 +1,14 @@
-"""A room, its policy, and the little it must know about the stick."""
+"""A room, its policy and its roots."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Protocol
 
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.agents.model import Member
-from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
-from tallystick.ledger.tx import Tx
 
 MINUTE = 60_000
 
@@ -89,24 +84,3 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     scope_key: str
     machine_id: str
     root: str
-
-
-class Glimpse(msgspec.Struct, frozen=True, kw_only=True):
-    """The stick as a room listing shows it."""
-
-    state: RoomState
-    owner: str | None
-    reserved_for: str | None
-    turn_id: int
-
-
-class Sticks(Protocol):
-    """What rooms need to know of the stick; answered by `turns`."""
-
-    def glimpse(self, tx: Tx, room: Room, members: Sequence[Member]) -> Glimpse: ...
-
-    def turn_id(self, tx: Tx, room_id: str) -> int: ...
-
-    def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
-        """Refuse when the caller holds the stick: nobody leaves with it."""
-        ...

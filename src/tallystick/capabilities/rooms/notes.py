@@ -7,7 +7,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries
 from tallystick.capabilities.rooms.contract import AddNote, ListNotes, Note, Notes
 from tallystick.capabilities.rooms.events import NoteAdded
-from tallystick.capabilities.rooms.model import Sticks
+from tallystick.capabilities.rooms.sticks import Sticks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Draft, Event

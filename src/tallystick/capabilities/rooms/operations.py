@@ -1,4 +1,4 @@
-"""`rooms.*`: find, join, shape and leave the room of a workspace. Closing is the stick's last event: see `turns`."""
+"""`rooms.*`: find, join, shape, leave and close the room of a workspace."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.rooms import notes, queries, rules
+from tallystick.capabilities.agents.ports import RoomAccess
+from tallystick.capabilities.rooms import notes, queries, replay, rules
 from tallystick.capabilities.rooms.contract import (
     Attached,
     AttachScope,
+    CloseRoom,
+    CloseRoomResult,
     Created,
     CreateRoom,
     Joined,
@@ -34,13 +37,17 @@ from tallystick.capabilities.rooms.contract import (
     ShowRoom,
 )
 from tallystick.capabilities.rooms.errors import PathTaken
-from tallystick.capabilities.rooms.model import Policy, Room, Sticks
+from tallystick.capabilities.rooms.events import StickClosed
+from tallystick.capabilities.rooms.model import Policy, Room
 from tallystick.capabilities.rooms.projections import FOLDS
+from tallystick.capabilities.rooms.sticks import Sticks
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
+from tallystick.workspace.room_paths import RoomRoots
 from tallystick.workspace.roots import Workspace, resolve
 
 
@@ -68,7 +75,7 @@ def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) 
 
 def _summary(tx: Tx, room: Room) -> RoomSummary:
     members = agents.present_members(tx, room.room_id, room.policy.presence_ttl_ms)
-    stick = tx.use(Sticks).glimpse(tx, room, members)
+    stick = tx.use(Sticks).summary(tx, room, members)
     return RoomSummary(
         room_id=room.room_id,
         title=room.title,
@@ -107,7 +114,7 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     elif agent_rules.needs_touch(known, me, now=tx.now):
         agents.touch(tx, room_id, known, me)
     members = agents.present_members(tx, room_id, room.policy.presence_ttl_ms)
-    stick = tx.use(Sticks).glimpse(tx, room, members)
+    stick = tx.use(Sticks).summary(tx, room, members)
     return Joined(
         agent_id=me.agent_id,
         room_id=room_id,
@@ -171,7 +178,7 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
         room_id=room.room_id,
         title=room.title,
         canonical_path=room.canonical_path,
-        room_state=tx.use(Sticks).glimpse(tx, room, members).state,
+        room_state=tx.use(Sticks).summary(tx, room, members).state,
         created_at=moment(room.created_at),
         created_by=room.created_by,
         closed_at=moment(room.closed_at),
@@ -191,7 +198,7 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
     room = queries.open_room(tx, ask.room_id)
     member = agents.participant(tx, room.room_id, me.agent_id)
     if member:
-        tx.use(Sticks).let_go(tx, room, me)
+        tx.use(Sticks).check_leaving(tx, room.room_id, me)
         tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
         agents.forget(tx, room.room_id, me.agent_id)
     return Left(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
@@ -243,6 +250,31 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
     return Attached(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
 
 
+@operation("rooms.close", writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},))
+def close(tx: Tx, me: Caller, ask: CloseRoom) -> CloseRoomResult:
+    """Close a room for good: no further turns. Its history stays readable, and its path is free for a new room.
+
+    While somebody holds the stick only the holder may close; otherwise any member.
+    """
+    turn_id = tx.use(Sticks).check_closing(
+        tx, ask.room_id, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id
+    )
+    member = agent_rules.membership(agents.roster(tx, ask.room_id), me)
+    body = StickClosed(turn_id=turn_id, from_agent_id=me.agent_id, reason=ask.reason)
+    (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
+    return CloseRoomResult(room_id=ask.room_id, event_seq=event.seq)
+
+
+class _RoomsOfAgents:
+    """Answers `RoomAccess` of `agents`."""
+
+    def roots_here(self, tx: Tx, room_id: str, scope_key: str) -> RoomRoots:
+        return queries.roots_here(tx, room_id, scope_key)
+
+    def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
+        tx.use(Sticks).check_leaving(tx, room_id, me)
+
+
 CAPABILITY = Capability(
     name="rooms",
     package="tallystick.capabilities.rooms",
@@ -256,7 +288,10 @@ CAPABILITY = Capability(
         reorder,
         attach_scope,
         *notes.OPERATIONS,
+        replay.replay,
+        close,
     ),
     folds=FOLDS,
     tables=("scopes", "rooms"),
+    offers={RoomAccess: _RoomsOfAgents()},
 )

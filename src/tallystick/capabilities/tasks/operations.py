@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.model import OwnedTask, Ownership
+from tallystick.capabilities.agents.model import OwnedTask
+from tallystick.capabilities.agents.ports import Ownership
 from tallystick.capabilities.tasks import anchors, cards, macros, queries, tasks
 from tallystick.capabilities.tasks.contract import (
     AnchorView,

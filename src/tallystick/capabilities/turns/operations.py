@@ -5,26 +5,23 @@ from __future__ import annotations
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
-from tallystick.capabilities.rooms.events import StickClosed
-from tallystick.capabilities.turns import history, queries, replay, rules, waiting
+from tallystick.capabilities.turns import history, queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     Beat,
-    CloseRoom,
     Heartbeat,
     Pass,
     Passed,
     Release,
     Released,
-    RoomClosedNow,
     ShowState,
     Takeover,
     TookOver,
     TurnState,
 )
 from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickTakenOver
-from tallystick.capabilities.turns.glimpse import OFFERS, holdings
 from tallystick.capabilities.turns.model import Lease, Table
 from tallystick.capabilities.turns.projections import FOLDS
+from tallystick.capabilities.turns.sticks import OFFERS, holdings
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
@@ -163,19 +160,6 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     )
 
 
-@operation("rooms.close", writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},))
-def close(tx: Tx, me: Caller, ask: CloseRoom) -> RoomClosedNow:
-    """Close a room for good: no further turns. Its history stays readable, and its path is free for a new room.
-
-    While somebody holds the stick only the holder may close; otherwise any member.
-    """
-    table = queries.table(tx, ask.room_id, me)
-    member = rules.check_close(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    body = StickClosed(turn_id=table.stick.turn_id, from_agent_id=me.agent_id, reason=ask.reason)
-    (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
-    return RoomClosedNow(room_id=ask.room_id, event_seq=event.seq)
-
-
 CAPABILITY = Capability(
     name="turns",
     package="tallystick.capabilities.turns",
@@ -187,8 +171,6 @@ CAPABILITY = Capability(
         takeover,
         show_state,
         history.stick_events,
-        replay.replay,
-        close,
     ),
     folds=FOLDS,
     tables=("sticks",),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.rooms.model import Glimpse, Room, Sticks
+from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.rooms.sticks import Sticks, StickSummary
 from tallystick.capabilities.turns import queries, rules
 from tallystick.capabilities.turns.errors import HoldsStick
 from tallystick.kernel.caller import Caller
@@ -13,10 +14,10 @@ from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 
 
-class StickGlimpses:
-    def glimpse(self, tx: Tx, room: Room, members: Sequence[Member]) -> Glimpse:
+class RoomSticks:
+    def summary(self, tx: Tx, room: Room, members: Sequence[Member]) -> StickSummary:
         table = queries.table_of(tx, room, members)
-        return Glimpse(
+        return StickSummary(
             state=rules.state(table, now=tx.now),
             owner=table.stick.owner,
             reserved_for=table.stick.reserved_for,
@@ -26,9 +27,16 @@ class StickGlimpses:
     def turn_id(self, tx: Tx, room_id: str) -> int:
         return queries.stick(tx, room_id).turn_id
 
-    def let_go(self, tx: Tx, room: Room, me: Caller) -> None:
-        if queries.stick(tx, room.room_id).owner == me.agent_id:
-            raise HoldsStick("You hold the stick of this room.", room_id=room.room_id)
+    def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
+        if queries.stick(tx, room_id).owner == me.agent_id:
+            raise HoldsStick("You hold the stick of this room.", room_id=room_id)
+
+    def check_closing(
+        self, tx: Tx, room_id: str, me: Caller, *, lease_id: str | None, expected_turn_id: int | None
+    ) -> int:
+        table = queries.table(tx, room_id, me)
+        rules.check_close(table, me, lease_id=lease_id, expected_turn_id=expected_turn_id, now=tx.now)
+        return table.stick.turn_id
 
 
 def holdings(tx: Tx, room_id: str) -> list[Holding]:
@@ -36,4 +44,4 @@ def holdings(tx: Tx, room_id: str) -> list[Holding]:
     return [Holding(agent_id=owner, what="the stick")] if owner else []
 
 
-OFFERS: dict[type, object] = {Sticks: StickGlimpses()}
+OFFERS: dict[type, object] = {Sticks: RoomSticks()}

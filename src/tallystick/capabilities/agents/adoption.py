@@ -7,15 +7,11 @@ from dataclasses import replace
 
 import msgspec
 
-from tallystick.capabilities.agents import names
-from tallystick.capabilities.agents import queries as agents
-from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents import adoption_rules, names, queries, rules
+from tallystick.capabilities.agents.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Holdings, Liveness, Member, OwnedTask, Ownership
-from tallystick.capabilities.protocol import rules
-from tallystick.capabilities.protocol.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
-from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Sticks
+from tallystick.capabilities.agents.model import Liveness, Member, OwnedTask
+from tallystick.capabilities.agents.ports import Holdings, Ownership, RoomAccess
 from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import moment, operation
@@ -28,7 +24,7 @@ from tallystick.workspace.room_paths import RoomRoots
 from tallystick.workspace.roots import resolve
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class FoundOutside(msgspec.Struct, frozen=True, kw_only=True):
     """What was found outside the store: changed files, and the scope that was claimed by name."""
 
     changes: Changes
@@ -36,17 +32,17 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     beads: Sequence[Bead] = ()
 
 
-def _survey(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> RoomRoots:
+def _roots(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> RoomRoots:
     tx.head(ask.room_id)
-    member = agents.member(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
-    return rooms.roots_here(tx, ask.room_id, member.scope_key if member else "")
+    member = queries.member(tx, ask.room_id, queries.acting(tx, ask.room_id, me).agent_id)
+    return tx.use(RoomAccess).roots_here(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _look(ask: AdoptAgent | FindCandidates, survey: Callable[[], RoomRoots]) -> Seen:
-    at = survey()
+def _read_workspace(ask: AdoptAgent | FindCandidates, roots: Callable[[], RoomRoots]) -> FoundOutside:
+    at = roots()
     folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
     named = room_paths.scope_in_room(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
-    return Seen(changes=git_changes.changes(folder, at), scope=named, beads=beads.in_progress(folder))
+    return FoundOutside(changes=git_changes.changes(folder, at), scope=named, beads=beads.in_progress(folder))
 
 
 def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[RoomPath]:
@@ -55,7 +51,7 @@ def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[RoomPath]:
     return [scopes.lexical(path) for path in held] or [scopes.room_path("")]
 
 
-def _tasks(tx: Tx, room_id: str, of: Member, seen: Seen) -> Sequence[OwnedTask]:
+def _tasks(tx: Tx, room_id: str, of: Member, seen: FoundOutside) -> Sequence[OwnedTask]:
     """What an agent works on: its tasks here, and its beads where the workspace keeps them."""
     own = tx.use(Ownership).in_progress(tx, room_id, of.agent_id)
     theirs = [OwnedTask(task_id=each.id) for each in seen.beads if each.assignee in (of.agent_id, of.name)]
@@ -65,34 +61,34 @@ def _tasks(tx: Tx, room_id: str, of: Member, seen: Seen) -> Sequence[OwnedTask]:
 @operation(
     "agents.adopt",
     writes=True,
-    read_before=_survey,
-    io_before=_look,
+    read_before=_roots,
+    io_before=_read_workspace,
     examples=({"room_id": "ROOM", "agent_id": "amber-otter", "scope": "src/*"},),
 )
-def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
+def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> Adopted:
     """Go on as an agent whose session is over: you act under its id from now on, with all it reserved and was sent.
 
     Only when it is no longer active, and only with a ground: uncommitted files in the scope it worked in, or a task of
     its own in progress there. Its stick, if it holds it, is taken over like any other.
     """
-    room = rooms.open_room(tx, ask.room_id)
-    target = agents.find(tx, room.room_id, ask.agent_id)
+    tx.check_open(ask.room_id)
+    target = queries.find(tx, ask.room_id, ask.agent_id)
     if target is None:
         raise AgentNotFound(f"There is no agent '{ask.agent_id[:200]}' in this room.", agent_id=ask.agent_id)
-    scope = [seen.scope] if seen.scope else _scope(tx, room.room_id, target.agent_id)
+    scope = [seen.scope] if seen.scope else _scope(tx, ask.room_id, target.agent_id)
     left = git_changes.work_left(seen.changes, scope)
-    found = rules.ground(left, _tasks(tx, room.room_id, target, seen))
-    alive = agent_rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
-    ground = rules.check_adoption(target, me, alive, found, left, confirm=ask.confirm)
-    if mine := agents.member(tx, room.room_id, me.agent_id):
-        tx.use(Sticks).let_go(tx, room, me)
-        tx.append(room.room_id, agent_rules.principal(me.agent_id), [agent_rules.leaving(mine)])
-        agents.forget(tx, room.room_id, me.agent_id)
-    draft = rules.resumption(target, me, ground, scope, confirmed=found is None)
-    (event,) = tx.append(room.room_id, "system", [draft])
-    agents.arrive(tx, room.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
+    found = adoption_rules.ground(left, _tasks(tx, ask.room_id, target, seen))
+    alive = rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
+    ground = adoption_rules.check_adoption(target, me, alive, found, left, confirm=ask.confirm)
+    if mine := queries.member(tx, ask.room_id, me.agent_id):
+        tx.use(RoomAccess).check_leaving(tx, ask.room_id, me)
+        tx.append(ask.room_id, rules.principal(me.agent_id), [rules.leaving(mine)])
+        queries.forget(tx, ask.room_id, me.agent_id)
+    draft = adoption_rules.resumption(target, me, ground, scope, confirmed=found is None)
+    (event,) = tx.append(ask.room_id, "system", [draft])
+    queries.arrive(tx, ask.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
     return Adopted(
-        room_id=room.room_id,
+        room_id=ask.room_id,
         agent_id=target.agent_id,
         name=target.name,
         session_id=me.own_id,
@@ -104,30 +100,30 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: Seen) -> Adopted:
     )
 
 
-@operation("agents.candidates", read_before=_survey, io_before=_look, examples=({"room_id": "ROOM"},))
-def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: Seen) -> Candidates:
+@operation("agents.candidates", read_before=_roots, io_before=_read_workspace, examples=({"room_id": "ROOM"},))
+def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: FoundOutside) -> Candidates:
     """Say what a new session should do, and why: go on for an agent that left work behind, or register."""
-    rooms.room(tx, ask.room_id)
-    members = [each for each in agents.members(tx, ask.room_id) if each.agent_id != me.agent_id]
+    tx.head(ask.room_id)
+    members = [each for each in queries.members(tx, ask.room_id) if each.agent_id != me.agent_id]
     found = [candidate for each in members if (candidate := _candidate(tx, ask.room_id, each, seen))]
-    name = names.pick(agents.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
+    name = names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
     return Candidates(
         room_id=ask.room_id,
         agent_id=me.agent_id,
         candidates=found,
-        recommendation=rules.recommend(found, name),
+        recommendation=adoption_rules.recommend(found, name),
     )
 
 
-def _candidate(tx: Tx, room_id: str, member: Member, seen: Seen) -> Candidate | None:
-    alive = agent_rules.liveness(member, now=tx.now, stale_ms=tx.world.stale_ms)
-    if alive is Liveness.ACTIVE or agent_rules.person(member.agent_id):
+def _candidate(tx: Tx, room_id: str, member: Member, seen: FoundOutside) -> Candidate | None:
+    alive = rules.liveness(member, now=tx.now, stale_ms=tx.world.stale_ms)
+    if alive is Liveness.ACTIVE or rules.person(member.agent_id):
         return None
     # Somebody who reserved nothing may have touched anything: changed files alone do not point at it.
     held = [each for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == member.agent_id and each.path]
     scope = _scope(tx, room_id, member.agent_id)
     left = git_changes.work_left(seen.changes if held else Changes(files=None), scope)
-    ground = rules.ground(left, _tasks(tx, room_id, member, seen))
+    ground = adoption_rules.ground(left, _tasks(tx, room_id, member, seen))
     if ground is None:
         return None
     return Candidate(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
-from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms import queries
+from tallystick.capabilities.rooms.contract import ReplayedMember, ReplayedRoom
 from tallystick.capabilities.rooms.events import SequenceChanged, StickClosed
-from tallystick.capabilities.turns.contract import Replayed, ReplayedMember
 from tallystick.capabilities.turns.events import (
     STICK_EVENTS,
     StickClaimed,
@@ -71,9 +71,9 @@ def stick(last: Event | None, left_since: Sequence[str]) -> dict[str, object]:
 
 
 @operation("rooms.replay", examples=({"room_id": "ROOM", "seq": 17},))
-def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
+def replay(tx: Tx, me: Caller, ask: Replay) -> ReplayedRoom:
     """Show the room as it was right after one of its events: who was in it, whose turn it was, with which handoff."""
-    room = rooms.room(tx, ask.room_id)
+    room = queries.room(tx, ask.room_id)
     event = reading.event_at(tx, room.room_id, ask.seq)
     history = list(reading.until(tx, room.room_id, ask.seq, kinds=MEMBERSHIP))
     newest = reading.before(tx, room.room_id, ask.seq + 1, kinds=[body.kind for body in STICK_EVENTS], limit=1)
@@ -84,4 +84,4 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> Replayed:
         if last and each.seq > last.seq and isinstance(body := each.content, MemberRemoved)
     ]
     known = {"room_id": room.room_id, "seq": event.seq, "ts": event.ts, "kind": event.kind, "by": event.by}
-    return as_record(Replayed, {**known, **stick(last, left), "members": members(history)})
+    return as_record(ReplayedRoom, {**known, **stick(last, left), "members": members(history)})
