@@ -6,8 +6,15 @@ import sys
 
 import click
 
-from tallystick.capabilities.agents.contract import Agents, AgentView, ListAgents, Registered
-from tallystick.capabilities.protocol.contract import Adopted, Candidates, FindCandidates
+from tallystick.capabilities.agents.contract import (
+    Adopted,
+    Agents,
+    AgentView,
+    Candidates,
+    FindCandidates,
+    ListAgents,
+    Registered,
+)
 from tallystick.capabilities.rooms.contract import Joined, JoinRoom
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
 from tallystick.capabilities.reservations.contract import ReplayedReservations
-from tallystick.capabilities.turns.contract import Replayed
+from tallystick.capabilities.rooms.contract import ReplayedRoom
 from tallystick.kernel.errors import TallyError
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.web import page, rows
@@ -111,7 +111,7 @@ def replay(snapshot: PageReader, asked: PageRequest) -> PageView:
     head = around.room.head
     seq = max(1, min(asked.number("seq") or head, head))
     moment = {"room_id": asked.room_id, "seq": seq}
-    then = snapshot.read("rooms.replay", Replayed, **moment)
+    then = snapshot.read("rooms.replay", ReplayedRoom, **moment)
     handoff = _event(snapshot, asked.room_id, then.handoff_event_seq)
     found = rows.newest(snapshot, asked.room_id, limit=8, before=seq + 1)
     context: dict[str, object] = {
