@@ -1,4 +1,4 @@
-"""Reads that are over in a moment or not done at all: what may run where nobody is to be held up."""
+"""Reads and writes that are over in a moment or not done at all: what may run where nobody is to be held up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import cast
 import apsw
 import pytest
 
+from tallystick.kernel.errors import TallyError
+from tallystick.storage.errors import StoreBusy
 from tallystick.storage.open import open_store
 from tallystick.storage.port import NotBrief, Store
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.sqlite_file import SqliteConnection
+from tallystick.storage.sqlite_transaction import CHECKPOINT_PAGES
 from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, Item, query
 
 PATIENT = 3600.0
@@ -36,10 +39,12 @@ def lite(tmp_path: Path) -> Generator[Store]:
 
 
 @pytest.mark.postgres
-def test_a_store_behind_a_network_is_never_read_briefly(postgres_url: str, tmp_path: Path) -> None:
+def test_a_store_behind_a_network_is_never_used_briefly(postgres_url: str, tmp_path: Path) -> None:
     store = open_store(postgres_url, tmp_path)
     with pytest.raises(NotBrief):
         store.brief(PATIENT)
+    with pytest.raises(NotBrief):
+        store.brief_write(PATIENT)
     store.close()
 
 
@@ -110,3 +115,79 @@ def test_a_brief_read_waits_for_no_lock(lite: Store, tmp_path: Path) -> None:
     finally:
         hasty.close()
         hoarder.close(True)
+
+
+def ids(store: Store) -> list[str]:
+    with store.read() as rows:
+        return [item.id for item in rows.all(ITEMS, Item)]
+
+
+def test_a_brief_write_is_committed_and_wakes_those_who_watch(lite: Store) -> None:
+    watch = lite.watch("room")
+    with lite.brief_write(PATIENT) as rows:
+        rows.run(ADD, id="c", count=3)
+        rows.wake("room")
+
+    assert watch.wait(10)
+    watch.close()
+    assert ids(lite) == ["a", "b", "c"]
+
+
+def test_a_brief_write_waits_for_no_other_writer(lite: Store, tmp_path: Path) -> None:
+    other = open_store(None, tmp_path)
+    with other.write() as rows:
+        rows.run(ADD, id="c", count=3)
+        with pytest.raises(NotBrief), lite.brief_write(PATIENT):
+            pass
+    other.close()
+
+    assert ids(lite) == ["a", "b", "c"]
+
+
+def test_a_brief_write_waits_for_no_program_that_does_not_queue(lite: Store, tmp_path: Path) -> None:
+    stranger = cast("SqliteConnection", apsw.Connection(str(tmp_path / "tally.sqlite")))
+    stranger.cursor().execute("BEGIN IMMEDIATE")
+    hasty = SqliteStore(tmp_path / "tally.sqlite", busy_timeout_ms=3_600_000)
+    try:
+        with pytest.raises(StoreBusy), hasty.brief_write(PATIENT):
+            pass
+    finally:
+        hasty.close()
+        stranger.close(True)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.001])
+def test_a_brief_write_that_is_late_has_changed_nothing_and_the_next_one_is_sound(lite: Store, seconds: float) -> None:
+    def late() -> None:
+        with lite.brief_write(seconds) as rows:
+            rows.run(ADD, id="c", count=3)
+            rows.all(HOPELESS, Item)
+
+    with pytest.raises((NotBrief, TallyError)):
+        late()
+    with lite.write() as rows:
+        rows.all(query(HOPELESS.sqlite.replace("count < 0", "count > 100000 LIMIT 1")), Item)
+        rows.run(ADD, id="d", count=4)
+
+    assert ids(lite) == ["a", "b", "d"]
+
+
+def test_a_long_log_is_left_to_a_write_that_has_time_to_copy_it(lite: Store, tmp_path: Path) -> None:
+    change = query("UPDATE items SET body = randomblob(1000000) WHERE id = 'a'")
+    log = tmp_path / "tally.sqlite-wal"
+
+    def write_on() -> None:
+        for _ in range(CHECKPOINT_PAGES):
+            with lite.brief_write(PATIENT) as rows:
+                rows.run(change)
+
+    with pytest.raises(NotBrief):
+        write_on()
+    assert log.stat().st_size >= CHECKPOINT_PAGES * 4096
+
+    for _ in range(2):  # The first one copies the log, the next begins it anew.
+        with lite.write() as rows:
+            rows.run(change)
+    with lite.brief_write(PATIENT) as rows:
+        rows.run(ADD, id="c", count=3)
+    assert ids(lite) == ["a", "b", "c"]

@@ -80,8 +80,8 @@ class Hub:
             deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
         )
-        self._hasty = structs.replace(self.world, offers={**self.world.offers, Files: NoFiles()})
-        self.committer = Grouped(store, self.world) if grouped else None
+        self._brief_world = structs.replace(self.world, offers={**self.world.offers, Files: NoFiles()})
+        self.committer = Grouped(store, self.world, self._brief_world) if grouped else None
         """Commits the writes of many callers together; without it each is a transaction of its own."""
         self.observe: Observe = lambda _operation, _outcome, _seconds: None
         """Told of every finished call, on whatever surface it came in."""
@@ -114,7 +114,7 @@ class Hub:
     def glance(self, run: Callable[[Tx], T]) -> T:
         """Read what takes no time, and nothing but the store; raises `NotBrief` where that does not do."""
         with self.store.brief(GLANCE_SECONDS) as rows:
-            return run(Tx(rows, self._hasty, writable=False))
+            return run(Tx(rows, self._brief_world, writable=False))
 
     @contextmanager
     def writing(self) -> Generator[Tx]:

@@ -1,7 +1,8 @@
 """The driver of calls in an event loop: no thread per caller, whether it writes, reads or waits.
 
-Writes go to the group committer, and a whole group comes back by one wake of the loop; a read that takes no time is
-done on the spot, any other in one of a few threads; a wait sleeps until its room is written to.
+What takes no time is done in the loop: a read or a lone write on the spot, and the writes that came in one round of it
+as one group at the end of that round. Any other read goes to one of a few threads, and any other write to the group
+committer, whose groups come back by one wake of the loop. A wait sleeps until its room is written to.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
 from tallystick.hub import engine
@@ -20,7 +22,7 @@ from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.hub.unannounced import Checks
-from tallystick.hub.writing import CallerLeft
+from tallystick.hub.writing import CallerLeft, Grouped, Outcome, QueuedWrite, queued
 from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx
@@ -29,6 +31,12 @@ from tallystick.storage.port import NotBrief
 T = TypeVar("T")
 
 READERS = 4
+AT_ONCE = 32
+"""So many writes of one round of the loop are a group that it commits itself."""
+BRIEF_SECONDS = 0.005
+"""How long their jobs may take together before the committing thread has to do them."""
+LONG_SECONDS = 0.01
+"""A group that took longer, most likely for the disk, is followed by ten times as long without another in the loop."""
 
 OnWait: TypeAlias = Callable[[float, float], None]
 """Told at every look of a wait that found nothing how many seconds it has lasted, and of how many."""
@@ -46,7 +54,7 @@ class Serving:
         self.closing = False
         self._committer = hub.committer
         self._loop = asyncio.get_running_loop()
-        self._outcomes = _Outcomes(self._loop)
+        self._writes = _Writes(self._loop, hub.committer)
         self.checks = Checks(self._loop, hub.world)
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
@@ -60,15 +68,15 @@ class Serving:
     def begin(self, request: Request, on_wait: OnWait | None = None) -> Response | Awaitable[Response]:
         """Carry a call out: the response itself when that takes no time, otherwise what to await for it.
 
-        The first write is on its way to the committer when this returns.
+        The first write is on its way when this returns, if it was not done.
         """
         steps = engine.call(request, self.hub.observe)
         waiting = _Waiting(self, on_wait)
         try:
             step = next(steps)
-            while isinstance(step, Read):
+            while isinstance(step, Read | Write):
                 try:
-                    found = self.hub.glance(step.run)
+                    found = self.hub.glance(step.run) if isinstance(step, Read) else self._writes.alone(step)
                 except NotBrief:
                     break
                 except Exception as failed:  # noqa: BLE001 - it belongs to the call, which raises it again
@@ -155,10 +163,7 @@ class Serving:
                 raise CallerLeft
             return job(tx)
 
-        try:
-            self._committer.enqueue(run, _Outcome(self._outcomes, waiter), room_id, also)
-        except HubClosed as closed:
-            waiter.set_exception(closed)
+        self._writes.add(queued(run, _Here(waiter), room_id, also))
         return waiter
 
     def dismiss(self) -> None:
@@ -203,10 +208,73 @@ class _Waiting:
             self._watch.close()
 
 
+class _Writes:
+    """The writes of one round of the loop: by itself where there is one, otherwise all together at its end.
+
+    The committing thread carries out what the loop must not wait for.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, committer: Grouped) -> None:
+        self._loop, self._committer = loop, committer
+        self._jobs: list[QueuedWrite[object]] = []
+        self._outcomes = _Outcomes(loop)
+        self._in_thread_until = 0.0
+        self._this_round = self._last_round = 0
+        """How many writes came."""
+
+    def alone(self, step: Write) -> object:
+        """The result of a write that is likely to be the only one of its round; raises `NotBrief` for any other."""
+        if self._this_round or self._last_round > 1 or self._outcomes.expected:
+            raise NotBrief
+        self._count()
+        done = _Done()
+        if not self._at_once([queued(step.run, done, step.room_id, step.also)]):
+            raise NotBrief
+        return done.result()
+
+    def add(self, job: QueuedWrite[T]) -> None:
+        self._count()
+        self._jobs.append(job)  # pyright: ignore[reportArgumentType] - it does not matter what a job returns
+
+    def _count(self) -> None:
+        if not self._this_round:
+            # It runs when everything that has come in by now was read.
+            self._loop.call_soon(self._end_round)
+        self._this_round += 1
+
+    def _end_round(self) -> None:
+        self._last_round, self._this_round = self._this_round, 0
+        group, self._jobs = self._jobs, []
+        if group and (self._outcomes.expected or len(group) > AT_ONCE or not self._at_once(group)):
+            for job in group:
+                self._hand_over(job)
+
+    def _at_once(self, group: Sequence[QueuedWrite[object]]) -> bool:
+        began = monotonic()
+        if began < self._in_thread_until:
+            return False
+        done = self._committer.commit_at_once(group, BRIEF_SECONDS)
+        ended = monotonic()
+        if ended - began > LONG_SECONDS:
+            self._in_thread_until = ended + 10 * (ended - began)
+        return done
+
+    def _hand_over(self, job: QueuedWrite[object]) -> None:
+        here, job.done = job.done, _Outcome(self._outcomes, job.done)
+        try:
+            self._committer.enqueue(job)
+        except HubClosed as closed:
+            here.set_exception(closed)
+        else:
+            self._outcomes.expected += 1
+
+
 class _Outcomes:
     """Outcomes on their way from the committing thread to the event loop; a whole group costs one wake of the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.expected = 0
+        """How many are on their way, as the event loop knows."""
         self._loop = loop
         self._ready: deque[Callable[[], None]] = deque()
         self._called = False
@@ -221,19 +289,54 @@ class _Outcomes:
         # First the flag, then the queue: what is put in between calls again.
         self._called = False
         while self._ready:
+            self.expected -= 1
             self._ready.popleft()()
 
 
 class _Outcome(Generic[T]):
-    """The outcome of one write, for the task that awaits it."""
+    """The outcome of a write that the committing thread carries out."""
 
-    __slots__ = ("_outcomes", "_waiter")
+    __slots__ = ("_outcomes", "_told")
 
-    def __init__(self, outcomes: _Outcomes, waiter: asyncio.Future[T]) -> None:
-        self._outcomes, self._waiter = outcomes, waiter
+    def __init__(self, outcomes: _Outcomes, told: Outcome[T]) -> None:
+        self._outcomes, self._told = outcomes, told
 
     def set_result(self, result: T, /) -> None:
-        self._outcomes.put(lambda: None if self._waiter.cancelled() else self._waiter.set_result(result))
+        self._outcomes.put(lambda: self._told.set_result(result))
 
     def set_exception(self, exception: BaseException, /) -> None:
-        self._outcomes.put(lambda: None if self._waiter.cancelled() else self._waiter.set_exception(exception))
+        self._outcomes.put(lambda: self._told.set_exception(exception))
+
+
+class _Done:
+    """The outcome of a write that was carried out on the spot."""
+
+    __slots__ = ("_exception", "_result")
+
+    def set_result(self, result: object, /) -> None:
+        self._result, self._exception = result, None
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._exception = exception
+
+    def result(self) -> object:
+        if self._exception:
+            raise self._exception
+        return self._result
+
+
+class _Here(Generic[T]):
+    """The outcome of a write for the task that awaits it, told in the event loop."""
+
+    __slots__ = ("_waiter",)
+
+    def __init__(self, waiter: asyncio.Future[T]) -> None:
+        self._waiter = waiter
+
+    def set_result(self, result: T, /) -> None:
+        if not self._waiter.cancelled():
+            self._waiter.set_result(result)
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        if not self._waiter.cancelled():
+            self._waiter.set_exception(exception)

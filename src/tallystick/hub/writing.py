@@ -28,6 +28,14 @@ class CallerLeft(Exception):
     """Nobody waits for the outcome any more, so what was not begun is not done."""
 
 
+class _WriteFailed(Exception):
+    """One job of a group failed after something was written, or for no reason that a caller should be told."""
+
+    def __init__(self, job: QueuedWrite[object], reason: Exception) -> None:
+        super().__init__()
+        self.job, self.reason = job, reason
+
+
 class Outcome(Protocol[T_contra]):
     """Where the result of a write goes, or what it failed with. Told by the committing thread, after the commit."""
 
@@ -36,23 +44,32 @@ class Outcome(Protocol[T_contra]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-class _Job(msgspec.Struct, Generic[T], eq=False):
+class QueuedWrite(msgspec.Struct, Generic[T], eq=False):
+    """One write: what it does, the rooms it locks, and who is told of its outcome."""
+
     run: Callable[[Tx], T]
     rooms: Sequence[str]
     done: Outcome[T]
     outcome: Callable[[], None] | None = None
 
 
-class Grouped:
-    """One thread commits what came in while it committed the last group: for a hub that serves many."""
+def queued(run: Callable[[Tx], T], done: Outcome[T], room_id: str | None, also: Sequence[str]) -> QueuedWrite[T]:
+    return QueuedWrite(run, [room_id, *also] if room_id else also, done)
 
-    def __init__(self, store: Store, world: World) -> None:
-        self._store, self._world = store, world
+
+class Grouped:
+    """One thread commits what came in while it committed the last group: for a hub that serves many.
+
+    A caller that has a group at hand may commit it itself, if that takes no time (`commit_at_once`).
+    """
+
+    def __init__(self, store: Store, world: World, brief_world: World) -> None:
+        self._store, self._world, self._brief_world = store, world, brief_world
         self._closed = False
         self.on_commit: Callable[[int], None] = lambda _size: None
         """Told the size of every group that was committed."""
         self._state = threading.Lock()
-        self._jobs: queue.SimpleQueue[_Job[object] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[QueuedWrite[object] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def run(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> T:
@@ -60,11 +77,10 @@ class Grouped:
 
     def submit(self, job: Callable[[Tx], T], room_id: str | None, also: Sequence[str] = ()) -> Future[T]:
         done: Future[T] = Future()
-        self.enqueue(job, done, room_id, also)
+        self.enqueue(queued(job, done, room_id, also))
         return done
 
-    def enqueue(self, job: Callable[[Tx], T], done: Outcome[T], room_id: str | None, also: Sequence[str] = ()) -> None:
-        entry = _Job(job, [room_id, *also] if room_id else also, done)
+    def enqueue(self, job: QueuedWrite[T]) -> None:
         with self._state:
             # Checked under the lock: what came after the end mark would never be served.
             if self._closed:
@@ -72,7 +88,7 @@ class Grouped:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="tally-commit", daemon=True)
                 self._thread.start()
-            self._jobs.put(entry)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
+            self._jobs.put(job)  # pyright: ignore[reportArgumentType] - the queue does not care what a job returns
 
     def close(self) -> None:
         """Finish what was accepted, then stop."""
@@ -84,7 +100,7 @@ class Grouped:
 
     def _serve(self) -> None:
         while True:
-            group: list[_Job[object]] = []
+            group: list[QueuedWrite[object]] = []
             job = self._jobs.get()
             while job is not None:
                 group.append(job)
@@ -96,39 +112,68 @@ class Grouped:
             if job is None:
                 return
 
-    def _commit(self, group: list[_Job[object]]) -> None:
-        failing: _Job[object] | None = None
+    def commit_at_once(self, group: Sequence[QueuedWrite[object]], seconds: float) -> bool:
+        """Commit a group in the calling thread, unless it must wait or its jobs take longer than so many seconds.
+
+        False: nothing was written and nobody told, whatever the reason; the group is to be enqueued.
+        """
+        if self._closed:
+            return False
+        try:
+            with self._store.brief_write(seconds) as rows:
+                self._carry_out(group, Tx(rows, self._brief_world, writable=True))
+        except Exception:  # noqa: BLE001 - the thread will find out what it is, and tell the callers
+            self._forget(group)
+            return False
+        self._notify(group)
+        return True
+
+    def _commit(self, group: Sequence[QueuedWrite[object]]) -> None:
         try:
             with self._store.write() as rows:
-                tx = Tx(rows, self._world, writable=True)
-                # One order for everybody, so that two hubs on one PostgreSQL never wait for each other in a circle.
-                for room_id in sorted({room_id for job in group for room_id in job.rooms}):
-                    tx.try_lock(room_id)
-                for job in group:
-                    failing = job
-                    self._attempt(tx.next(), job)
-                failing = None
-                tx.settle()
+                self._carry_out(group, Tx(rows, self._world, writable=True))
+        except _WriteFailed as failed:
+            self._retry(group, failed.job, failed.reason)
         except Exception as failed:  # noqa: BLE001 - whatever it is, it must reach the callers, and this thread goes on
-            self._retry(group, failing, failed)
-            return
+            self._retry(group, None, failed)
+        else:
+            self._notify(group)
+
+    def _carry_out(self, group: Sequence[QueuedWrite[object]], tx: Tx) -> None:
+        # One order for everybody, so that two hubs on one PostgreSQL never wait for each other in a circle.
+        for room_id in sorted({room_id for job in group for room_id in job.rooms}):
+            tx.try_lock(room_id)
+        for job in group:
+            self._attempt(tx.next(), job)
+        tx.settle()
+
+    def _notify(self, group: Sequence[QueuedWrite[object]]) -> None:
         self.on_commit(len(group))
         for job in group:
             if job.outcome:
                 job.outcome()
 
-    def _attempt(self, tx: Tx, job: _Job[object]) -> None:
+    def _attempt(self, tx: Tx, job: QueuedWrite[object]) -> None:
         """Run one job; its outcome is told only after the commit."""
         try:
             result = job.run(tx)
         except Exception as failed:
             if tx.wrote or not isinstance(failed, Refused | CallerLeft):
-                raise
-            job.outcome = _teller(job.done.set_exception, failed)
+                raise _WriteFailed(job, failed) from failed
+            job.outcome = _notifier(job.done.set_exception, failed)
         else:
-            job.outcome = _teller(job.done.set_result, result)
+            job.outcome = _notifier(job.done.set_result, result)
 
-    def _retry(self, group: list[_Job[object]], failing: _Job[object] | None, failed: Exception) -> None:
+    def _forget(self, group: Sequence[QueuedWrite[object]]) -> None:
+        """What these jobs found out was rolled back, and so was what they remembered to have written."""
+        for job in group:
+            job.outcome = None
+            for room_id in job.rooms:
+                self._world.caches.drop(room_id)
+
+    def _retry(
+        self, group: Sequence[QueuedWrite[object]], failing: QueuedWrite[object] | None, failed: Exception
+    ) -> None:
         """Divide a group that failed, at this job if at one of them, unless all would only wait for the store again."""
         if len(group) == 1 or isinstance(failed, Unavailable):
             for job in group:
@@ -139,11 +184,10 @@ class Grouped:
         else:
             at = group.index(failing)
             parts = [group[:at], [failing], group[at + 1 :]]
+        self._forget(group)
         for part in filter(None, parts):
-            for job in part:
-                job.outcome = None
             self._commit(part)
 
 
-def _teller(tell: Callable[[T], None], what: T) -> Callable[[], None]:
+def _notifier(tell: Callable[[T], None], what: T) -> Callable[[], None]:
     return lambda: tell(what)

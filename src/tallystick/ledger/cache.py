@@ -70,5 +70,8 @@ class RoomCaches:
             self._rooms.pop(next(iter(self._rooms)), None)
         return cache
 
+    def drop(self, room_id: str) -> None:
+        self._rooms.pop(room_id, None)
+
     def clear(self) -> None:
         self._rooms.clear()

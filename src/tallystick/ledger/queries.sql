@@ -92,8 +92,16 @@ FROM events WHERE room_id = :room_id AND seq = :seq
 SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v
 FROM events WHERE id = :id
 
--- last_until -- the place just before the first event that is younger than a moment
-SELECT seq FROM events WHERE room_id = :room_id AND ts <= :ts ORDER BY ts DESC, seq DESC LIMIT 1
+-- last_until -- the place just before the first event that is younger than a moment; times never go back, so halve
+WITH RECURSIVE place (low, high) AS (
+    SELECT seq - seq, seq FROM heads WHERE room_id = :room_id
+    UNION ALL
+    SELECT CASE WHEN e.ts <= :ts THEN e.seq ELSE place.low END,
+           CASE WHEN e.ts <= :ts THEN place.high ELSE e.seq - 1 END
+    FROM place JOIN events e ON e.room_id = :room_id AND e.seq = (place.low + place.high + 1) / 2
+    WHERE place.low < place.high
+)
+SELECT low AS seq FROM place WHERE low = high
 
 -- whole -- a room from the start, for verify, export and rebuild
 SELECT room_id, seq, id, ts, kind, scope_key, author AS "by", body, prev_hash, hash, v

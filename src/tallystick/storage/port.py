@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class NotBrief(Exception):
-    """A read that was to be brief is not: read again without haste."""
+    """What was to be brief is not, and has changed nothing: do it again without haste."""
 
 
 class Read(Protocol):
@@ -71,6 +71,10 @@ class Store(Protocol):
         ...
 
     def write(self) -> AbstractContextManager[Write]: ...
+
+    def brief_write(self, seconds: float, /) -> AbstractContextManager[Write]:
+        """The same for a write: `NotBrief` where others write or queue, and when it is not ready to commit in time."""
+        ...
 
     def watch(self, room_id: str) -> Watch: ...
 

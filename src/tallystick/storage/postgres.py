@@ -60,6 +60,9 @@ class PostgresStore:
     def write(self) -> PostgresWrite:
         return PostgresWrite(self._context)
 
+    def brief_write(self, _seconds: float, /) -> PostgresWrite:
+        raise NotBrief
+
     def watch(self, room_id: str) -> Watch:
         return self._listener.watch(checked(room_id))
 

@@ -19,10 +19,11 @@ from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Watch
 from tallystick.storage.queries import Queries
+from tallystick.storage.sqlite_brief import SqliteBrief, SqliteBriefWrite
 from tallystick.storage.sqlite_file import SqliteConnection, SqliteFile, SqliteSession
-from tallystick.storage.sqlite_transaction import BriefSession, SqliteBrief, SqliteContext, SqliteRead, SqliteWrite
+from tallystick.storage.sqlite_transaction import BriefSession, SqliteContext, SqliteRead, SqliteWrite, WriterConnection
 from tallystick.storage.wake_files import WakeFiles
-from tallystick.storage.write_queue import WriteQueue, WriterConnection
+from tallystick.storage.write_queue import WriteQueue
 
 IDLE_READERS = 8
 IDLE_BRIEF = 1
@@ -84,6 +85,10 @@ class SqliteStore:
     def write(self) -> SqliteWrite:
         self._check()
         return SqliteWrite(self._context)
+
+    def brief_write(self, seconds: float, /) -> SqliteBriefWrite:
+        self._check()
+        return SqliteBriefWrite(self._context, seconds)
 
     def watch(self, room_id: str) -> Watch:
         self._check()

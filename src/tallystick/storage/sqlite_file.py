@@ -55,6 +55,10 @@ class SqliteConnection(Protocol):
 
     def set_progress_handler(self, late: Callable[[], bool], steps: int, /) -> None: ...
 
+    def set_wal_hook(self, committed: Callable[[SqliteConnection, str, int], int], /) -> None: ...
+
+    def wal_checkpoint(self) -> tuple[int, int]: ...
+
     def config(self, option: int, value: int, /) -> int: ...
 
     def close(self, force: bool = False) -> None: ...
@@ -130,8 +134,8 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
     def reader(self) -> SqliteSession:
         return SqliteSession(self._open(query_only=1))
 
-    def writer(self) -> SqliteSession:
-        return SqliteSession(self._open(query_only=0))
+    def writer(self) -> SqliteConnection:
+        return self._open(query_only=0)
 
     def error(self, wrong: Exception, *, reading: bool = False, schema_broken: bool = False) -> TallyError:
         seconds = self.busy_timeout_ms / 1000

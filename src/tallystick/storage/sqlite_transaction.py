@@ -1,31 +1,137 @@
-"""Transactions on SQLite: a read is one snapshot, a write is `BEGIN IMMEDIATE` behind the queue of writers.
+"""Transactions on SQLite: a read is one snapshot, a write is `BEGIN IMMEDIATE` on the one connection that writes.
 
 After a statement failed, a transaction can only be rolled back, as on PostgreSQL.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import Self, TypeVar, cast
+from typing import Self, TypeVar
 
 import apsw
 import msgspec
 
-from tallystick.kernel.errors import TallyError, Unavailable
+from tallystick.kernel.errors import TallyError
 from tallystick.storage.driver_errors import ROW_ERRORS, SQLITE_ERRORS, from_row
-from tallystick.storage.errors import TransactionFailed, TransactionOver, failed, over, refuse_if_ended
+from tallystick.storage.errors import ForkedStore, TransactionFailed, TransactionOver, failed, over, refuse_if_ended
 from tallystick.storage.pool import Pool
-from tallystick.storage.port import NotBrief, Value
+from tallystick.storage.port import Value
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite_file import Schema, SqliteConnection, SqliteCursor, SqliteFile, SqliteSession
 from tallystick.storage.wake_files import WakeFiles, checked
-from tallystick.storage.write_queue import WriterConnection
+from tallystick.storage.write_queue import WriteQueue
 
 T = TypeVar("T")
+CHECKPOINT_PAGES = 4000
+"""Of the log, after which it is copied into the database. SQLite's own measure, 1000, are some 75 messages, and a copy
+waits for the disk twice, however little it copies."""
 STEPS = 500
 """Of SQLite's machine between two readings of the clock: some ten microseconds."""
+
+
+class BriefSession(SqliteSession):
+    """A connection whose statements are interrupted when their time is up."""
+
+    __slots__ = ("until",)
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        super().__init__(connection)
+        self.until = inf
+        connection.set_progress_handler(self._late, STEPS)
+
+    def _late(self) -> bool:
+        return monotonic() >= self.until
+
+
+class WriterSession(BriefSession):
+    """The connection that writes. It copies the log into the database itself, but not for a brief write."""
+
+    __slots__ = ("_brief", "_busy_timeout_ms", "_log_pages")
+
+    def __init__(self, connection: SqliteConnection, busy_timeout_ms: int) -> None:
+        super().__init__(connection)
+        self._busy_timeout_ms = busy_timeout_ms
+        self._brief = False
+        self._log_pages = 0
+        connection.set_wal_hook(self._committed)
+
+    @property
+    def checkpoint_due(self) -> bool:
+        return self._log_pages >= CHECKPOINT_PAGES
+
+    def take_until(self, until: float) -> None:
+        """How long the next transaction may take; with a limit it waits neither for locks nor for a copy of the log."""
+        self.until = until
+        brief = until != inf
+        if brief != self._brief:
+            self._brief = brief
+            self.connection.set_busy_timeout(0 if brief else self._busy_timeout_ms)
+
+    def _committed(self, connection: SqliteConnection, _database: str, pages: int) -> int:
+        self._log_pages = pages
+        if self.checkpoint_due and not self._brief:
+            # Others may be in its way; then it is due after the next commit again.
+            with suppress(apsw.Error):
+                connection.wal_checkpoint()
+        return apsw.SQLITE_OK
+
+
+class WriterConnection:
+    """The one connection of this process that writes; its user is the one that holds the queue."""
+
+    def __init__(self, file: SqliteFile, queue: WriteQueue) -> None:
+        self._file, self._queue = file, queue
+        self._pid = os.getpid()
+        self._session: WriterSession | None = None
+        self._closed = False
+
+    def take(self) -> WriterSession:
+        self._refuse_in_fork()
+        self._queue.acquire()
+        return self._connected()
+
+    def take_at_once(self) -> WriterSession | None:
+        """The connection, unless somebody else writes or queues."""
+        self._refuse_in_fork()
+        return self._connected() if self._queue.acquire_at_once() else None
+
+    def _refuse_in_fork(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedStore
+
+    def _connected(self) -> WriterSession:
+        session = self._session
+        if session is None:
+            try:
+                session = self._session = WriterSession(self._file.writer(), self._file.busy_timeout_ms)
+            except BaseException:
+                self.give(sound=False)
+                raise
+        return session
+
+    def give(self, sound: bool) -> None:
+        if not sound or self._closed:
+            self._disconnect()
+        self._queue.release()
+        if self._closed:
+            self._queue.close()
+
+    def close(self) -> None:
+        """At once when nobody writes, else when that write ends."""
+        self._closed = True
+        if self._queue.pause():
+            self._disconnect()
+            self._queue.close()
+            self._queue.resume()
+
+    def _disconnect(self) -> None:
+        if self._session:
+            self._session.close()
+            self._session = None
 
 
 class SqliteContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,8 +278,13 @@ class SqliteWrite(SqliteRead):
         self._rooms: set[str] | None = None
 
     def __enter__(self) -> Self:
-        session = self._session = self._context.writer.take()
+        self._begin(self._context.writer.take(), inf)
+        return self
+
+    def _begin(self, session: WriterSession, until: float) -> None:
+        self._session = session
         try:
+            session.take_until(until)
             session.execute("BEGIN IMMEDIATE")
         except BaseException as wrong:
             self._context.writer.give(self._roll_back())
@@ -181,7 +292,6 @@ class SqliteWrite(SqliteRead):
                 raise self._context.file.error(wrong) from wrong
             raise
         self._execute = session.execute
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         execute = self._execute
@@ -190,7 +300,7 @@ class SqliteWrite(SqliteRead):
             return
         self._end()
         try:
-            execute("COMMIT", {})
+            self._session.execute("COMMIT", {})
         except BaseException as wrong:
             self._context.writer.give(self._roll_back())
             if isinstance(wrong, apsw.Error):
@@ -226,65 +336,3 @@ class SqliteWrite(SqliteRead):
             self._rooms = {checked(room_id)}
         elif room_id not in self._rooms:
             self._rooms.add(checked(room_id))
-
-
-class BriefSession(SqliteSession):
-    __slots__ = ("until",)
-
-    def __init__(self, connection: SqliteConnection) -> None:
-        super().__init__(connection)
-        self.until = inf
-        connection.set_progress_handler(self._late, STEPS)
-
-    def _late(self) -> bool:
-        return monotonic() >= self.until
-
-
-class SqliteBrief(SqliteRead):
-    """A read that is over in a moment or not done at all, for an event loop that nobody may hold up.
-
-    It has connections of its own that wait for no lock, and it reads the clock before every statement, every few steps
-    inside one, and at every row. Whatever keeps it from ending in time, the thorough read will find out and say.
-    """
-
-    __slots__ = ("_until",)
-
-    def __init__(self, context: SqliteContext, seconds: float) -> None:
-        super().__init__(context)
-        self._until = monotonic() + seconds
-
-    def __enter__(self) -> Self:
-        try:
-            super().__enter__()
-        except Unavailable:
-            raise NotBrief from None
-        cast("BriefSession", self._session).until = self._until
-        self._execute = self._run
-        return self
-
-    def _end(self) -> None:
-        # SQLite counts steps across statements, so that the end itself could be the one that is interrupted.
-        cast("BriefSession", self._session).until = inf
-        super()._end()
-
-    def _run(self, sql: str, values: Mapping[str, Value]) -> SqliteCursor:
-        self._check()
-        return self._session.execute(sql, values)
-
-    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
-        def made(**columns: Value) -> T:
-            self._check()
-            return into(**columns)
-
-        return super().all(query, made, **values)
-
-    def stream(self, _query: Query, _into: Callable[..., T], /, **_values: Value) -> Iterator[T]:
-        raise NotBrief
-
-    def _check(self) -> None:
-        if monotonic() >= self._until:
-            raise NotBrief
-
-    def _fail(self, _wrong: Exception, /) -> Exception:
-        self._execute = failed
-        return NotBrief()

@@ -16,13 +16,9 @@ from collections import deque
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 from tallystick.storage.driver_errors import busy, flock_holder, os_errors
-from tallystick.storage.errors import ForkedStore, NestedWrite, StoreBusy, StoreClosed
-
-if TYPE_CHECKING:
-    from tallystick.storage.sqlite_file import SqliteFile, SqliteSession
+from tallystick.storage.errors import NestedWrite, StoreBusy, StoreClosed
 
 SLICE = 0.004
 """Seconds for which a process may write on without queueing again: long against a hand-over, short to wait for."""
@@ -79,6 +75,32 @@ class WriteQueue:
         except BaseException:
             self._threads.release()
             raise
+
+    def acquire_at_once(self) -> bool:
+        """Become the only writer if nobody writes or queues at this moment; whether that was so."""
+        if self._threads.length or not self._threads.acquire_if_free():
+            return False
+        try:
+            if (monotonic() < self._slice_ends and _try_lock(self._writer)) or self._begin_slice():
+                return True
+        except BaseException:
+            self._threads.release()
+            raise
+        self._threads.release()
+        return False
+
+    def _begin_slice(self) -> bool:
+        """Take the writer file where no other process is in line or about to write on."""
+        line = self._line or self._open()
+        if not line.enter_at_once():
+            return False
+        try:
+            if self._in_grace_period() or not _try_lock(self._writer):
+                return False
+        finally:
+            line.leave()
+        self._slice_ends = monotonic() + SLICE
+        return True
 
     def release(self) -> None:
         if self._times:
@@ -251,7 +273,10 @@ class ThreadQueue:
         return self._queue(timeout, threading.get_ident())
 
     def acquire_if_free(self) -> bool:
-        return self._lock.acquire(blocking=False)
+        free = self._lock.acquire(blocking=False)
+        if free:
+            self._owner = threading.get_ident()
+        return free
 
     def release(self) -> None:
         self._owner = 0
@@ -298,46 +323,3 @@ class ThreadQueue:
                 self._waiting.remove(place)
                 return True
             return False
-
-
-class WriterConnection:
-    """The one connection of this process that writes; its user is the one that holds the queue."""
-
-    def __init__(self, file: SqliteFile, queue: WriteQueue) -> None:
-        self._file, self._queue = file, queue
-        self._pid = os.getpid()
-        self._session: SqliteSession | None = None
-        self._closed = False
-
-    def take(self) -> SqliteSession:
-        if os.getpid() != self._pid:
-            raise ForkedStore
-        self._queue.acquire()
-        session = self._session
-        if session is None:
-            try:
-                session = self._session = self._file.writer()
-            except BaseException:
-                self.give(sound=False)
-                raise
-        return session
-
-    def give(self, sound: bool) -> None:
-        if not sound or self._closed:
-            self._disconnect()
-        self._queue.release()
-        if self._closed:
-            self._queue.close()
-
-    def close(self) -> None:
-        """At once when nobody writes, else when that write ends."""
-        self._closed = True
-        if self._queue.pause():
-            self._disconnect()
-            self._queue.close()
-            self._queue.resume()
-
-    def _disconnect(self) -> None:
-        if self._session:
-            self._session.close()
-            self._session = None
