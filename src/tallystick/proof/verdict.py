@@ -95,7 +95,7 @@ def judge(
     files: Mapping[str, FileFact],
     said_at: Mapping[str, int] | None = None,
 ) -> ProofVerdict:
-    """Look at every ref. `said_at` tells when a receipt was first reported, where that was before now."""
+    """Judge every ref. `said_at` says when a receipt was first reported, where that was before now."""
     refs = [parse(text) for text in texts]
     changed_at = max((files[ref.value].changed_at for ref in refs if ref.value in files), default=0)
     said = said_at or {}

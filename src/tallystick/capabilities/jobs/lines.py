@@ -1,4 +1,4 @@
-"""Jobs as lines to read at a glance: every line begins with something to open and names one next move."""
+"""Jobs as lines of text: every line begins with something to open and names one next move."""
 
 from __future__ import annotations
 

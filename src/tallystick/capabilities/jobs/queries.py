@@ -66,7 +66,7 @@ def outlook(tx: Tx, room_id: str) -> Outlook:
 
 
 def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
-    """Several jobs made in one transaction look only once."""
+    """Remember the next number: several jobs made in one transaction read it once."""
     tx.live(room_id)["outlook",] = structs.replace(seen, number=(seen.number or 0) + 1)
 
 
@@ -161,7 +161,7 @@ def runner(tx: Tx, room_id: str, runner_id: str) -> Runner:
 
 
 def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
-    """A runner that claims. Of several that claim in one transaction the second looks up all that are there."""
+    """A runner that claims. When several claim in one transaction, the second claim reads all runners online."""
     known = _claimants(tx, room_id)
     if known is None:
         tx.live(room_id)["runners",] = _Claimants()

@@ -20,7 +20,7 @@ from tallystick.ledger.tx import Tx
 
 AT_ONCE = 32
 KEPT = 128
-"""Only a runner that can do nothing of what stands in front looks further, and what it sees there is not kept."""
+"""How many places are cached; a runner that can take none of them reads further pages, which are not cached."""
 SHORT = 4000
 """Characters of an event that is read along with its job, for the prompt in it."""
 

@@ -57,9 +57,9 @@ def radar(tx: Tx, me: Caller, ask: ShowRadar) -> Radar | Pending[Radar]:
     reply = None
     if ask.reply_job or ask.reply_message or ask.reply_refs:
         if not tx.writable:
-            return Pending(_look(tx, ask, None), act=True)
+            return Pending(_read(tx, ask, None), act=True)
         reply = _reply(tx, me, ask)
-    found = _look(tx, ask, reply)
+    found = _read(tx, ask, reply)
     quiet = ask.since_seq is not None and found.cursor <= ask.since_seq and reply is None
     return Pending(found, wait_ms=ask.max_wait_ms) if quiet else found
 
@@ -72,7 +72,7 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
     return send(tx, me, answer)
 
 
-def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
+def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
     online = queries.runners_online(tx, ask.room_id)
     seen = radar_rows(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
     shown = seen[: ask.limit]
@@ -86,7 +86,7 @@ def _look(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
         runner_leases_offline=[
             RunnerView.of(runner, tx.now) for runner in lost if runner.lease_expires_at > tx.now - RECENT_MS
         ],
-        runner_diagnostics=issues(_picture(tx, ask.room_id, online, shown)),
+        runner_diagnostics=issues(_facts(tx, ask.room_id, online, shown)),
         jobs=[_row(tx, each, states, stall_ms=ask.stall_after_s * 1000) for each in shown],
         count=len(shown),
         has_more=len(seen) > ask.limit,
@@ -132,7 +132,7 @@ def _row(tx: Tx, seen: RadarRow, states: Mapping[str, RunnerState], *, stall_ms:
     )
 
 
-def _picture(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[RadarRow]) -> RadarFacts:
+def _facts(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[RadarRow]) -> RadarFacts:
     known = {seen.job.job_id: seen.job for seen in shown}
     active: dict[str, Job | None] = {}
     for runner in online:
@@ -199,7 +199,7 @@ MOST = 20
 
 
 class RadarFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at a room saw."""
+    """What was read of a room, for the diagnostics."""
 
     runners: Sequence[Runner]
     """Those that are there."""
