@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.frame.checkout import ROOT, documents, shown
+from tests.frame.checkout import PACKAGE, ROOT, documents, shown
 
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -64,3 +64,13 @@ def test_the_glossary_explains_each_word_once() -> None:
     seen = [word.lower() for word in words]
 
     assert sorted({word for word in seen if seen.count(word) > 1}) == []
+
+
+def test_the_architecture_places_every_package_and_names_only_what_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    placed = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    named = re.findall(r"`((?:\w+/)+\w*(?:\.py)?)`", text)
+
+    assert placed == packages
+    assert [name for name in named if not ((PACKAGE / name).exists() or (ROOT / name).exists())] == []

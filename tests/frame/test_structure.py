@@ -11,7 +11,7 @@ from tests.frame.checkout import modules, nodes, shown
 from tests.ledger.shapes.everything import golden
 
 LONGEST_MODULE = 400
-AMBIGUOUS_CLASSES = 38
+AMBIGUOUS_CLASSES = 31
 """Class names that stand for two things; the aim is at most 19."""
 CASTS = 247
 """The aim is at most 99."""
