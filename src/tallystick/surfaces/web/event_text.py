@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from tallystick.capabilities.actions.events import ActionResultReported, ActionStatus, ActionSubmitted
 from tallystick.capabilities.agents.events import AgentResumed, MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import (
     IncursionRecorded,
@@ -21,6 +23,14 @@ from tallystick.kernel.envelope import Body
 from tallystick.kernel.operation import JsonObject
 from tallystick.ledger.contract import Envelope
 from tallystick.surfaces.web import filters
+
+RESULT_TONES: Mapping[ActionStatus, str] = {
+    ActionStatus.COMPLETED: "r",
+    ActionStatus.ACCEPTED: "r",
+    ActionStatus.ERROR: "i",
+    ActionStatus.REJECTED: "i",
+    ActionStatus.BLOCKED: "b",
+}
 
 
 class EventText(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +65,7 @@ def _of_body(body: Body | None) -> EventText | None:
             lost = f", from {filters.person(body.from_agent_id)}" if body.from_agent_id else ""
             return EventText(tag="Took over", tone="i", text=f"turn {body.turn_id}{lost}: {body.reason}")
         case _:
-            return _of_room(body) or _of_protocol(body) or _of_reservation(body)
+            return _of_room(body) or _of_conversation(body) or _of_protocol(body) or _of_reservation(body)
 
 
 def _of_room(body: Body | None) -> EventText | None:
@@ -115,28 +125,22 @@ def _of_reservation(body: Body | None) -> EventText | None:
             return None
 
 
-def _message(data: JsonObject) -> EventText:
-    tag = "asks for attention" if data.get("priority") == "attention" else ""
-    return EventText(text=data.get("text", ""), to=data.get("to") or ["@all"], tag=tag, tone="b", speech=True)
-
-
-def _notice(data: JsonObject) -> EventText:
-    said = (data.get("title"), data.get("message"))
-    to = [data["target_actor_id"]] if data.get("target_actor_id") else ["@all"]
-    return EventText(tag=data.get("kind", "notice"), text="\n".join(each for each in said if each), to=to)
-
-
-def _action(data: JsonObject) -> EventText:
-    said = data.get("text") or data.get("args") or ""
-    label = f"Control: {data['command']}" if data.get("command") else "Action"
-    return EventText(tag=label, tone="h", to=[data["dst"]] if data.get("dst") else [], text=str(said))
-
-
-def _result(data: JsonObject) -> EventText:
-    status = str(data.get("status", ""))
-    tone = {"completed": "r", "accepted": "r", "error": "i", "rejected": "i", "blocked": "b"}.get(status, "")
-    text = data.get("detail") or str(data.get("action_id", ""))
-    return EventText(tag=f"Result: {status}", tone=tone, text=text)
+def _of_conversation(body: Body | None) -> EventText | None:
+    match body:
+        case MessageSent():
+            tag = "asks for attention" if body.priority == "attention" else ""
+            return EventText(text=body.text, to=body.to or ["@all"], tag=tag, tone="b", speech=True)
+        case NotificationSent():
+            text = "\n".join(each for each in (body.title, body.message) if each)
+            return EventText(tag=body.about, text=text, to=[body.target_actor_id or "@all"])
+        case ActionSubmitted():
+            tag = f"Control: {body.command}" if body.command else "Action"
+            return EventText(tag=tag, tone="h", to=[body.dst], text=body.text or body.args or "")
+        case ActionResultReported():
+            tone = RESULT_TONES.get(body.status, "")
+            return EventText(tag=f"Result: {body.status}", tone=tone, text=body.detail or body.action_id)
+        case _:
+            return None
 
 
 def _job(data: JsonObject) -> EventText:
@@ -159,16 +163,12 @@ def _thing(label: str) -> Callable[[JsonObject], EventText]:
 
 
 PLAIN: Mapping[str, Callable[[JsonObject], EventText]] = {
-    "chat.message": _message,
-    "system.notify": _notice,
     "x.tally.task.create": _thing("New task"),
     "x.tally.task.update": _thing("Task changed"),
     "x.tally.card.create": _thing("New card"),
     "x.tally.card.update": _thing("Card changed"),
     "x.tally.anchor.create": _thing("New anchor"),
     "x.tally.anchor.update": _thing("Anchor changed"),
-    "x.tally.action.submit": _action,
-    "x.tally.action.result": _result,
 }
 """Kinds that are read by the names of their fields."""
 

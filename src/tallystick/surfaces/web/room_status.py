@@ -14,7 +14,7 @@ from tallystick.capabilities.turns.contract import TurnState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.operation import Moment
 from tallystick.ledger.contract import Events
-from tallystick.surfaces.web import filters
+from tallystick.surfaces.web import event_text, filters
 from tallystick.surfaces.web.page import PageReader
 
 TROUBLE = frozenset({"stale_owner", "owner_gone", "recipient_gone"})
@@ -165,11 +165,10 @@ def _owed(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
     """Messages that ask for the person's attention and have not been accepted."""
     inbox = snapshot.read("messages.inbox", InboxView, room_id=room.room_id, owed=True, limit=OWED)
     for event in (received.event for received in inbox.messages):
-        data = event.data
         yield Need(
             sign="?",
             who=event.by,
-            text=filters.clip(data.get("text") or data.get("title") or data.get("message") or "", 200),
+            text=filters.clip(event_text.of(event).text, 200),
             room=room,
             href=f"/rooms/{room.room_id}/sessions?at={event.seq}#e{event.seq}",
             label="Answer",

@@ -7,6 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
+from tallystick.capabilities.messages.events import (
+    ContextChanged,
+    MessageAcked,
+    MessagesRead,
+    NotificationAcked,
+    NotificationSent,
+    ReactionAdded,
+)
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
@@ -15,7 +23,12 @@ from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import event_text, filters
 from tallystick.surfaces.web.page import PageReader
 
-QUIET = frozenset({"chat.read", "chat.ack", "chat.reaction", "system.notify_ack", "context.sync", "x.tally.task.focus"})
+QUIET = frozenset(
+    {
+        *(each.kind for each in (MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged)),
+        "x.tally.task.focus",
+    }
+)
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
 STEPS = 5
@@ -77,7 +90,7 @@ class EventRow:
 
     @property
     def notice(self) -> bool:
-        return self.kind == "system.notify"
+        return self.kind == NotificationSent.kind
 
     @property
     def job(self) -> str:
