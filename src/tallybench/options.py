@@ -11,7 +11,7 @@ import click
 from tallybench.catalogue import BENCHES
 from tallystick.commandline.command import Program
 from tallystick.commandline.invocation import Invocation
-from tallystick.commandline.suggestion import meant
+from tallystick.kernel.suggestions import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,9 @@ class Arguments:
 
 def _known(name: str) -> str:
     if name not in BENCHES:
-        raise click.BadParameter(f"there is no bench '{name}'; choose {', '.join(BENCHES)}.{meant(name, BENCHES)}")
+        raise click.BadParameter(
+            f"there is no bench '{name}'; choose {', '.join(BENCHES)}.{did_you_mean(name, BENCHES)}"
+        )
     return name
 
 

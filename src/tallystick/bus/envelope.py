@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias, cast
 
@@ -12,6 +11,7 @@ from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
 from tallystick.kernel.clock import system_clock, to_wire
 from tallystick.kernel.errors import TallyError, TooLarge, UnknownField
 from tallystick.kernel.ids import new_id
+from tallystick.kernel.suggestions import did_you_mean
 
 VERSION = 1
 LINE_LIMIT = 1024 * 1024
@@ -106,8 +106,7 @@ def _explained(line: Line, wrong: Exception) -> TallyError:
     if "v" in given and given["v"] != VERSION:
         return UnsupportedVersion(f"v is {str(given['v'])[:40]}.", v=given["v"])
     if unknown := sorted(given.keys() - set(FIELDS)):
-        near = difflib.get_close_matches(unknown[0], FIELDS, n=1, cutoff=0.5)
-        meant = f" Did you mean '{near[0]}'?" if near else ""
+        meant = did_you_mean(unknown[0], FIELDS, cutoff=0.5)
         text = f"Unknown field '{unknown[0][:80]}'.{meant}"
         return UnknownField(text, field=unknown[0][:200], valid=sorted(FIELDS))
     return InvalidEnvelope(f"{str(wrong)[:300]}.")

@@ -10,7 +10,7 @@ import click
 from tallystick import __version__
 from tallystick.commandline.global_options import OPTIONS
 from tallystick.commandline.invocation import Invocation
-from tallystick.commandline.suggestion import meant
+from tallystick.kernel.suggestions import did_you_mean
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _PREFIX = "session_"
@@ -76,7 +76,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         found = self.find(ctx, args)
         if found is None and not ctx.resilient_parsing:
-            ctx.fail(f"No such command '{args[0]}'.{meant(args[0], self.list_commands(ctx))}")
+            ctx.fail(f"No such command '{args[0]}'.{did_you_mean(args[0], self.list_commands(ctx))}")
         return args[0] if found else None, found, args[1:]
 
     def find(self, ctx: click.Context, args: list[str]) -> click.Command | None:

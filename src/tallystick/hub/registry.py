@@ -19,6 +19,7 @@ from tallystick.hub import operations as hub_operations
 from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import AnyOperation
+from tallystick.kernel.suggestions import did_you_mean
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Fold, Projection
@@ -48,10 +49,7 @@ OPERATIONS: Mapping[str, AnyOperation] = {
 def find(name: str) -> AnyOperation:
     found = OPERATIONS.get(name)
     if found is None:
-        import difflib  # Here: only a misspelt name needs it.
-
-        near = difflib.get_close_matches(name, OPERATIONS, n=1)
-        meant = f" Did you mean '{near[0]}'?" if near else ""
+        meant = did_you_mean(name, OPERATIONS)
         raise UnknownOperation(f"There is no operation '{name[:80]}'.{meant}", operation=name)
     return found
 

@@ -11,6 +11,7 @@ from msgspec import inspect
 
 from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge, UnknownField
 from tallystick.kernel.operation import NO_NUL, Ask, as_ask
+from tallystick.kernel.suggestions import did_you_mean
 
 A = TypeVar("A", bound=Ask)
 
@@ -62,10 +63,7 @@ def _in_words(ask: type[Ask], steps: list[str], text: str) -> str:
 def _unknown(ask: type[Ask], steps: list[str], name: str) -> UnknownField:
     path = ".".join((*steps, name))[: _SHOWN * 4]
     names = sorted({field.name for found in _types_at(ask, steps) for field in _fields(found)})
-    import difflib  # Here: only a misspelt field needs it.
-
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    meant = f" Did you mean '{near[0]}'?" if near else ""
+    meant = did_you_mean(name, names, cutoff=0.5)
     return UnknownField(f"Unknown field '{path}'.{meant}", field=path, valid=names)
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def meant(given: str, known: Iterable[str]) -> str:
+def nearest(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name that is most like the given one; None where none is near."""
+    import difflib  # Here: only a misspelt name needs it.
+
+    near = difflib.get_close_matches(given, list(known), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def did_you_mean(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """` Did you mean '…'?` to be put behind a message, or nothing where no known name is near."""
-    import difflib
-
-    near = difflib.get_close_matches(given, list(known), n=1)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    near = nearest(given, known, cutoff=cutoff)
+    return f" Did you mean '{near}'?" if near else ""

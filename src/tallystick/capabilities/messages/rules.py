@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -46,6 +45,7 @@ from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Event, or_none, or_unset, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.ids import digest
+from tallystick.kernel.suggestions import did_you_mean
 
 REPLAY_MS = 24 * 60 * 60 * 1000
 LISTENER_GRACE_MS = 5_000
@@ -118,8 +118,7 @@ def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
     if token in {Selector.PEERS, Selector.FOREMAN}:
         text = f"There is no {token[1:].rstrip('s')} in this room."
     else:
-        near = difflib.get_close_matches(token, known, n=1)
-        text = f"'{token}' is not in this room." + (f" Did you mean '{near[0]}'?" if near else "")
+        text = f"'{token}' is not in this room.{did_you_mean(token, known)}"
     return UnknownRecipient(text, recipient=token, known=known)
 
 

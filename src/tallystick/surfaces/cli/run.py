@@ -9,7 +9,7 @@ from typing import TextIO
 
 import click
 
-from tallystick.commandline.suggestion import meant
+from tallystick.kernel.suggestions import did_you_mean
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import guarded
 from tallystick.surfaces.cli.session import Session
@@ -40,7 +40,7 @@ def _message(wrong: click.UsageError) -> str:
     if not isinstance(wrong, click.NoSuchOption) or wrong.ctx is None:
         return wrong.format_message()
     known = [flag for param in wrong.ctx.command.get_params(wrong.ctx) for flag in (*param.opts, *param.secondary_opts)]
-    return f"No such option '{wrong.option_name}'.{meant(wrong.option_name, known)}"
+    return f"No such option '{wrong.option_name}'.{did_you_mean(wrong.option_name, known)}"
 
 
 def _print_anything(stream: TextIO) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
 from tallystick.kernel.operation import Answer, AnyOperation
+from tallystick.kernel.suggestions import did_you_mean
 from tallystick.surfaces.mcp.tools import Portal, ToolSet
 
 Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
@@ -46,8 +46,7 @@ def route(tools: ToolSet, tool: str, arguments: Mapping[str, object]) -> Routed 
 
 def unknown(tools: ToolSet, tool: str) -> UnknownOperation:
     names = [*tools.named, *tools.portals]
-    near = difflib.get_close_matches(tool, names, n=1)
-    meant = f" Did you mean '{near[0]}'?" if near else ""
+    meant = did_you_mean(tool, names)
     return UnknownOperation(
         f"There is no tool '{tool[:80]}'.{meant}", hint="Call one of the listed tools.", tool=tool[:80], valid=names
     )

@@ -7,7 +7,6 @@ is one tool per noun, `{op, cmd?, args, workspace?}`: `op` is a verb of its own 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +18,7 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
+from tallystick.kernel.suggestions import did_you_mean, nearest
 from tallystick.surfaces.mcp import schemas
 from tallystick.surfaces.mcp.schemas import Schema
 
@@ -97,12 +97,10 @@ class Portal:
             wrong = InvalidField(f"op says {name} and cmd says {asked.cmd}: give one of them.", field="cmd")
             raise self.with_example(wrong, name if name in self.commands else self.commands[0], hint=wrong.advice)
         if name not in self.commands:
-            near = difflib.get_close_matches(name, self.commands, n=1)
-            meant = f" Did you mean '{near[0]}'?" if near else ""
-            unknown = UnknownOperation(
-                f"'{name[:80]}' is not behind the tool '{self.name}'.{meant}", operation=name[:80], valid=self.commands
-            )
-            raise self.with_example(unknown, (near or self.commands)[0], hint="Send one of the commands in `valid`.")
+            text = f"'{name[:80]}' is not behind the tool '{self.name}'.{did_you_mean(name, self.commands)}"
+            unknown = UnknownOperation(text, operation=name[:80], valid=self.commands)
+            likely = nearest(name, self.commands) or self.commands[0]
+            raise self.with_example(unknown, likely, hint="Send one of the commands in `valid`.")
         return name
 
 
