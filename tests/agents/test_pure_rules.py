@@ -17,7 +17,7 @@ from tallystick.capabilities.agents.model import Liveness, Member, Role, Status
 from tallystick.capabilities.rooms.model import Policy, Room, RoomState
 from tallystick.capabilities.turns import rules as turn_rules
 from tallystick.capabilities.turns.events import Opening
-from tallystick.capabilities.turns.model import Lease, Stick, Table
+from tallystick.capabilities.turns.model import Lease, Stick, TurnSnapshot
 from tallystick.harnesses import processes
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 
@@ -84,12 +84,14 @@ def member(agent_id: str, ordinal: int, state: ProcessState) -> Member:
     )
 
 
-def table(*members: Member, stick: Stick) -> Table:
+def table(*members: Member, stick: Stick) -> TurnSnapshot:
     room = Room(
         room_id="r", title="", canonical_path="", policy=Policy(), created_at=0, created_by="ada", closed_at=None
     )
     lease = Lease(turn_id=1, lease_id="l", lease_expires_at=NOW + 1, claim_expires_at=NOW + 1)
-    return Table(room=room, members=members, stick=stick, lease=lease, owner_process=ProcessState.ALIVE, handed=None)
+    return TurnSnapshot(
+        room=room, members=members, stick=stick, lease=lease, owner_process=ProcessState.ALIVE, handed=None
+    )
 
 
 def test_a_look_at_a_process_would_be_noticed() -> None:

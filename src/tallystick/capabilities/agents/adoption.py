@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from tallystick.capabilities.agents import adoption_rules, names, queries, rules
-from tallystick.capabilities.agents.contract import AdoptAgent, Adopted, Candidate, Candidates, FindCandidates
+from tallystick.capabilities.agents.contract import AdoptAgent, AdoptAgentResult, Candidate, Candidates, FindCandidates
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Liveness, Member, OwnedTask
 from tallystick.capabilities.agents.ports import Holdings, Ownership, RoomAccess
@@ -65,7 +65,7 @@ def _tasks(tx: Tx, room_id: str, of: Member, seen: FoundOutside) -> Sequence[Own
     io_before=_read_workspace,
     examples=({"room_id": "ROOM", "agent_id": "amber-otter", "scope": "src/*"},),
 )
-def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> Adopted:
+def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> AdoptAgentResult:
     """Go on as an agent whose session is over: you act under its id from now on, with all it reserved and was sent.
 
     Only when it is no longer active, and only with a ground: uncommitted files in the scope it worked in, or a task of
@@ -87,7 +87,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> Adopted:
     draft = adoption_rules.resumption(target, me, ground, scope, confirmed=found is None)
     (event,) = tx.append(ask.room_id, "system", [draft])
     queries.arrive(tx, ask.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
-    return Adopted(
+    return AdoptAgentResult(
         room_id=ask.room_id,
         agent_id=target.agent_id,
         name=target.name,

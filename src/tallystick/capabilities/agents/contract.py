@@ -109,7 +109,7 @@ class RegisterAgent(Ask):
     force_update: Annotated[bool, Meta(description="Change the name or role you registered before.")] = False
 
 
-class Registered(Answer):
+class RegisterAgentResult(Answer):
     status: Literal["registered", "updated", "unchanged"]
     room_id: str
     agent: AgentView
@@ -119,7 +119,7 @@ class BeatAgent(Ask):
     room_id: RoomId
 
 
-class AgentBeat(Answer):
+class AgentHeartbeat(Answer):
     room_id: str
     agent_id: str
     name: str
@@ -148,7 +148,7 @@ class UpdateAgent(Ask):
     role: Annotated[Role | None, Meta(description="foreman or peer.")] = None
 
 
-class AgentUpdated(Answer):
+class UpdateAgentResult(Answer):
     changed: bool
     agent: AgentView
 
@@ -164,7 +164,7 @@ class AdoptAgent(Ask):
     confirm: Annotated[bool, Meta(description="A person has confirmed it although nothing speaks for it.")] = False
 
 
-class Adopted(Answer):
+class AdoptAgentResult(Answer):
     room_id: str
     agent_id: str
     """Whom you act for from now on."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import adoption, names, queries, rules
 from tallystick.capabilities.agents.contract import (
-    AgentBeat,
+    AgentHeartbeat,
     Agents,
-    AgentUpdated,
     AgentView,
     BeatAgent,
     ListAgents,
     RegisterAgent,
-    Registered,
+    RegisterAgentResult,
     ShowAgent,
     UpdateAgent,
+    UpdateAgentResult,
 )
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Member, Participant, Role
@@ -30,7 +30,7 @@ from tallystick.ledger.tx import Tx
     writes=True,
     examples=({"room_id": "ROOM", "name": "amber-otter"}, {"room_id": "ROOM", "role": "foreman"}),
 )
-def register(tx: Tx, me: Caller, ask: RegisterAgent) -> Registered:
+def register(tx: Tx, me: Caller, ask: RegisterAgent) -> RegisterAgentResult:
     """Take a name in a room that nobody else there has or had, joining the room if you have not; one is found for you.
 
     Registering again as you are changes nothing; another name or role needs force_update.
@@ -48,7 +48,7 @@ def register(tx: Tx, me: Caller, ask: RegisterAgent) -> Registered:
     if known is None:
         queries.arrive(tx, ask.room_id, me)
     status = "unchanged" if draft is None else "updated" if known and rules.is_registered(known) else "registered"
-    return Registered(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id))
+    return RegisterAgentResult(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id))
 
 
 def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Participant | None) -> str:
@@ -82,14 +82,14 @@ def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
 
 
 @operation("agents.heartbeat", writes=True, examples=({"room_id": "ROOM"},))
-def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentBeat:
+def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentHeartbeat:
     """Say that you are alive. Every other call says it too; this one is for when you have nothing else to ask."""
     mine = queries.member(tx, ask.room_id, me.agent_id)
     member = rules.membership([mine] if mine else [], me)
     queries.touch(tx, ask.room_id, member, me)
     now = _member(tx, ask.room_id, me.agent_id)
     alive = rules.liveness(now, now=tx.now, stale_ms=tx.world.stale_ms)
-    return AgentBeat(
+    return AgentHeartbeat(
         room_id=ask.room_id, agent_id=now.agent_id, name=now.name, last_seen_at=moment(now.last_seen_at), liveness=alive
     )
 
@@ -118,7 +118,7 @@ def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
 
 
 @operation("agents.update", writes=True, examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},))
-def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
+def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> UpdateAgentResult:
     """Change a member's name or role. Everybody may change their own; a foreman and the user may change anyone's."""
     tx.check_open(ask.room_id)
     member = _member(tx, ask.room_id, ask.agent_id or me.agent_id)
@@ -126,7 +126,7 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> AgentUpdated:
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])
-    return AgentUpdated(changed=draft is not None, agent=_view(tx, ask.room_id, member.agent_id))
+    return UpdateAgentResult(changed=draft is not None, agent=_view(tx, ask.room_id, member.agent_id))
 
 
 CAPABILITY = Capability(

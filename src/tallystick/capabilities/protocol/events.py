@@ -27,7 +27,7 @@ class BlockedPayload(Record):
     requires_ack: bool
 
 
-class _Sent(Body):
+class _SentToAgent(Body):
     task_id: str
     from_agent: str
     to_agent: str
@@ -36,13 +36,13 @@ class _Sent(Body):
     """The message that brought it to its recipient."""
 
 
-class WorkHandedOver(_Sent, kind="x.tally.protocol.handoff"):
+class WorkHandedOver(_SentToAgent, kind="x.tally.protocol.handoff"):
     """An agent handed work to somebody."""
 
     payload: HandoffPayload
 
 
-class WorkBlocked(_Sent, kind="x.tally.protocol.blocked"):
+class WorkBlocked(_SentToAgent, kind="x.tally.protocol.blocked"):
     """An agent cannot go on, and says what it needs."""
 
     payload: BlockedPayload

@@ -74,7 +74,7 @@ class JoinRoom(Ask):
     ] = None
 
 
-class Joined(Answer):
+class JoinRoomResult(Answer):
     agent_id: str
     room_id: str
     canonical_path: str
@@ -99,7 +99,7 @@ class CreateRoom(Ask):
     ] = None
 
 
-class Created(Answer):
+class CreateRoomResult(Answer):
     room_id: str
     title: str
     canonical_path: str
@@ -136,7 +136,7 @@ class LeaveRoom(Ask):
     room_id: RoomId
 
 
-class Left(Answer):
+class LeaveRoomResult(Answer):
     room_id: str
     agent_id: str
     left: bool
@@ -172,7 +172,7 @@ class SetPolicy(Ask):
     ] = None
 
 
-class PolicySet(Answer):
+class SetPolicyResult(Answer):
     room_id: str
     changed: bool
     policy: PolicyView
@@ -183,7 +183,7 @@ class ReorderMembers(Ask):
     sequence: Annotated[list[str], Meta(min_length=1, max_length=1000, description="Every member, in turn order.")]
 
 
-class Reordered(Answer):
+class ReorderMembersResult(Answer):
     room_id: str
     changed: bool
     sequence: list[str]
@@ -194,7 +194,7 @@ class AttachScope(Ask):
     context_path: ContextPath
 
 
-class Attached(Answer):
+class AttachScopeResult(Answer):
     room_id: str
     scope_key: str
     root: str
@@ -210,7 +210,7 @@ class AddNote(Ask):
     ] = None
 
 
-class Note(Answer):
+class NoteView(Answer):
     ref: str
     seq: int
     by: str
@@ -226,7 +226,7 @@ class ListNotes(Ask):
 
 
 class Notes(Answer):
-    notes: list[Note]
+    notes: list[NoteView]
     cursor: int
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries
-from tallystick.capabilities.rooms.contract import AddNote, ListNotes, Note, Notes
+from tallystick.capabilities.rooms.contract import AddNote, ListNotes, Notes, NoteView
 from tallystick.capabilities.rooms.events import NoteAdded
 from tallystick.capabilities.rooms.sticks import Sticks
 from tallystick.kernel.caller import Caller
@@ -18,9 +18,9 @@ from tallystick.ledger.tx import Tx
 NOTE = NoteAdded.kind
 
 
-def _view(event: Event) -> Note:
+def _view(event: Event) -> NoteView:
     body = event.read(NoteAdded)
-    return Note(
+    return NoteView(
         ref=f"notes@{event.seq}",
         seq=event.seq,
         by=event.by,
@@ -33,7 +33,7 @@ def _view(event: Event) -> Note:
 @operation(
     "notes.add", writes=True, short="note", examples=({"room_id": "ROOM", "body": "CI is red on main since 14:00"},)
 )
-def add_note(tx: Tx, me: Caller, ask: AddNote) -> Note:
+def add_note(tx: Tx, me: Caller, ask: AddNote) -> NoteView:
     """Leave a note for the others without taking a turn; it never changes who holds the stick."""
     room = queries.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)

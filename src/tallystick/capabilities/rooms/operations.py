@@ -14,26 +14,26 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.agents.ports import RoomAccess
 from tallystick.capabilities.rooms import notes, queries, replay, rules
 from tallystick.capabilities.rooms.contract import (
-    Attached,
     AttachScope,
+    AttachScopeResult,
     CloseRoom,
     CloseRoomResult,
-    Created,
     CreateRoom,
-    Joined,
+    CreateRoomResult,
     JoinRoom,
+    JoinRoomResult,
     LeaveRoom,
-    Left,
+    LeaveRoomResult,
     ListRooms,
-    PolicySet,
     PolicyView,
-    Reordered,
     ReorderMembers,
+    ReorderMembersResult,
     Rooms,
     RoomSummary,
     RoomView,
     ScopeView,
     SetPolicy,
+    SetPolicyResult,
     ShowRoom,
 )
 from tallystick.capabilities.rooms.errors import PathTaken
@@ -91,7 +91,7 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
 
 
 @operation("rooms.join", writes=True, io_before=_workspace, short="join", examples=({"context_path": "/repo/src"},))
-def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Joined:
+def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> JoinRoomResult:
     """Join the room of a workspace, creating it when there is none; you go to the end of the turn order.
 
     The path resolves to the deepest existing room between it and its workspace root. Joining twice changes nothing.
@@ -101,28 +101,30 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     if ask.agent_id_override is not None:
         name = check_agent_id(ask.agent_id_override)
         me = replace(me, agent_id=name, display_name=name, session=SessionKind.NAMED, overridden=True)
-    landing = _land(tx, workspace, force_new=ask.force_new) if workspace else rules.Landing(room_id=ask.room_id)
-    room_id = landing.room_id or _create(tx, me, title=PurePath(landing.root).name or landing.root, root=landing.root)
+    target = (
+        _find_target(tx, workspace, force_new=ask.force_new) if workspace else rules.JoinTarget(room_id=ask.room_id)
+    )
+    room_id = target.room_id or _create(tx, me, title=PurePath(target.root).name or target.root, root=target.root)
     tx.lock(room_id)
     me = agents.acting(tx, room_id, me)
     room = queries.open_room(tx, room_id)
     known = agents.member(tx, room_id, me.agent_id)
     if known is None:
         members = agents.roster(tx, room_id)
-        tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, landing.scope_key)])
+        tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, target.scope_key)])
         agents.arrive(tx, room_id, me)
     elif agent_rules.needs_touch(known, me, now=tx.now):
         agents.touch(tx, room_id, known, me)
     members = agents.present_members(tx, room_id, room.policy.presence_ttl_ms)
     stick = tx.use(Sticks).summary(tx, room, members)
-    return Joined(
+    return JoinRoomResult(
         agent_id=me.agent_id,
         room_id=room_id,
         canonical_path=room.canonical_path,
         requested_path=workspace.requested if workspace else None,
         workspace_root=workspace.root if workspace else None,
-        joined_existing_room=landing.room_id is not None,
-        warning=landing.warning,
+        joined_existing_room=target.room_id is not None,
+        warning=target.warning,
         policy=PolicyView.of(room.policy),
         room_state=stick.state,
         owner=stick.owner,
@@ -132,17 +134,17 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     )
 
 
-def _land(tx: Tx, workspace: Workspace, *, force_new: bool) -> rules.Landing:
-    def look() -> rules.Landing:
+def _find_target(tx: Tx, workspace: Workspace, *, force_new: bool) -> rules.JoinTarget:
+    def look() -> rules.JoinTarget:
         above = queries.at_roots(tx, workspace.chain)
-        return rules.land(workspace, above, tx.world.machine_id, force_new=force_new)
+        return rules.join_target(workspace, above, tx.world.machine_id, force_new=force_new)
 
-    landing = look()
-    if landing.room_id is None:
+    target = look()
+    if target.room_id is None:
         # Only who creates a room needs the path to itself; somebody may have been faster, so look again.
         queries.lock_root(tx, workspace.root)
-        landing = look()
-    return landing
+        target = look()
+    return target
 
 
 def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:
@@ -156,7 +158,7 @@ def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:
 
 
 @operation("rooms.create", writes=True, io_before=_workspace, examples=({"title": "release 2.0"},))
-def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> Created:
+def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> CreateRoomResult:
     """Create a room without joining it: one for a path that has none yet, or one that belongs to no path at all."""
     root = workspace.canonical if workspace else ""
     if workspace:
@@ -165,7 +167,7 @@ def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> 
             raise PathTaken(f"{root} already has an open room.", canonical_path=root)
     room_id = _create(tx, me, title=ask.title, root=root)
     key = rules.scope_key(tx.world.machine_id, root) if root else ""
-    return Created(room_id=room_id, title=ask.title, canonical_path=root, scope_key=key)
+    return CreateRoomResult(room_id=room_id, title=ask.title, canonical_path=root, scope_key=key)
 
 
 @operation("rooms.show", examples=({"room_id": "ROOM"},))
@@ -193,7 +195,7 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
 
 
 @operation("rooms.leave", writes=True, short="leave", examples=({"room_id": "ROOM"},))
-def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
+def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> LeaveRoomResult:
     """Leave a room: you drop out of the turn order. Whoever holds the stick must hand it over first."""
     room = queries.open_room(tx, ask.room_id)
     member = agents.participant(tx, room.room_id, me.agent_id)
@@ -201,11 +203,11 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> Left:
         tx.use(Sticks).check_leaving(tx, room.room_id, me)
         tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
         agents.forget(tx, room.room_id, me.agent_id)
-    return Left(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
+    return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
 
 
 @operation("rooms.set_policy", writes=True, examples=({"room_id": "ROOM", "claim_ttl_ms": 300_000},))
-def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
+def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> SetPolicyResult:
     """Change a room's timeouts; what you leave out stays. Leases already given keep their end until renewed."""
     room = queries.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
@@ -214,11 +216,11 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> PolicySet:
     if draft:
         tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
     policy = queries.room(tx, room.room_id).policy
-    return PolicySet(room_id=room.room_id, changed=draft is not None, policy=PolicyView.of(policy))
+    return SetPolicyResult(room_id=room.room_id, changed=draft is not None, policy=PolicyView.of(policy))
 
 
 @operation("rooms.reorder", writes=True, examples=({"room_id": "ROOM", "sequence": ["codex:9b22d0aa", "claude:1c4e"]},))
-def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
+def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> ReorderMembersResult:
     """Set the turn order; name every member exactly once. A turn already reserved stays reserved."""
     room = queries.open_room(tx, ask.room_id)
     members = agents.roster(tx, room.room_id)
@@ -226,7 +228,7 @@ def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
     draft = rules.reordering(members, ask.sequence)
     if draft:
         tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
-    return Reordered(room_id=room.room_id, changed=draft is not None, sequence=ask.sequence)
+    return ReorderMembersResult(room_id=room.room_id, changed=draft is not None, sequence=ask.sequence)
 
 
 @operation(
@@ -235,7 +237,7 @@ def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> Reordered:
     io_before=_workspace,
     examples=({"room_id": "ROOM", "context_path": "/other/checkout"},),
 )
-def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | None) -> Attached:
+def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | None) -> AttachScopeResult:
     """Make another root (a second checkout, the same project on another machine) lead to this room."""
     room = queries.open_room(tx, ask.room_id)
     agent_rules.membership(agents.roster(tx, room.room_id), me)
@@ -247,7 +249,7 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
     if not present:
         tx.append(room.room_id, me.agent_id, [rules.attachment(tx.world.machine_id, root)])
     key = rules.scope_key(tx.world.machine_id, root)
-    return Attached(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
+    return AttachScopeResult(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
 
 
 @operation("rooms.close", writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},))

@@ -24,7 +24,7 @@ HANDOFF_TEMPLATE: Mapping[str, object] = {
 }
 
 
-class Landing(msgspec.Struct, frozen=True, kw_only=True):
+class JoinTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a join ends up: an existing room, or a root to create one at."""
 
     room_id: str | None
@@ -33,14 +33,14 @@ class Landing(msgspec.Struct, frozen=True, kw_only=True):
     warning: str | None = None
 
 
-def land(workspace: Workspace, above: Sequence[Scope], machine_id: str, *, force_new: bool) -> Landing:
+def join_target(workspace: Workspace, above: Sequence[Scope], machine_id: str, *, force_new: bool) -> JoinTarget:
     """Join the deepest room on the way up to the workspace root, unless a nested one is asked for."""
     deepest = above[0] if above else None
     if deepest and (not force_new or deepest.root == workspace.canonical):
-        return Landing(room_id=deepest.room_id, root=deepest.root, scope_key=deepest.scope_key)
+        return JoinTarget(room_id=deepest.room_id, root=deepest.root, scope_key=deepest.scope_key)
     root = workspace.canonical if force_new else workspace.root
     warning = f"A room exists above, at {deepest.root}; its turns and this room's are separate." if deepest else None
-    return Landing(room_id=None, root=root, scope_key=scope_key(machine_id, root), warning=warning)
+    return JoinTarget(room_id=None, root=root, scope_key=scope_key(machine_id, root), warning=warning)
 
 
 def scope_key(machine_id: str, root: str) -> str:

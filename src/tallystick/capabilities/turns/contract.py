@@ -11,7 +11,7 @@ from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.errors import InvalidHandoff
-from tallystick.capabilities.turns.events import Opening, Why
+from tallystick.capabilities.turns.events import ClaimReason, Opening
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs
@@ -59,7 +59,7 @@ class Handoff(Ask, omit_defaults=True):
     ] = None
 
 
-class Wanted(StrEnum):
+class WaitTarget(StrEnum):
     """What a wait can bring."""
 
     TURN = "turn"
@@ -77,9 +77,9 @@ class WaitTurn(Ask):
     ] = None
     max_wait_ms: Annotated[WaitMs | None, Meta(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
-        tuple[Wanted, ...],
+        tuple[WaitTarget, ...],
         Meta(min_length=1, max_length=5, description="What to wait for: turn, messages, notifications, actions, jobs."),
-    ] = (Wanted.TURN,)
+    ] = (WaitTarget.TURN,)
 
 
 class Mailed(Answer):
@@ -102,7 +102,7 @@ class YourTurn(Mailed, tag_field="status", tag="your_turn"):
     lease_id: str
     handoff: JsonObject | None
     from_agent_id: str | None
-    reason: Why
+    reason: ClaimReason
 
 
 class NotYet(Mailed, tag_field="status", tag="not_yet"):
@@ -131,11 +131,11 @@ class OwnerAsk(Ask):
     expected_turn_id: TurnId
 
 
-class Heartbeat(OwnerAsk):
+class RenewTurn(OwnerAsk):
     pass
 
 
-class Beat(Answer):
+class RenewTurnResult(Answer):
     status: Literal["ok"] = "ok"
     room_id: str
     turn_id: int
@@ -143,37 +143,37 @@ class Beat(Answer):
     lease_expires_at: Moment
 
 
-class Release(OwnerAsk):
+class ReleaseStick(OwnerAsk):
     refusals: ClassVar[dict[str, type[InvalidInput]]] = {"handoff": InvalidHandoff}
 
     handoff: Annotated[Handoff, Meta(description="What the next agent needs to go on.")]
 
 
-class Released(Answer):
+class ReleaseStickResult(Answer):
     status: Literal["released"] = "released"
     room_id: str
     reserved_for: str | None
     event_seq: int
 
 
-class Pass(Release):
+class PassStick(ReleaseStick):
     to_agent_id: Annotated[str, Meta(max_length=200, description="An active member of the room.")]
 
 
-class Passed(Answer):
+class PassStickResult(Answer):
     status: Literal["passed"] = "passed"
     room_id: str
     reserved_for: str
     event_seq: int
 
 
-class Takeover(Ask):
+class TakeOverStick(Ask):
     room_id: RoomId
     expected_turn_id: TurnId
     reason: Reason
 
 
-class TookOver(Answer):
+class TakeOverStickResult(Answer):
     status: Literal["your_turn"] = "your_turn"
     room_id: str
     turn_id: int

@@ -9,7 +9,7 @@ from tallystick.kernel.envelope import Body
 from tallystick.kernel.operation import JsonObject, Record
 
 
-class Why(StrEnum):
+class ClaimReason(StrEnum):
     """Why it is somebody's turn."""
 
     DIRECT_PASS = "direct_pass"
@@ -33,7 +33,7 @@ class StickClaimed(Body, kind="x.tally.stick.claim"):
     turn_id: int
     from_agent_id: str | None
     to_agent_id: str
-    reason: Why
+    reason: ClaimReason
     handoff_seq: int | None = None
     """The release or pass whose handoff came with it."""
 

@@ -17,29 +17,32 @@ from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
-from tallystick.capabilities.turns.contract import WaitTurn, Wanted
+from tallystick.capabilities.turns.contract import WaitTarget, WaitTurn
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import WaitHooks
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
-KINDS: Mapping[Wanted, str] = {Wanted.MESSAGES: MessageSent.kind, Wanted.NOTIFICATIONS: NotificationSent.kind}
+KINDS: Mapping[WaitTarget, str] = {
+    WaitTarget.MESSAGES: MessageSent.kind,
+    WaitTarget.NOTIFICATIONS: NotificationSent.kind,
+}
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+class WaitNews(msgspec.Struct, frozen=True, kw_only=True):
     """What came in. Without anything to listen for, nothing ever does."""
 
     events: tuple[Event, ...] = ()
-    wanted: tuple[Wanted, ...] = ()
-    errands: tuple[Mapping[str, object], ...] | None = None
+    wanted: tuple[WaitTarget, ...] = ()
+    actions: tuple[Mapping[str, object], ...] | None = None
     questions: tuple[Event, ...] | None = None
     cursor: int | None = None
     act: bool = False
 
     @property
     def something(self) -> bool:
-        return bool(self.events or self.errands or self.questions)
+        return bool(self.events or self.actions or self.questions)
 
     @property
     def fields(self) -> dict[str, object]:
@@ -48,32 +51,32 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
             wanted.value: [Envelope.of(event) for event in self.events if event.kind == KINDS[wanted]]
             for wanted in self.wanted
         }
-        if self.errands is not None:
-            found[Wanted.ACTIONS.value] = [dict(each) for each in self.errands]
+        if self.actions is not None:
+            found[WaitTarget.ACTIONS.value] = [dict(each) for each in self.actions]
         if self.questions is not None:
-            found[Wanted.JOBS.value] = [Envelope.of(event) for event in self.questions]
+            found[WaitTarget.JOBS.value] = [Envelope.of(event) for event in self.questions]
         return found
 
 
-def look(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> Arrival:
-    wanted = tuple(each for each in Wanted if each in ask.include and each in KINDS)
-    errands = _errands(tx, room, me) if Wanted.ACTIONS in ask.include else None
+def read(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> WaitNews:
+    wanted = tuple(each for each in WaitTarget if each in ask.include and each in KINDS)
+    actions = _actions(tx, room, me) if WaitTarget.ACTIONS in ask.include else None
     after = int(ask.cursor) if ask.cursor is not None else None
-    asked = tuple(jobs.questions(tx, room.room_id, after=after)) if Wanted.JOBS in ask.include else None
+    asked = tuple(jobs.questions(tx, room.room_id, after=after)) if WaitTarget.JOBS in ask.include else None
     if not wanted:
-        return Arrival(errands=errands, questions=asked)
-    mail = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
-    return Arrival(
-        events=tuple(mail.events),
+        return WaitNews(actions=actions, questions=asked)
+    news = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
+    return WaitNews(
+        events=tuple(news.events),
         wanted=wanted,
-        errands=errands,
+        actions=actions,
         questions=asked,
-        cursor=mail.cursor,
-        act=mail.act,
+        cursor=news.cursor,
+        act=news.act,
     )
 
 
-def _errands(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:
+def _actions(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:
     found = next_action(tx, room.room_id, me)
     return (found.to_data(),) if found else ()
 

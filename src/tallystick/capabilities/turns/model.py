@@ -55,7 +55,7 @@ class Handed(msgspec.Struct, frozen=True, kw_only=True):
         return read_body(StickReleased, self.body).handoff
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a turn decision looks at."""
 
     room: Room

@@ -7,19 +7,19 @@ from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.turns import history, queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
-    Beat,
-    Heartbeat,
-    Pass,
-    Passed,
-    Release,
-    Released,
+    PassStick,
+    PassStickResult,
+    ReleaseStick,
+    ReleaseStickResult,
+    RenewTurn,
+    RenewTurnResult,
     ShowState,
-    Takeover,
-    TookOver,
+    TakeOverStick,
+    TakeOverStickResult,
     TurnState,
 )
 from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickTakenOver
-from tallystick.capabilities.turns.model import Lease, Table
+from tallystick.capabilities.turns.model import Lease, TurnSnapshot
 from tallystick.capabilities.turns.projections import FOLDS
 from tallystick.capabilities.turns.sticks import OFFERS, holdings
 from tallystick.kernel.caller import Caller
@@ -30,16 +30,18 @@ from tallystick.ledger.tx import Tx
 
 
 @operation("turns.heartbeat", writes=True, examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},))
-def heartbeat(tx: Tx, me: Caller, ask: Heartbeat) -> Beat:
+def heartbeat(tx: Tx, me: Caller, ask: RenewTurn) -> RenewTurnResult:
     """Keep your turn: renews the lease while you work. A refusal means you no longer hold the stick: stop."""
-    table = queries.callers_table(tx, ask.room_id, me)
-    if not table.stick.owner:
+    snapshot = queries.callers_snapshot(tx, ask.room_id, me)
+    if not snapshot.stick.owner:
         # Refused, and the refusal says what state the room is in.
-        table = queries.table(tx, ask.room_id, me)
-    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    until = tx.now + table.room.policy.owner_lease_ttl_ms
+        snapshot = queries.snapshot(tx, ask.room_id, me)
+    rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    until = tx.now + snapshot.room.policy.owner_lease_ttl_ms
     queries.renew(tx, ask.room_id, until)
-    return Beat(room_id=ask.room_id, turn_id=table.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=moment(until))
+    return RenewTurnResult(
+        room_id=ask.room_id, turn_id=snapshot.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=moment(until)
+    )
 
 
 _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review src/parser.py"}
@@ -51,14 +53,14 @@ _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review sr
     short="release",
     examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "handoff": _HANDOFF},),
 )
-def release(tx: Tx, me: Caller, ask: Release) -> Released:
+def release(tx: Tx, me: Caller, ask: ReleaseStick) -> ReleaseStickResult:
     """Give the stick back with a handoff; the next active member in sequence gets it first."""
-    table = queries.table(tx, ask.room_id, me)
-    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    chosen = rules.successor(table, me, now=tx.now)
+    snapshot = queries.snapshot(tx, ask.room_id, me)
+    rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    chosen = rules.successor(snapshot, me, now=tx.now)
     to = chosen.agent_id if chosen else None
-    seq = _hand_over(tx, table, me, ask, kind=StickReleased, to=to)
-    return Released(room_id=ask.room_id, reserved_for=to, event_seq=seq)
+    seq = _hand_over(tx, snapshot, me, ask, kind=StickReleased, to=to)
+    return ReleaseStickResult(room_id=ask.room_id, reserved_for=to, event_seq=seq)
 
 
 @operation(
@@ -69,29 +71,35 @@ def release(tx: Tx, me: Caller, ask: Release) -> Released:
         {"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "to_agent_id": "codex:9b22", "handoff": _HANDOFF},
     ),
 )
-def pass_(tx: Tx, me: Caller, ask: Pass) -> Passed:
+def pass_(tx: Tx, me: Caller, ask: PassStick) -> PassStickResult:
     """Give the stick to one particular active member, with a handoff; the sequence goes on from there."""
-    table = queries.table(tx, ask.room_id, me)
-    rules.check_owner(table, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    target = rules.check_recipient(table, me, ask.to_agent_id, now=tx.now)
-    seq = _hand_over(tx, table, me, ask, kind=StickPassed, to=target.agent_id)
-    return Passed(room_id=ask.room_id, reserved_for=target.agent_id, event_seq=seq)
+    snapshot = queries.snapshot(tx, ask.room_id, me)
+    rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    target = rules.check_recipient(snapshot, me, ask.to_agent_id, now=tx.now)
+    seq = _hand_over(tx, snapshot, me, ask, kind=StickPassed, to=target.agent_id)
+    return PassStickResult(room_id=ask.room_id, reserved_for=target.agent_id, event_seq=seq)
 
 
 def _hand_over(
-    tx: Tx, table: Table, me: Caller, ask: Release, *, kind: type[StickReleased | StickPassed], to: str | None
+    tx: Tx,
+    snapshot: TurnSnapshot,
+    me: Caller,
+    ask: ReleaseStick,
+    *,
+    kind: type[StickReleased | StickPassed],
+    to: str | None,
 ) -> int:
     body = kind(
-        turn_id=table.stick.turn_id,
+        turn_id=snapshot.stick.turn_id,
         from_agent_id=me.agent_id,
         to_agent_id=to if kind is StickPassed else None,
         reserved_for=to,
         handoff=rules.check_handoff(ask.handoff),
     )
-    member = agent_rules.membership(table.members, me)
+    member = agent_rules.membership(snapshot.members, me)
     (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
-    claim_until = tx.now + table.room.policy.claim_ttl_ms if to else None
-    queries.put_lease(tx, ask.room_id, Lease(turn_id=table.stick.turn_id, claim_expires_at=claim_until))
+    claim_until = tx.now + snapshot.room.policy.claim_ttl_ms if to else None
+    queries.put_lease(tx, ask.room_id, Lease(turn_id=snapshot.stick.turn_id, claim_expires_at=claim_until))
     return event.seq
 
 
@@ -101,28 +109,28 @@ def _hand_over(
     short="takeover",
     examples=({"room_id": "ROOM", "expected_turn_id": 7, "reason": "owner lease expired"},),
 )
-def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
+def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     """Take the stick from a holder or recipient who failed; its old lease is fenced off at once.
 
     Only when `wait` or `state` says takeover is available, and with a reason. No handoff comes with it: read the recent
     events to see what was going on.
     """
-    table = queries.table(tx, ask.room_id, me)
-    opening = rules.check_takeover(table, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
-    revoked = table.stick.owner or table.stick.reserved_for
-    turn_id = table.stick.turn_id + 1
+    snapshot = queries.snapshot(tx, ask.room_id, me)
+    opening = rules.check_takeover(snapshot, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    revoked = snapshot.stick.owner or snapshot.stick.reserved_for
+    turn_id = snapshot.stick.turn_id + 1
     body = StickTakenOver(
         turn_id=turn_id,
         from_agent_id=revoked,
         to_agent_id=me.agent_id,
         reason=ask.reason,
         opening=opening,
-        liveness=rules.liveness(table, revoked),
+        liveness=rules.liveness(snapshot, revoked),
     )
-    member = agent_rules.membership(table.members, me)
+    member = agent_rules.membership(snapshot.members, me)
     tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
-    lease_id = waiting.lease(tx, table, me, turn_id)
-    return TookOver(
+    lease_id = waiting.lease(tx, snapshot, me, turn_id)
+    return TakeOverStickResult(
         room_id=ask.room_id,
         turn_id=turn_id,
         lease_id=lease_id,
@@ -134,27 +142,29 @@ def takeover(tx: Tx, me: Caller, ask: Takeover) -> TookOver:
 @operation("turns.state", short="state", examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
-    table = queries.table(tx, ask.room_id, me)
-    stick, lease, policy = table.stick, table.lease, table.room.policy
-    opening = rules.opening(table, now=tx.now)
-    order = [member.agent_id for member in table.members]
+    snapshot = queries.snapshot(tx, ask.room_id, me)
+    stick, lease, policy = snapshot.stick, snapshot.lease, snapshot.room.policy
+    opening = rules.opening(snapshot, now=tx.now)
+    order = [member.agent_id for member in snapshot.members]
     return TurnState(
         room_id=ask.room_id,
-        canonical_path=table.room.canonical_path,
-        members=[MemberView.of(member, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms) for member in table.members],
+        canonical_path=snapshot.room.canonical_path,
+        members=[
+            MemberView.of(member, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms) for member in snapshot.members
+        ],
         sequence_index=order.index(stick.sequence_at) if stick.sequence_at in order else 0,
         owner=stick.owner,
         reserved_for=stick.reserved_for,
         pending_handoff_event_seq=stick.pending_seq,
         turn_id=stick.turn_id,
-        lease_id=lease.lease_id if rules.holds(table, me) else None,
+        lease_id=lease.lease_id if rules.holds(snapshot, me) else None,
         lease_expires_at=moment(lease.lease_expires_at if stick.owner else None),
         claim_expires_at=moment(lease.claim_expires_at if stick.reserved_for else None),
-        state=rules.state(table, now=tx.now),
+        state=rules.state(snapshot, now=tx.now),
         updated_at=moment(max(stick.updated_at, lease.renewed_at)),
         takeover=opening,
-        takeover_candidates=[m.agent_id for m in rules.takers(table, now=tx.now)] if opening else [],
-        next=rules.upcoming(table, now=tx.now),
+        takeover_candidates=[m.agent_id for m in rules.takers(snapshot, now=tx.now)] if opening else [],
+        next=rules.upcoming(snapshot, now=tx.now),
         policy=PolicyView.of(policy),
         cursor=str(tx.head(ask.room_id).seq),
     )

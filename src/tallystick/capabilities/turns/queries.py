@@ -9,7 +9,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
-from tallystick.capabilities.turns.model import Handed, Lease, Stick, Table
+from tallystick.capabilities.turns.model import Handed, Lease, Stick, TurnSnapshot
 from tallystick.kernel.caller import Caller, Process
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
@@ -22,14 +22,14 @@ def stick(tx: Tx, room_id: str) -> Stick:
     return tx.one(SQL["stick"], Stick, room_id=room_id) or Stick()
 
 
-class Seat(NamedTuple):
+class StickRow(NamedTuple):
     stick: Stick
     lease: Lease
     """Of this turn; an empty one when the store was restored from its ledger."""
     handed: Handed | None
 
 
-def _seat(
+def _stick_row(
     *,
     lease_id: str | None,
     lease_expires_at: Instant | None,
@@ -42,7 +42,7 @@ def _seat(
     kind: str | None,
     body: str | None,
     **of_stick: object,
-) -> Seat:
+) -> StickRow:
     stick = Stick(**of_stick)  # pyright: ignore[reportArgumentType]
     process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
     lease = Lease(
@@ -54,33 +54,33 @@ def _seat(
         process=process,
     )
     handed = Handed(by=author, kind=kind, body=body) if author and kind and body else None
-    return Seat(stick, lease, handed)
+    return StickRow(stick, lease, handed)
 
 
-def table(tx: Tx, room_id: str, me: Caller) -> Table:
+def snapshot(tx: Tx, room_id: str, me: Caller) -> TurnSnapshot:
     """For a decision that may turn on anybody who is present."""
     room = rooms.room(tx, room_id)
     since = tx.now - room.policy.presence_ttl_ms
-    return table_of(tx, room, agents.members(tx, room_id, seen_since=since, also=(me.agent_id,)))
+    return snapshot_of(tx, room, agents.members(tx, room_id, seen_since=since, also=(me.agent_id,)))
 
 
-def callers_table(tx: Tx, room_id: str, me: Caller) -> Table:
+def callers_snapshot(tx: Tx, room_id: str, me: Caller) -> TurnSnapshot:
     """For a decision that concerns the owner and the caller: of the others, nobody's process is looked at."""
     room = rooms.room(tx, room_id)
-    return table_of(tx, room, agents.members(tx, room_id, seen_since=tx.now, also=(me.agent_id,)))
+    return snapshot_of(tx, room, agents.members(tx, room_id, seen_since=tx.now, also=(me.agent_id,)))
 
 
-def table_of(tx: Tx, room: Room, members: Sequence[Member]) -> Table:
-    seat = tx.one(SQL["seat"], _seat, room_id=room.room_id) or Seat(Stick(), Lease(turn_id=0), None)
-    if recipient := seat.stick.reserved_for:
+def snapshot_of(tx: Tx, room: Room, members: Sequence[Member]) -> TurnSnapshot:
+    row = tx.one(SQL["stick_row"], _stick_row, room_id=room.room_id) or StickRow(Stick(), Lease(turn_id=0), None)
+    if recipient := row.stick.reserved_for:
         members = [agents.looked_at(tx, each) if each.agent_id == recipient else each for each in members]
-    return Table(
+    return TurnSnapshot(
         room=room,
         members=members,
-        stick=seat.stick,
-        lease=seat.lease,
-        owner_process=tx.process_state(seat.lease.process),
-        handed=seat.handed,
+        stick=row.stick,
+        lease=row.lease,
+        owner_process=tx.process_state(row.lease.process),
+        handed=row.handed,
     )
 
 

@@ -2,7 +2,7 @@
 SELECT turn_id, owner, reserved_for, pending_seq, received_seq, sequence_at, updated_at
 FROM sticks WHERE room_id = :room_id
 
--- seat -- the stick, the lease of its turn, and the handoff that waits for the next owner
+-- stick_row -- the stick, the lease of its turn, and the handoff that waits for the next owner
 SELECT s.turn_id, s.owner, s.reserved_for, s.pending_seq, s.received_seq, s.sequence_at, s.updated_at,
     l.lease_id, l.lease_expires_at, l.claim_expires_at, l.renewed_at, l.host_id, l.pid, l.process_started_at,
     e.author, e.kind, e.body

@@ -18,8 +18,8 @@ from tallystick.capabilities.turns.errors import (
     TakeoverNotAvailable,
     TurnMismatch,
 )
-from tallystick.capabilities.turns.events import Opening, SeenOfRevoked, Why
-from tallystick.capabilities.turns.model import Table
+from tallystick.capabilities.turns.events import ClaimReason, Opening, SeenOfRevoked
+from tallystick.capabilities.turns.model import TurnSnapshot
 from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField
@@ -32,58 +32,58 @@ def _passed(deadline: Instant | None, now: Instant) -> bool:
     return deadline is None or deadline <= now
 
 
-def _active(table: Table, now: Instant) -> list[Member]:
-    return agent_rules.active(table.members, now=now, presence_ttl_ms=table.room.policy.presence_ttl_ms)
+def _active(snapshot: TurnSnapshot, now: Instant) -> list[Member]:
+    return agent_rules.active(snapshot.members, now=now, presence_ttl_ms=snapshot.room.policy.presence_ttl_ms)
 
 
-def _ready(table: Table, now: Instant) -> list[Member]:
+def _ready(snapshot: TurnSnapshot, now: Instant) -> list[Member]:
     """Those who could hold the stick now. A person who only ran commands is a member, but nothing would hold for it."""
-    return [member for member in _active(table, now) if member.session in HOLDERS]
+    return [member for member in _active(snapshot, now) if member.session in HOLDERS]
 
 
-def _gone(table: Table, agent_id: str) -> bool:
-    member = agent_rules.find(table.members, agent_id)
+def _gone(snapshot: TurnSnapshot, agent_id: str) -> bool:
+    member = agent_rules.find(snapshot.members, agent_id)
     return member is not None and member.process_state is ProcessState.GONE
 
 
-def opening(table: Table, *, now: Instant) -> Opening | None:
+def opening(snapshot: TurnSnapshot, *, now: Instant) -> Opening | None:
     """Why the stick may be taken over; None while nobody failed. Proof of death beats any timeout."""
-    stick = table.stick
+    stick = snapshot.stick
     if stick.owner:
-        if table.owner_process is ProcessState.GONE:
+        if snapshot.owner_process is ProcessState.GONE:
             return Opening.OWNER_GONE
-        return Opening.OWNER_TIMEOUT if _passed(table.lease.lease_expires_at, now) else None
+        return Opening.OWNER_TIMEOUT if _passed(snapshot.lease.lease_expires_at, now) else None
     if stick.reserved_for:
-        if _gone(table, stick.reserved_for):
+        if _gone(snapshot, stick.reserved_for):
             return Opening.RECIPIENT_GONE
-        return Opening.CLAIM_TIMEOUT if _passed(table.lease.claim_expires_at, now) else None
+        return Opening.CLAIM_TIMEOUT if _passed(snapshot.lease.claim_expires_at, now) else None
     return None
 
 
-def opens(table: Table, *, now: Instant) -> Unannounced:
+def opens(snapshot: TurnSnapshot, *, now: Instant) -> Unannounced:
     """By what the stick will be open to takeover, though nobody writes anything: its deadline, or a death."""
-    if table.stick.owner:
-        process, state = table.lease.process, table.owner_process
+    if snapshot.stick.owner:
+        process, state = snapshot.lease.process, snapshot.owner_process
     else:
-        recipient = agent_rules.find(table.members, table.stick.reserved_for or "")
+        recipient = agent_rules.find(snapshot.members, snapshot.stick.reserved_for or "")
         process, state = (recipient.process, recipient.process_state) if recipient else (None, ProcessState.UNKNOWN)
-    deadline = _deadline(table)
+    deadline = _deadline(snapshot)
     return Unannounced(
         moment=deadline if deadline is not None and deadline > now else None,
         process_ends=process if state is ProcessState.ALIVE else None,
-        every_ms=table.room.policy.wait_for_turn_poll_ms,
+        every_ms=snapshot.room.policy.wait_for_turn_poll_ms,
     )
 
 
-def _deadline(table: Table) -> Instant | None:
-    return table.lease.lease_expires_at if table.stick.owner else table.lease.claim_expires_at
+def _deadline(snapshot: TurnSnapshot) -> Instant | None:
+    return snapshot.lease.lease_expires_at if snapshot.stick.owner else snapshot.lease.claim_expires_at
 
 
-def state(table: Table, *, now: Instant) -> RoomState:
+def state(snapshot: TurnSnapshot, *, now: Instant) -> RoomState:
     """The room's state, the most actionable first."""
-    if table.room.closed_at is not None:
+    if snapshot.room.closed_at is not None:
         return RoomState.CLOSED
-    match opening(table, now=now):
+    match opening(snapshot, now=now):
         case Opening.OWNER_GONE:
             return RoomState.OWNER_GONE
         case Opening.OWNER_TIMEOUT:
@@ -92,11 +92,11 @@ def state(table: Table, *, now: Instant) -> RoomState:
             return RoomState.RECIPIENT_GONE
         case _:
             pass
-    if table.stick.owner:
+    if snapshot.stick.owner:
         return RoomState.OWNED
-    if not _active(table, now):
+    if not _active(snapshot, now):
         return RoomState.DORMANT
-    return RoomState.RESERVED if table.stick.reserved_for else RoomState.IDLE
+    return RoomState.RESERVED if snapshot.stick.reserved_for else RoomState.IDLE
 
 
 def next_after(members: Sequence[Member], agent_id: str, candidates: Sequence[Member]) -> Member | None:
@@ -108,70 +108,70 @@ def next_after(members: Sequence[Member], agent_id: str, candidates: Sequence[Me
     return next((member for member in ring if member.agent_id in wanted), None)
 
 
-def successor(table: Table, me: Caller, *, now: Instant) -> Member | None:
+def successor(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> Member | None:
     """Who gets first right of refusal when the caller releases."""
-    return next_after(table.members, me.agent_id, _ready(table, now))
+    return next_after(snapshot.members, me.agent_id, _ready(snapshot, now))
 
 
-def upcoming(table: Table, *, now: Instant) -> str | None:
+def upcoming(snapshot: TurnSnapshot, *, now: Instant) -> str | None:
     """Whose turn comes next as things are: whom the stick is kept for, or who would get it were it released now."""
-    stick = table.stick
+    stick = snapshot.stick
     if stick.reserved_for or not stick.owner:
         return stick.reserved_for
-    following = next_after(table.members, stick.owner, _ready(table, now))
+    following = next_after(snapshot.members, stick.owner, _ready(snapshot, now))
     return following.agent_id if following else None
 
 
-def takers(table: Table, *, now: Instant) -> list[Member]:
+def takers(snapshot: TurnSnapshot, *, now: Instant) -> list[Member]:
     """The active members who may take over, were the stick open to it.
 
     After a claim timeout the one who just gave the stick away is not among them while anybody else could.
     """
-    stick = table.stick
+    stick = snapshot.stick
     out = {stick.owner, stick.reserved_for}
     # A dead process is out; a new process under the same name may take its own turn over, explicitly.
-    if table.owner_process is ProcessState.GONE:
+    if snapshot.owner_process is ProcessState.GONE:
         out.discard(stick.owner)
-    others = [member for member in _ready(table, now) if member.agent_id not in out]
-    if opening(table, now=now) is Opening.CLAIM_TIMEOUT:
-        return [member for member in others if member.agent_id != table.handed_by] or others
+    others = [member for member in _ready(snapshot, now) if member.agent_id not in out]
+    if opening(snapshot, now=now) is Opening.CLAIM_TIMEOUT:
+        return [member for member in others if member.agent_id != snapshot.handed_by] or others
     return others
 
 
-def claim_reason(table: Table, me: Caller) -> Why | None:
+def claim_reason(snapshot: TurnSnapshot, me: Caller) -> ClaimReason | None:
     """Why the caller may claim the stick at once, or None."""
-    stick = table.stick
-    if stick.owner or _gone(table, me.agent_id):
+    stick = snapshot.stick
+    if stick.owner or _gone(snapshot, me.agent_id):
         return None
     if stick.reserved_for is None:
-        return Why.SEQUENCE if stick.pending_seq else Why.OPEN_CLAIM
+        return ClaimReason.SEQUENCE if stick.pending_seq else ClaimReason.OPEN_CLAIM
     if stick.reserved_for != me.agent_id:
         return None
-    return Why.DIRECT_PASS if table.handed_directly else Why.SEQUENCE
+    return ClaimReason.DIRECT_PASS if snapshot.handed_directly else ClaimReason.SEQUENCE
 
 
-def holds(table: Table, me: Caller) -> bool:
+def holds(snapshot: TurnSnapshot, me: Caller) -> bool:
     """Whether the caller is the present owner, and not merely another process of that name after its death."""
-    return table.stick.owner == me.agent_id and table.owner_process is not ProcessState.GONE
+    return snapshot.stick.owner == me.agent_id and snapshot.owner_process is not ProcessState.GONE
 
 
-def at_once(table: Table, me: Caller) -> bool:
+def at_once(snapshot: TurnSnapshot, me: Caller) -> bool:
     """Whether the stick is the caller's or free for it, whoever else is there."""
-    return holds(table, me) or claim_reason(table, me) is not None
+    return holds(snapshot, me) or claim_reason(snapshot, me) is not None
 
 
-def may_take_over(table: Table, me: Caller, *, now: Instant) -> Opening | None:
+def may_take_over(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> Opening | None:
     """The opening that this caller may use."""
-    if me.agent_id not in {member.agent_id for member in takers(table, now=now)}:
+    if me.agent_id not in {member.agent_id for member in takers(snapshot, now=now)}:
         return None
-    return opening(table, now=now)
+    return opening(snapshot, now=now)
 
 
-def _fencing(table: Table, now: Instant) -> dict[str, object]:
+def _fencing(snapshot: TurnSnapshot, now: Instant) -> dict[str, object]:
     return {
-        "current_owner": table.stick.owner,
-        "current_turn_id": table.stick.turn_id,
-        "room_state": state(table, now=now).value,
+        "current_owner": snapshot.stick.owner,
+        "current_turn_id": snapshot.stick.turn_id,
+        "room_state": state(snapshot, now=now).value,
     }
 
 
@@ -186,70 +186,72 @@ def check_handoff(handoff: Handoff) -> dict[str, object]:
     return handoff.to_data()
 
 
-def check_recipient(table: Table, me: Caller, to_agent_id: str, *, now: Instant) -> Member:
+def check_recipient(snapshot: TurnSnapshot, me: Caller, to_agent_id: str, *, now: Instant) -> Member:
     """An active member other than the caller."""
     if to_agent_id == me.agent_id:
         raise InvalidField("You cannot pass the stick to yourself.", field="to_agent_id")
-    target = agent_rules.find(_active(table, now), to_agent_id)
+    target = agent_rules.find(_active(snapshot, now), to_agent_id)
     if target is None:
         raise UnknownMember(f"'{to_agent_id}' is not an active member of this room.", to_agent_id=to_agent_id)
     return target
 
 
-def check_open(table: Table) -> None:
-    if table.room.closed_at is not None:
-        raise RoomClosed(room_id=table.room.room_id)
+def check_open(snapshot: TurnSnapshot) -> None:
+    if snapshot.room.closed_at is not None:
+        raise RoomClosed(room_id=snapshot.room.room_id)
 
 
-def check_turn(table: Table, expected_turn_id: int, *, now: Instant) -> None:
-    if expected_turn_id != table.stick.turn_id:
+def check_turn(snapshot: TurnSnapshot, expected_turn_id: int, *, now: Instant) -> None:
+    if expected_turn_id != snapshot.stick.turn_id:
         raise TurnMismatch(
-            f"You expected turn {expected_turn_id}; the room is at turn {table.stick.turn_id}.",
-            details=_fencing(table, now),
+            f"You expected turn {expected_turn_id}; the room is at turn {snapshot.stick.turn_id}.",
+            details=_fencing(snapshot, now),
         )
 
 
-def check_owner(table: Table, me: Caller, *, lease_id: str, expected_turn_id: int, now: Instant) -> Member:
+def check_owner(snapshot: TurnSnapshot, me: Caller, *, lease_id: str, expected_turn_id: int, now: Instant) -> Member:
     """Fencing for every owner mutation: the turn first, then the token, then membership."""
-    check_open(table)
-    check_turn(table, expected_turn_id, now=now)
-    if not holds(table, me) or lease_id != table.lease.lease_id:
-        raise StaleLease(details=_fencing(table, now))
-    return agent_rules.membership(table.members, me)
+    check_open(snapshot)
+    check_turn(snapshot, expected_turn_id, now=now)
+    if not holds(snapshot, me) or lease_id != snapshot.lease.lease_id:
+        raise StaleLease(details=_fencing(snapshot, now))
+    return agent_rules.membership(snapshot.members, me)
 
 
-def check_takeover(table: Table, me: Caller, *, expected_turn_id: int, now: Instant) -> Opening:
+def check_takeover(snapshot: TurnSnapshot, me: Caller, *, expected_turn_id: int, now: Instant) -> Opening:
     """The opening through which the caller takes over; turn, then membership, then eligibility."""
-    check_open(table)
-    check_turn(table, expected_turn_id, now=now)
-    agent_rules.membership(table.members, me)
-    reason = opening(table, now=now)
+    check_open(snapshot)
+    check_turn(snapshot, expected_turn_id, now=now)
+    agent_rules.membership(snapshot.members, me)
+    reason = opening(snapshot, now=now)
     if reason is None:
-        raise TakeoverNotAvailable(details=_fencing(table, now))
+        raise TakeoverNotAvailable(details=_fencing(snapshot, now))
     if me.session not in HOLDERS:
         raise ObserverCannotHold
-    candidates = takers(table, now=now)
+    candidates = takers(snapshot, now=now)
     if me.agent_id not in {member.agent_id for member in candidates}:
         names = [member.agent_id for member in candidates]
-        raise TakeoverIneligible(_ineligible(table, me), candidates=names, details=_fencing(table, now))
+        raise TakeoverIneligible(_ineligible(snapshot, me), candidates=names, details=_fencing(snapshot, now))
     return reason
 
 
-def _ineligible(table: Table, me: Caller) -> str:
-    if _gone(table, me.agent_id):
+def _ineligible(snapshot: TurnSnapshot, me: Caller) -> str:
+    if _gone(snapshot, me.agent_id):
         return "The process behind your name is gone."
-    if table.stick.owner == me.agent_id:
+    if snapshot.stick.owner == me.agent_id:
         return "You own the stick: heartbeat, release or pass instead of taking it over."
-    if table.stick.reserved_for == me.agent_id:
+    if snapshot.stick.reserved_for == me.agent_id:
         return "The stick is reserved for you: claim it by waiting for your turn instead of taking it over."
     return "You gave the stick away last, and another active member can take it over."
 
 
-def liveness(table: Table, agent_id: str | None) -> SeenOfRevoked:
+def liveness(snapshot: TurnSnapshot, agent_id: str | None) -> SeenOfRevoked:
     """What was seen of the one who is being revoked, for the history."""
-    member = agent_rules.find(table.members, agent_id or "")
-    process = table.owner_process if table.stick.owner else (member.process_state if member else ProcessState.UNKNOWN)
-    deadline = _deadline(table)
+    member = agent_rules.find(snapshot.members, agent_id or "")
+    process = (
+        snapshot.owner_process if snapshot.stick.owner else (member.process_state if member else ProcessState.UNKNOWN)
+    )
+    deadline = _deadline(snapshot)
     return SeenOfRevoked(
         process=process.value,
         last_seen_at=to_wire(member.last_seen_at) if member else None,
@@ -258,14 +260,14 @@ def liveness(table: Table, agent_id: str | None) -> SeenOfRevoked:
 
 
 def check_close(
-    table: Table, me: Caller, *, lease_id: str | None, expected_turn_id: int | None, now: Instant
+    snapshot: TurnSnapshot, me: Caller, *, lease_id: str | None, expected_turn_id: int | None, now: Instant
 ) -> Member:
     """A held stick's room is closed by its holder; any member may close a room that nobody holds."""
-    check_open(table)
+    check_open(snapshot)
     if expected_turn_id is not None:
-        check_turn(table, expected_turn_id, now=now)
-    if table.stick.owner:
-        if table.stick.owner != me.agent_id:
-            raise NotHolder(f"'{table.stick.owner}' holds the stick.", details=_fencing(table, now))
-        return check_owner(table, me, lease_id=lease_id or "", expected_turn_id=table.stick.turn_id, now=now)
-    return agent_rules.membership(table.members, me)
+        check_turn(snapshot, expected_turn_id, now=now)
+    if snapshot.stick.owner:
+        if snapshot.stick.owner != me.agent_id:
+            raise NotHolder(f"'{snapshot.stick.owner}' holds the stick.", details=_fencing(snapshot, now))
+        return check_owner(snapshot, me, lease_id=lease_id or "", expected_turn_id=snapshot.stick.turn_id, now=now)
+    return agent_rules.membership(snapshot.members, me)

@@ -16,12 +16,12 @@ from tallystick.ledger.tx import Tx
 
 class RoomSticks:
     def summary(self, tx: Tx, room: Room, members: Sequence[Member]) -> StickSummary:
-        table = queries.table_of(tx, room, members)
+        snapshot = queries.snapshot_of(tx, room, members)
         return StickSummary(
-            state=rules.state(table, now=tx.now),
-            owner=table.stick.owner,
-            reserved_for=table.stick.reserved_for,
-            turn_id=table.stick.turn_id,
+            state=rules.state(snapshot, now=tx.now),
+            owner=snapshot.stick.owner,
+            reserved_for=snapshot.stick.reserved_for,
+            turn_id=snapshot.stick.turn_id,
         )
 
     def turn_id(self, tx: Tx, room_id: str) -> int:
@@ -34,9 +34,9 @@ class RoomSticks:
     def check_closing(
         self, tx: Tx, room_id: str, me: Caller, *, lease_id: str | None, expected_turn_id: int | None
     ) -> int:
-        table = queries.table(tx, room_id, me)
-        rules.check_close(table, me, lease_id=lease_id, expected_turn_id=expected_turn_id, now=tx.now)
-        return table.stick.turn_id
+        snapshot = queries.snapshot(tx, room_id, me)
+        rules.check_close(snapshot, me, lease_id=lease_id, expected_turn_id=expected_turn_id, now=tx.now)
+        return snapshot.stick.turn_id
 
 
 def holdings(tx: Tx, room_id: str) -> list[Holding]:

@@ -7,15 +7,15 @@ import sys
 import click
 
 from tallystick.capabilities.agents.contract import (
-    Adopted,
+    AdoptAgentResult,
     Agents,
     AgentView,
     Candidates,
     FindCandidates,
     ListAgents,
-    Registered,
+    RegisterAgentResult,
 )
-from tallystick.capabilities.rooms.contract import Joined, JoinRoom
+from tallystick.capabilities.rooms.contract import JoinRoom, JoinRoomResult
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
@@ -79,11 +79,11 @@ class SessionStart:
         if self._is_person:
             name = self._take_name(name)
         was_here = session.caller.agent_id in {each.agent_id for each in self._members()}
-        room_id = session.ask("rooms.join", JoinRoom(context_path=self._here), Joined).room_id
+        room_id = session.ask("rooms.join", JoinRoom(context_path=self._here), JoinRoomResult).room_id
         given: dict[str, object] = {"room_id": room_id, "force_update": force}
         given |= {key: value for key, value in (("name", name), ("role", role)) if value is not None}
         try:
-            agent = session.call("agents.register", given).read(Registered).agent
+            agent = session.call("agents.register", given).read(RegisterAgentResult).agent
         except TallyError:
             if not was_here:
                 session.call("rooms.leave", {"room_id": room_id})
@@ -104,7 +104,7 @@ class SessionStart:
             screen.say(refusal.message)
             click.confirm(f"Go on as {who} all the same?", abort=True, err=True)
             done = self._session.call("agents.adopt", {**given, "confirm": True})
-        found = done.read(Adopted)
+        found = done.read(AdoptAgentResult)
         reason = f"{found.reason}: {found.evidence}"
         return self._result("adopt", room_id, found.agent_id, found.name, reason=reason)
 
@@ -152,7 +152,7 @@ class SessionStart:
         """The room of this place, without anybody in it who was not there."""
         room_id = self._room()
         if room_id is None:
-            room_id = self._session.ask("rooms.join", JoinRoom(context_path=self._here), Joined).room_id
+            room_id = self._session.ask("rooms.join", JoinRoom(context_path=self._here), JoinRoomResult).room_id
             self._session.call("rooms.leave", {"room_id": room_id})
         return room_id
 

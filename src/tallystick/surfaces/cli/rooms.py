@@ -65,9 +65,9 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
     reply = session.call("rooms.join", where)
     if session.finish(reply.data):
         return
-    from tallystick.capabilities.rooms.contract import Joined
+    from tallystick.capabilities.rooms.contract import JoinRoomResult
 
-    joined = reply.read(Joined)
+    joined = reply.read(JoinRoomResult)
     verb = "Joined" if joined.joined_existing_room else "Opened"
     screen.say(f"{verb} the room of {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
     if joined.warning:
@@ -112,9 +112,9 @@ def leave(session: Session, *, path: str | None, room_id: str | None) -> None:
     reply = session.call("rooms.leave", {"room_id": session.room(path, room_id)})
     if session.finish(reply.data):
         return
-    from tallystick.capabilities.rooms.contract import Left
+    from tallystick.capabilities.rooms.contract import LeaveRoomResult
 
-    left = reply.read(Left)
+    left = reply.read(LeaveRoomResult)
     screen.say(f"{left.agent_id} left the room." if left.left else f"{left.agent_id} was not in this room.")
 
 

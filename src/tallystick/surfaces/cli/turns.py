@@ -9,17 +9,17 @@ from typing import TypeAlias, Unpack
 
 import click
 
-from tallystick.capabilities.rooms.contract import Joined
+from tallystick.capabilities.rooms.contract import JoinRoomResult
 from tallystick.capabilities.turns.contract import (
     Closed,
     Handoff,
     NotYet,
-    Passed,
-    Released,
+    PassStickResult,
+    ReleaseStickResult,
     ShowState,
-    Takeover,
     TakeoverAvailable,
-    TookOver,
+    TakeOverStick,
+    TakeOverStickResult,
     TurnState,
     YourTurn,
 )
@@ -136,7 +136,7 @@ def release(
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin)}
     fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.release", {**fence, **given}), Released)
+    _handed_over(session, session.call("turns.release", {**fence, **given}), ReleaseStickResult)
 
 
 @click.command(cls=Command, name="pass")
@@ -164,10 +164,10 @@ def pass_(
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin), "to_agent_id": agent}
     fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.pass", {**fence, **given}), Passed)
+    _handed_over(session, session.call("turns.pass", {**fence, **given}), PassStickResult)
 
 
-def _handed_over(session: Session, reply: Reply, answer: type[Released | Passed]) -> None:
+def _handed_over(session: Session, reply: Reply, answer: type[ReleaseStickResult | PassStickResult]) -> None:
     if session.finish(reply.data):
         return
     to = reply.read(answer).reserved_for
@@ -187,11 +187,11 @@ def takeover(session: Session, *, path: str | None, room_id: str | None, reason:
     room = session.room(path, room_id)
     if turn is None:
         turn = session.ask("turns.state", ShowState(room_id=room), TurnState).turn_id
-    asked = Takeover(room_id=room, expected_turn_id=turn, reason=reason)
+    asked = TakeOverStick(room_id=room, expected_turn_id=turn, reason=reason)
     reply = session.call("turns.takeover", asked.present())
     if session.finish(reply.data):
         return
-    taken = reply.read(TookOver)
+    taken = reply.read(TakeOverStickResult)
     screen.say(f"It is your turn: turn {taken.turn_id}, lease {taken.lease_id}. It was {taken.revoked_agent_id}'s.")
     screen.say("Next: `tally turns history --newest` shows what was going on.")
 
@@ -212,10 +212,10 @@ def hold(
     """
     session.guard()
     where = {"room_id": room_id} if room_id else {"context_path": absolute(path)}
-    joined = session.call("rooms.join", where).read(Joined)
+    joined = session.call("rooms.join", where).read(JoinRoomResult)
     with StopSignal() as stop:
         turn = _wait_for_stick(session, joined, takeover, stop)
-        if not isinstance(turn, YourTurn | TookOver):
+        if not isinstance(turn, YourTurn | TakeOverStickResult):
             remark("You stopped waiting before your turn came." if stop.stopped() else "The room was closed.")
             return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
         _announce(session, joined, turn)
@@ -223,30 +223,32 @@ def hold(
     fence = {"room_id": joined.room_id, "lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
     reply = session.call("turns.release", {**fence, "handoff": _asked_handoff(words, stop)})
     if not session.finish({"turn_id": turn.turn_id, **reply.data}):
-        to = reply.read(Released).reserved_for
+        to = reply.read(ReleaseStickResult).reserved_for
         screen.say(f"Handed over to {to}." if to else "Released; the next to come gets your handoff.")
     return 0
 
 
-def _wait_for_stick(session: Session, joined: Joined, takeover: str | None, stop: StopSignal) -> Turn | TookOver:
+def _wait_for_stick(
+    session: Session, joined: JoinRoomResult, takeover: str | None, stop: StopSignal
+) -> Turn | TakeOverStickResult:
     remark(f"Waiting for your turn in {joined.canonical_path or joined.room_id} as {joined.agent_id}.")
     turn = waited(session, joined.room_id, None, stop).read(*WAITED)
     if not isinstance(turn, TakeoverAvailable):
         return turn
     if takeover is None:
         raise TakeoverNeeded(f"{turn.current_owner or turn.reserved_for} failed: {turn.reason}.", reason=turn.reason)
-    asked = Takeover(room_id=joined.room_id, expected_turn_id=turn.turn_id, reason=takeover)
-    return session.ask("turns.takeover", asked, TookOver)
+    asked = TakeOverStick(room_id=joined.room_id, expected_turn_id=turn.turn_id, reason=takeover)
+    return session.ask("turns.takeover", asked, TakeOverStickResult)
 
 
-def _announce(session: Session, joined: Joined, turn: YourTurn | TookOver) -> None:
+def _announce(session: Session, joined: JoinRoomResult, turn: YourTurn | TakeOverStickResult) -> None:
     remark(f"It is your turn: turn {turn.turn_id} in room {joined.room_id}. Ctrl-C hands it over.")
     if isinstance(turn, YourTurn) and not session.as_json:
         _show_handoff(turn)
         sys.stdout.flush()
 
 
-def _keep(session: Session, joined: Joined, turn: YourTurn | TookOver, stop: StopSignal) -> None:
+def _keep(session: Session, joined: JoinRoomResult, turn: YourTurn | TakeOverStickResult, stop: StopSignal) -> None:
     """Renew the lease by the policy's interval, and at every event, since one of them may be our end."""
     cursor, interval = int(joined.cursor), joined.policy.heartbeat_interval_ms
     due = time.monotonic() + interval / 1000
@@ -264,7 +266,7 @@ def _keep(session: Session, joined: Joined, turn: YourTurn | TookOver, stop: Sto
             stop.pause(1)
 
 
-def _renew(session: Session, room_id: str, turn: YourTurn | TookOver) -> int:
+def _renew(session: Session, room_id: str, turn: YourTurn | TakeOverStickResult) -> int:
     """Heartbeat; the result is when the policy, which may have changed, wants the next one."""
     try:
         session.call(
