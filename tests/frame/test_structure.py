@@ -11,14 +11,14 @@ from tests.frame.checkout import modules, nodes, shown
 from tests.ledger.shapes.everything import golden
 
 LONGEST_MODULE = 400
-AMBIGUOUS_CLASSES = 31
+AMBIGUOUS_CLASSES = 30
 """Class names that stand for two things; the aim is at most 19."""
-CASTS = 247
+CASTS = 246
 """The aim is at most 99."""
-KINDS_OUTSIDE_EVENTS = 43
+KINDS_OUTSIDE_EVENTS = 32
 """Places outside `events.py` that write a kind of event as text; the aim is none."""
-MISPLACED_OPERATIONS = 10
-"""Operations that are not where their noun leads; the aim is none."""
+ELSEWHERE = {"events": "tallystick.ledger.operations", "open": "tallystick.hub.operations"}
+"""Nouns that belong to no capability, and where they are."""
 
 KINDS = {kind for kind, _body in golden()} - registry.OPERATIONS.keys()
 
@@ -74,6 +74,7 @@ def test_an_operation_is_declared_where_its_noun_leads() -> None:
         name: operation.run.__module__
         for name, operation in registry.OPERATIONS.items()
         if operation.noun not in operation.run.__module__.split(".")
+        and operation.run.__module__ != ELSEWHERE.get(operation.noun)
     }
 
-    assert len(misplaced) <= MISPLACED_OPERATIONS, misplaced
+    assert misplaced == {}
