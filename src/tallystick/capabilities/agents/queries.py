@@ -166,7 +166,7 @@ def presence_due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
 
 
 def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
-    """Whether a look at the store is spared, because this very caller was seen a moment ago."""
+    """Whether the store need not be read, because this very caller was seen a moment ago."""
     who, seen = tx.cache(room_id).seen.get(caller.agent_id, (None, 0))
     return (who is caller or who == caller) and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
 

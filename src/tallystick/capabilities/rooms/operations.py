@@ -135,15 +135,15 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
 
 
 def _find_target(tx: Tx, workspace: Workspace, *, force_new: bool) -> rules.JoinTarget:
-    def look() -> rules.JoinTarget:
+    def read() -> rules.JoinTarget:
         above = queries.at_roots(tx, workspace.chain)
         return rules.join_target(workspace, above, tx.world.machine_id, force_new=force_new)
 
-    target = look()
+    target = read()
     if target.room_id is None:
-        # Only who creates a room needs the path to itself; somebody may have been faster, so look again.
+        # Lock the root only to create a room; another call may have created one meanwhile, so read again.
         queries.lock_root(tx, workspace.root)
-        target = look()
+        target = read()
     return target
 
 

@@ -43,7 +43,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handed(msgspec.Struct, frozen=True, kw_only=True):
-    """A release or pass, by whoever held the stick before."""
+    """A release or pass by the previous holder."""
 
     by: str
     kind: str
@@ -56,7 +56,7 @@ class Handed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a turn decision looks at."""
+    """Everything that a decision about a turn needs, read at one moment."""
 
     room: Room
     members: Sequence[Member]

@@ -65,7 +65,7 @@ def snapshot(tx: Tx, room_id: str, me: Caller) -> TurnSnapshot:
 
 
 def callers_snapshot(tx: Tx, room_id: str, me: Caller) -> TurnSnapshot:
-    """For a decision that concerns the owner and the caller: of the others, nobody's process is looked at."""
+    """For a decision that concerns the owner and the caller: the processes of other members are not read."""
     room = rooms.room(tx, room_id)
     return snapshot_of(tx, room, agents.members(tx, room_id, seen_since=tx.now, also=(me.agent_id,)))
 

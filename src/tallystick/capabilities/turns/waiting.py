@@ -59,7 +59,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
 
 
 def _snapshot(tx: Tx, me: Caller, ask: WaitTurn) -> TurnSnapshot:
-    """Whoever looks as a writer is most likely to claim, and then nobody else's process matters."""
+    """In a write transaction the caller most likely claims, so the processes of others are read only if it cannot."""
     if tx.writable:
         snapshot = queries.callers_snapshot(tx, ask.room_id, me)
         if rules.at_once(snapshot, me):
