@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tallystick.bus.connection import BusConnection, BusReply
 from tallystick.bus.dispatcher import Bus
-from tallystick.bus.party import Party, Reply
 from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
@@ -69,7 +69,7 @@ class Box:
     """One connection, with what came on it."""
 
     def __init__(self) -> None:
-        self.party: Party | None = None
+        self.party: BusConnection | None = None
         self.lines: deque[Row] = deque()
         self.handed: set[str] = set()
         self._some = asyncio.Event()
@@ -120,9 +120,11 @@ class World:
 
     async def ask(self, box: Box, src: str, type: str, payload: Row) -> Row:
         here = {"session": self.session} if self.session else {}
-        request = cast("Party", box.party).read(json.dumps(envelope(type, src, payload=payload, **here)).encode())
-        assert not isinstance(request, Reply), request.line
-        reply = json.loads((await cast("Party", box.party).answered(request)).line)
+        request = cast("BusConnection", box.party).read(
+            json.dumps(envelope(type, src, payload=payload, **here)).encode()
+        )
+        assert not isinstance(request, BusReply), request.line
+        reply = json.loads((await cast("BusConnection", box.party).answered(request)).line)
         assert reply["status"] == "ok", reply
         return cast("Row", reply)
 
@@ -137,7 +139,7 @@ class World:
 
     def disconnect(self, name: str) -> None:
         if box := self.boxes.pop(name, None):
-            cast("Party", box.party).close()
+            cast("BusConnection", box.party).close()
 
     async def begin(self) -> None:
         """Everybody joins once; who is connected afterwards is up to the play."""

@@ -14,15 +14,15 @@ from typing import TypeAlias
 
 import pytest
 
+from tallystick.bus.connection import AT_ONCE
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT
-from tallystick.bus.party import AT_ONCE
 from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.surfaces.bus import peers
-from tallystick.surfaces.bus.socket import Bounds, opened
+from tallystick.surfaces.bus.socket import PeerLimits, opened
 from tests.bus.talking import SocketWay, envelope
 from tests.http.running import RunningHub
 from tests.scene import refused
@@ -181,7 +181,7 @@ class Street:
 
 
 @asynccontextmanager
-async def served(folder: Path, bounds: Bounds) -> AsyncGenerator[Street]:
+async def served(folder: Path, bounds: PeerLimits) -> AsyncGenerator[Street]:
     hub = Hub.open(Settings(data_dir=folder), grouped=True)
     serving = Serving(hub, frame)
     bus = Bus(serving)
@@ -204,7 +204,7 @@ async def ask(way: Way, content: bytes) -> dict[str, object]:
 
 def test_a_peer_that_never_reads_is_cut_off_and_harms_nobody_else(tmp_path: Path) -> None:
     async def play() -> dict[str, object]:
-        bounds = Bounds(unread_bytes=256 * 1024, full_bytes=16 * 1024, unread_seconds=0.2)
+        bounds = PeerLimits(unread_bytes=256 * 1024, full_bytes=16 * 1024, unread_seconds=0.2)
         async with served(tmp_path, bounds) as street:
             deaf = await street.connect(limit=1024)
             other = await street.connect()
@@ -222,7 +222,7 @@ def test_a_peer_that_never_reads_is_cut_off_and_harms_nobody_else(tmp_path: Path
 
 def test_a_follower_that_never_reads_is_cut_off_and_the_others_go_on(tmp_path: Path) -> None:
     async def play() -> list[int]:
-        bounds = Bounds(unread_bytes=256 * 1024, full_bytes=16 * 1024, unread_seconds=0.2)
+        bounds = PeerLimits(unread_bytes=256 * 1024, full_bytes=16 * 1024, unread_seconds=0.2)
         async with served(tmp_path, bounds) as street:
             boss, ears = await street.connect(), await street.connect()
             deaf = await street.connect(limit=1024)
@@ -243,7 +243,7 @@ def test_a_follower_that_never_reads_is_cut_off_and_the_others_go_on(tmp_path: P
 
 def test_a_peer_that_asks_for_much_at_once_lets_the_others_have_their_turn(tmp_path: Path) -> None:
     async def play() -> list[str]:
-        async with served(tmp_path, Bounds()) as street:
+        async with served(tmp_path, PeerLimits()) as street:
             greedy, modest = await street.connect(), await street.connect()
             for way in (greedy, modest):
                 await ask(way, line("no.such.type"))
@@ -266,7 +266,7 @@ def test_a_peer_that_asks_for_much_at_once_lets_the_others_have_their_turn(tmp_p
 
 def test_a_peer_is_heard_again_once_what_it_sent_too_early_was_answered(tmp_path: Path) -> None:
     async def play() -> list[object]:
-        async with served(tmp_path, Bounds()) as street:
+        async with served(tmp_path, PeerLimits()) as street:
             way = await street.connect()
             for _ in range(5):
                 way[1].write(line("session.create"))
@@ -279,7 +279,7 @@ def test_a_peer_is_heard_again_once_what_it_sent_too_early_was_answered(tmp_path
 
 def test_whoever_asks_for_a_stream_and_hangs_up_at_once_leaves_none_behind(tmp_path: Path) -> None:
     async def play() -> int:
-        async with served(tmp_path, Bounds()) as street:
+        async with served(tmp_path, PeerLimits()) as street:
             boss = await street.connect()
             session = (await ask(boss, line("session.create")))["session"]
             for _ in range(5):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import msgspec
 
 from tallystick.bus import payloads, records
-from tallystick.bus.envelope import Payload, Request
+from tallystick.bus.envelope import BusRequest, Payload
 from tallystick.bus.errors import SessionRequired, SrcMismatch
-from tallystick.hub import errands, registry
+from tallystick.hub import bus_reads, registry
 from tallystick.hub.engine import Response
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import to_wire
@@ -21,13 +21,13 @@ from tallystick.kernel.errors import UnknownField, UnknownOperation
 from tallystick.kernel.operation import AnyOperation
 
 if TYPE_CHECKING:
-    from tallystick.bus.party import Party
+    from tallystick.bus.connection import BusConnection
 
 Row: TypeAlias = dict[str, object]
 NO_SUCH_TYPE = "Use a bus command such as action.submit, or an operation by its name (hub.capabilities lists them)."
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to reply, and what begins once the reply is on its way."""
 
     payload: Payload
@@ -35,33 +35,35 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     then: Callable[[], None] | None = None
 
 
-Command: TypeAlias = "Callable[[Party, Request], Said | Awaitable[Said]]"
+CommandHandler: TypeAlias = "Callable[[BusConnection, BusRequest], CommandResult | Awaitable[CommandResult]]"
 """Says what to reply where that takes no time, otherwise what to await for it."""
 
 
-def session_of(request: Request) -> str:
+def session_of(request: BusRequest) -> str:
     if request.session is None:
         raise SessionRequired(f"{request.type} is about a session.")
     return request.session
 
 
-def _own(request: Request, named: str) -> str:
+def _own(request: BusRequest, named: str) -> str:
     if named != request.src:
         raise SrcMismatch(f"'{request.src}' cannot speak for '{named}'.", src=request.src, id=named)
     return named
 
 
-async def create_session(party: Party, request: Request) -> Said:
+async def create_session(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.CreateSession, request.payload)
-    made = await party.call(request, "rooms.create", {"title": ask.name})
-    return Said(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"]))
+    made = await connection.call(request, "rooms.create", {"title": ask.name})
+    return CommandResult(
+        payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"])
+    )
 
 
-async def list_sessions(party: Party, request: Request) -> Said:
+async def list_sessions(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.ListSessions, request.payload)
-    rooms = cast("list[Row]", (await party.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
+    rooms = cast("list[Row]", (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
     ids = [cast("str", room["room_id"]) for room in rooms]
-    changed = await party.look(lambda tx: errands.changed_at(tx, ids))
+    changed = await connection.look(lambda tx: bus_reads.changed_at(tx, ids))
     sessions = [
         {
             "id": room["room_id"],
@@ -72,60 +74,62 @@ async def list_sessions(party: Party, request: Request) -> Said:
         }
         for room in rooms
     ]
-    return Said(payload={"sessions": sessions})
+    return CommandResult(payload={"sessions": sessions})
 
 
-async def close_session(party: Party, request: Request) -> Said:
+async def close_session(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.CloseSession, request.payload)
-    closed = await party.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
-    return Said(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
+    closed = await connection.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
+    return CommandResult(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
 
 
-async def add_agent(party: Party, request: Request) -> Said:
+async def add_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
     """Join the session and become the connection to which this agent's actions are delivered."""
     ask = inputs.read(payloads.AddAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
-    joined = await party.call(request, "rooms.join", {"room_id": room_id})
+    joined = await connection.call(request, "rooms.join", {"room_id": room_id})
     if ask.name is not None:
-        await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name}, keyed=False)
+        await connection.call(request, "agents.update", {"room_id": room_id, "name": ask.name}, keyed=False)
     # Later results come by themselves; the cursor says up to where it is this agent's business to ask.
     cursor = ask.since_seq if ask.since_seq is not None else int(cast("str", joined["cursor"]))
-    view = await _agent(party, request, room_id, agent)
-    return Said(
+    view = await _agent(connection, request, room_id, agent)
+    return CommandResult(
         payload={"agent": {**view, "status": "online"}, "cursor": cursor},
         session=room_id,
-        then=lambda: party.attach(room_id, agent, cursor),
+        then=lambda: connection.attach(room_id, agent, cursor),
     )
 
 
-async def list_agents(party: Party, request: Request) -> Said:
-    inputs.read(payloads.ListAgents, request.payload)
+async def list_agents(connection: BusConnection, request: BusRequest) -> CommandResult:
+    inputs.read(payloads.ListSessionAgents, request.payload)
     room_id = session_of(request)
-    found = cast("list[Row]", (await party.call(request, "agents.list", {"room_id": room_id}))["agents"])
-    return Said(payload={"agents": [_shown(party, room_id, each) for each in found]}, session=room_id)
+    found = cast("list[Row]", (await connection.call(request, "agents.list", {"room_id": room_id}))["agents"])
+    return CommandResult(payload={"agents": [_shown(connection, room_id, each) for each in found]}, session=room_id)
 
 
-async def update_agent(party: Party, request: Request) -> Said:
-    ask = inputs.read(payloads.UpdateAgent, request.payload)
+async def update_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
+    ask = inputs.read(payloads.UpdateSessionAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
-    await party.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
-    return Said(payload={"agent": await _agent(party, request, room_id, agent)}, session=room_id)
+    await connection.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
+    return CommandResult(payload={"agent": await _agent(connection, request, room_id, agent)}, session=room_id)
 
 
-async def remove_agent(party: Party, request: Request) -> Said:
+async def remove_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.RemoveAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
-    left = await party.call(request, "rooms.leave", {"room_id": room_id})
-    party.detach(room_id, agent)
-    return Said(payload={"id": agent, "removed": left["left"]}, session=room_id)
+    left = await connection.call(request, "rooms.leave", {"room_id": room_id})
+    connection.detach(room_id, agent)
+    return CommandResult(payload={"id": agent, "removed": left["left"]}, session=room_id)
 
 
-async def _agent(party: Party, request: Request, room_id: str, agent_id: str) -> Row:
-    return _shown(party, room_id, await party.call(request, "agents.show", {"room_id": room_id, "agent_id": agent_id}))
+async def _agent(connection: BusConnection, request: BusRequest, room_id: str, agent_id: str) -> Row:
+    return _shown(
+        connection, room_id, await connection.call(request, "agents.show", {"room_id": room_id, "agent_id": agent_id})
+    )
 
 
-def _shown(party: Party, room_id: str, agent: Row) -> Row:
-    online = party.online(room_id, cast("str", agent["agent_id"]))
+def _shown(connection: BusConnection, room_id: str, agent: Row) -> Row:
+    online = connection.online(room_id, cast("str", agent["agent_id"]))
     return {
         "id": agent["agent_id"],
         "name": agent["name"],
@@ -135,80 +139,82 @@ def _shown(party: Party, room_id: str, agent: Row) -> Row:
     }
 
 
-async def create_message(party: Party, request: Request) -> Said:
+async def create_message(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = payloads.spoken(request.payload)
     given: Row = {"text": ask.text, "to": [request.dst] if request.dst else None, "conversation": ask.conversation()}
-    sent = await party.call(request, "messages.send", {"room_id": session_of(request), **given})
+    sent = await connection.call(request, "messages.send", {"room_id": session_of(request), **given})
     event = cast("Row", sent["event"])
-    return Said(
+    return CommandResult(
         payload={"message_id": event["id"], "seq": event["seq"], "recipients": sent["recipients"]},
         session=request.session,
     )
 
 
-async def update_task(party: Party, request: Request) -> Said:
-    ask = inputs.read(payloads.UpdateTask, request.payload)
+async def update_task(connection: BusConnection, request: BusRequest) -> CommandResult:
+    ask = inputs.read(payloads.UpdateSessionTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
-    done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
-    return Said(payload=done, session=request.session)
+    done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
+    return CommandResult(payload=done, session=request.session)
 
 
-async def finish_task(party: Party, request: Request) -> Said:
+async def finish_task(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.FinishTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
-    done = await party.call(request, "actions.task", {"room_id": session_of(request), **given})
-    return Said(payload=done, session=request.session)
+    done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
+    return CommandResult(payload=done, session=request.session)
 
 
-async def read_history(party: Party, request: Request) -> Said:
+async def read_history(connection: BusConnection, request: BusRequest) -> CommandResult:
     """The newest records, or those after a cursor."""
     ask = inputs.read(payloads.ReadHistory, request.payload)
-    room_id = party.visible(session_of(request))
+    room_id = connection.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
-    events, cursor = await party.look(
-        lambda tx: errands.page(tx, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
+    events, cursor = await connection.look(
+        lambda tx: bus_reads.page(tx, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
     )
-    return Said(payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id)
+    return CommandResult(
+        payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id
+    )
 
 
-async def stream_events(party: Party, request: Request) -> Said:
-    ask = inputs.read(payloads.FollowEvents, request.payload)
-    room_id = party.visible(session_of(request))
-    follower = await party.follow(room_id, ask)
-    begin = party.streaming(request.id, follower, follow=ask.follow)
-    return Said(payload={"cursor": follower.cursor}, session=room_id, then=begin)
+async def stream_events(connection: BusConnection, request: BusRequest) -> CommandResult:
+    ask = inputs.read(payloads.StreamEvents, request.payload)
+    room_id = connection.visible(session_of(request))
+    follower = await connection.follow(room_id, ask)
+    begin = connection.streaming(request.id, follower, follow=ask.follow)
+    return CommandResult(payload={"cursor": follower.cursor}, session=room_id, then=begin)
 
 
-def _as(operation: str) -> Command:
+def _as(operation: str) -> CommandHandler:
     """A command that is an operation about its session, under another name."""
 
-    async def command(party: Party, request: Request) -> Said:
+    async def command(connection: BusConnection, request: BusRequest) -> CommandResult:
         if "room_id" in request.payload:
             raise UnknownField("Unknown field 'room_id': the envelope names the session.", field="room_id")
-        payload = await party.call(request, operation, {"room_id": session_of(request), **request.payload})
-        return Said(
+        payload = await connection.call(request, operation, {"room_id": session_of(request), **request.payload})
+        return CommandResult(
             payload={name: value for name, value in payload.items() if name != "room_id"}, session=request.session
         )
 
     return command
 
 
-def call_operation(party: Party, request: Request) -> Said | Awaitable[Said]:
+def call_operation(connection: BusConnection, request: BusRequest) -> CommandResult | Awaitable[CommandResult]:
     """An operation by its own name; the session fills in the room that it is about."""
     operation = found(request.type)
     given = request.payload
     if request.session is not None and "room_id" not in given and operation.takes_room:
         given = {**given, "room_id": request.session}
-    responding = party.respond(request, operation.name, given)
+    responding = connection.respond(request, operation.name, given)
     return _result(request, responding) if isinstance(responding, Response) else _result_of(request, responding)
 
 
-async def _result_of(request: Request, responding: Awaitable[Response]) -> Said:
+async def _result_of(request: BusRequest, responding: Awaitable[Response]) -> CommandResult:
     return _result(request, await responding)
 
 
-def _result(request: Request, response: Response) -> Said:
-    return Said(payload=msgspec.Raw(response.answer.to_json()), session=request.session)
+def _result(request: BusRequest, response: Response) -> CommandResult:
+    return CommandResult(payload=msgspec.Raw(response.answer.to_json()), session=request.session)
 
 
 def found(name: str) -> AnyOperation:
@@ -219,7 +225,7 @@ def found(name: str) -> AnyOperation:
         raise UnknownOperation(text, hint=NO_SUCH_TYPE, type=name) from None
 
 
-COMMANDS: Mapping[str, Command] = {
+COMMANDS: Mapping[str, CommandHandler] = {
     "session.create": create_session,
     "session.list": list_sessions,
     "session.close": close_session,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tallystick.bus import records
-from tallystick.bus.desks import Attachment, Desk
-from tallystick.bus.party import Outbox, Party
+from tallystick.bus.connection import BusConnection, Outbox
+from tallystick.bus.delivery import AttachedAgent, DeliveryQueue
 from tallystick.hub.feed import Feeds
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
@@ -15,59 +15,59 @@ class Bus:
         self.serving = serving
         self.feeds = Feeds(serving.hub, records.frame, serving.pool)
         """The rooms' events as records; separate from HTTP's, since a record is another encoding."""
-        self._parties: set[Party] = set()
-        self._desks: dict[str, Desk] = {}
+        self._connections: set[BusConnection] = set()
+        self._queues: dict[str, DeliveryQueue] = {}
         self._closing = False
 
-    def connect(self, visitor: Visitor, outbox: Outbox) -> Party:
+    def connect(self, visitor: Visitor, outbox: Outbox) -> BusConnection:
         """A new connection of somebody who was let in."""
-        party = Party(self, visitor, outbox)
-        self._parties.add(party)
+        connection = BusConnection(self, visitor, outbox)
+        self._connections.add(connection)
         if self._closing:
-            party.dismiss()
-        return party
+            connection.dismiss()
+        return connection
 
-    def once(self, visitor: Visitor) -> Party:
+    def once(self, visitor: Visitor) -> BusConnection:
         """A connection for one request, without a way back."""
-        return Party(self, visitor, None)
+        return BusConnection(self, visitor, None)
 
     @property
     def connections(self) -> int:
-        return len(self._parties)
+        return len(self._connections)
 
-    def forget(self, party: Party) -> None:
-        self._parties.discard(party)
+    def forget(self, connection: BusConnection) -> None:
+        self._connections.discard(connection)
 
     def online(self, room_id: str, agent: str) -> bool:
-        desk = self._desks.get(room_id)
-        return desk is not None and desk.holds(agent)
+        queue = self._queues.get(room_id)
+        return queue is not None and queue.holds(agent)
 
-    def attach(self, party: Party, room_id: str, agent: str, results_after: int) -> None:
-        if party not in self._parties:
+    def attach(self, connection: BusConnection, room_id: str, agent: str, results_after: int) -> None:
+        if connection not in self._connections:
             return  # It hung up between its request and now.
-        desk = self._desks.get(room_id)
-        if desk is None:
-            desk = self._desks[room_id] = Desk(self.serving, room_id, self._ended)
-        former = desk.attach(Attachment(party=party, agent=agent, results_after=results_after))
+        queue = self._queues.get(room_id)
+        if queue is None:
+            queue = self._queues[room_id] = DeliveryQueue(self.serving, room_id, self._ended)
+        former = queue.attach(AttachedAgent(connection=connection, agent=agent, results_after=results_after))
         if former:
-            former.party.replaced(room_id, agent)
+            former.connection.replaced(room_id, agent)
 
-    def detach(self, party: Party, room_id: str, agent: str) -> None:
-        if desk := self._desks.get(room_id):
-            desk.detach(agent, party)
+    def detach(self, connection: BusConnection, room_id: str, agent: str) -> None:
+        if queue := self._queues.get(room_id):
+            queue.detach(agent, connection)
 
     def dismiss(self) -> None:
         """Shutting down: let every connection go with a word."""
         self._closing = True
         self.feeds.dismiss()
-        for party in tuple(self._parties):
-            party.dismiss()
+        for connection in tuple(self._connections):
+            connection.dismiss()
 
     async def close(self) -> None:
-        for desk in tuple(self._desks.values()):
-            desk.stop()
+        for queue in tuple(self._queues.values()):
+            queue.stop()
         await self.feeds.close()
 
-    def _ended(self, desk: Desk) -> None:
-        if self._desks.get(desk.room_id) is desk:
-            del self._desks[desk.room_id]
+    def _ended(self, queue: DeliveryQueue) -> None:
+        if self._queues.get(queue.room_id) is queue:
+            del self._queues[queue.room_id]

@@ -26,7 +26,7 @@ Payload: TypeAlias = Mapping[str, object] | msgspec.Raw
 """What an envelope carries, or the JSON of it."""
 
 
-class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class BusRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """An envelope that came in."""
 
     v: int
@@ -44,7 +44,7 @@ class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     error: dict[str, object] | None = None
 
 
-class _Sent(msgspec.Struct, kw_only=True, omit_defaults=True):
+class _OutgoingEnvelope(msgspec.Struct, kw_only=True, omit_defaults=True):
     """An envelope that goes out; what is absent is left out."""
 
     v: int
@@ -60,14 +60,14 @@ class _Sent(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: Mapping[str, object] | None = None
 
 
-FIELDS = tuple(Request.__struct_fields__)
+FIELDS = tuple(BusRequest.__struct_fields__)
 
-_request = msgspec.json.Decoder(Request).decode
+_request = msgspec.json.Decoder(BusRequest).decode
 _anything = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def read(line: Line) -> Request:
+def read(line: Line) -> BusRequest:
     if len(line) > LINE_LIMIT:
         raise too_large()
     try:
@@ -123,7 +123,7 @@ def write(
     error: Mapping[str, object] | None = None,
 ) -> bytes:
     """One line that the hub says itself."""
-    sent = _Sent(
+    sent = _OutgoingEnvelope(
         v=VERSION,
         type=type,
         id=new_id(),

@@ -29,7 +29,7 @@ class CloseSession(Ask):
     reason: Annotated[str, Meta(max_length=2000)] | None = None
 
 
-class ListAgents(Ask):
+class ListSessionAgents(Ask):
     pass
 
 
@@ -40,7 +40,7 @@ class AddAgent(Ask):
     """Results of this agent's own actions after this place are sent too."""
 
 
-class UpdateAgent(Ask):
+class UpdateSessionAgent(Ask):
     id: Id
     name: Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -75,7 +75,7 @@ class CreateMessage(Conversing):
         return about if about.keys() - {"kind"} or self.kind == "reply" else None
 
 
-class UpdateTask(Conversing):
+class UpdateSessionTask(Conversing):
     task_id: Id
     status: Literal["running", "blocked", "ready", "done"]
 
@@ -91,7 +91,7 @@ class ReadHistory(Ask):
     types: Types = msgspec.field(default_factory=list)
 
 
-class FollowEvents(Since):
+class StreamEvents(Since):
     follow: bool = True
     types: Types = msgspec.field(default_factory=list)
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import cast
 
 from tallystick.bus import commands, envelope
+from tallystick.bus.connection import BusConnection, BusReply
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT
 from tallystick.bus.errors import InvalidEnvelope
-from tallystick.bus.party import Party, Reply
 from tallystick.hub import local_sockets
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.bus import peers
-from tallystick.surfaces.bus.line import Bounds, Line
+from tallystick.surfaces.bus.writer import PeerLimits, PeerWriter
 
-__all__ = ["Bounds", "opened"]
+__all__ = ["PeerLimits", "opened"]
 
 BACKLOG = 2048
 """Connections that may wait to be taken: on a Unix socket one more is turned away at once, not held up."""
@@ -32,49 +32,49 @@ LINES_IN_A_ROW = 16
 
 
 @asynccontextmanager
-async def opened(bus: Bus, path: Path, bounds: Bounds | None = None) -> AsyncGenerator[None]:
+async def opened(bus: Bus, path: Path, limits: PeerLimits | None = None) -> AsyncGenerator[None]:
     """Take connections for as long as this lasts; those that are open at its end are let go with a word."""
-    lines = Lines(bus, bounds or Bounds())
+    server = SocketServer(bus, limits or PeerLimits())
     try:
-        async with local_sockets.listening(lines.connection, path, backlog=BACKLOG):
+        async with local_sockets.listening(server.connection, path, backlog=BACKLOG):
             yield
     finally:
-        await lines.close()
+        await server.close()
 
 
-class Lines:
-    def __init__(self, bus: Bus, bounds: Bounds) -> None:
-        self.bus, self.bounds = bus, bounds
-        self.open: set[Connection] = set()
+class SocketServer:
+    def __init__(self, bus: Bus, limits: PeerLimits) -> None:
+        self.bus, self.limits = bus, limits
+        self.open: set[SocketConnection] = set()
 
-    def connection(self) -> Connection:
-        return Connection(self)
+    def connection(self) -> SocketConnection:
+        return SocketConnection(self)
 
     async def close(self) -> None:
         await asyncio.gather(*(each.leave() for each in tuple(self.open)))
 
 
-class Connection(asyncio.Protocol):
+class SocketConnection(asyncio.Protocol):
     """One peer: its lines are answered in order, and while one takes its time the rest is left where it is."""
 
     __slots__ = (
+        "_bus_connection",
         "_ended",
-        "_line",
-        "_lines",
         "_loop",
-        "_party",
         "_paused",
         "_received",
         "_searched",
+        "_server",
         "_transport",
         "_turn",
+        "_writer",
     )
     _transport: asyncio.Transport
-    _line: Line
-    _party: Party
+    _writer: PeerWriter
+    _bus_connection: BusConnection
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    def __init__(self, server: SocketServer) -> None:
+        self._server = server
         self._loop = asyncio.get_running_loop()
         self._received = bytearray()
         self._searched = 0
@@ -85,17 +85,17 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._line = Line(self._transport, self._lines.bounds)
+        self._writer = PeerWriter(self._transport, self._server.limits)
         try:
             visitor = peers.visitor(transport.get_extra_info("socket"))
         except TallyError as refused:
-            self._line.cut(refused)
+            self._writer.cut(refused)
             return
-        self._party = self._lines.bus.connect(visitor, self._line)
-        self._lines.open.add(self)
+        self._bus_connection = self._server.bus.connect(visitor, self._writer)
+        self._server.open.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._line.closing:
+        if self._writer.closing:
             return
         self._received += data
         if self._turn is None:
@@ -105,7 +105,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        if self._line.closing:
+        if self._writer.closing:
             return False
         self._ended = True
         if self._turn is None:
@@ -114,26 +114,26 @@ class Connection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        self._line.filled()
+        self._writer.filled()
 
     def resume_writing(self) -> None:
-        self._line.emptied()
+        self._writer.emptied()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - gone is gone
-        self._line.emptied()
-        if self in self._lines.open:
-            self._lines.open.discard(self)
-            self._party.close()
+        self._writer.emptied()
+        if self in self._server.open:
+            self._server.open.discard(self)
+            self._bus_connection.close()
 
     async def leave(self) -> None:
         """The hub is about to end."""
         turn = self._turn
-        self._line.close()
+        self._writer.close()
         if turn:
             turn.cancel()
         if isinstance(turn, asyncio.Task):
             await asyncio.gather(turn, return_exceptions=True)
-        self._party.close()
+        self._bus_connection.close()
 
     def _proceed(self) -> None:
         """Answer what has come, line by line, until one takes its time or it is the others' turn."""
@@ -150,14 +150,14 @@ class Connection(asyncio.Protocol):
     def _resume(self) -> None:
         self._turn = None
         self._proceed()
-        if self._paused and self._turn is None and not self._line.closing:
+        if self._paused and self._turn is None and not self._writer.closing:
             self._paused = False
             self._transport.resume_reading()
 
     def _next(self) -> bytearray | None:
         """The next line; None when it is not there yet, or what came was too long to go on, or there is no more."""
         received = self._received
-        if self._line.closing:
+        if self._writer.closing:
             return None
         end = received.find(b"\n", self._searched, LINE_LIMIT) + 1
         if end:
@@ -171,35 +171,35 @@ class Connection(asyncio.Protocol):
         elif self._ended and received.strip():
             self._turn_away(InvalidEnvelope("The connection ended in the middle of a line."))
         elif self._ended:
-            self._party.close()
-            self._line.close()
+            self._bus_connection.close()
+            self._writer.close()
         return None
 
     def _turn_away(self, reason: TallyError) -> None:
-        self._party.close()
-        self._line.cut(reason)
+        self._bus_connection.close()
+        self._writer.cut(reason)
         self._received.clear()
 
     def _answer(self, line: bytearray) -> None:
-        request = self._party.read(line)
-        if isinstance(request, Reply):
-            reply: Reply | Awaitable[Reply] | None = request
+        request = self._bus_connection.read(line)
+        if isinstance(request, BusReply):
+            reply: BusReply | Awaitable[BusReply] | None = request
         elif commands.waits(request.type):
-            reply = self._party.answer_later(request)
+            reply = self._bus_connection.answer_later(request)
         else:
-            reply = self._party.answer(request)
+            reply = self._bus_connection.answer(request)
         later = None
-        if isinstance(reply, Reply):
-            self._line.put(reply.line)
+        if isinstance(reply, BusReply):
+            self._writer.put(reply.line)
         else:
             later = reply
-        if later or self._line.full:
+        if later or self._writer.full:
             self._turn = self._loop.create_task(self._finish(later))
 
-    async def _finish(self, reply: Awaitable[Reply] | None) -> None:
+    async def _finish(self, reply: Awaitable[BusReply] | None) -> None:
         """Give an answer when it is there and the peer has read enough of the others, then go on."""
         if reply:
-            self._line.put((await reply).line)
+            self._writer.put((await reply).line)
         with suppress(ConnectionError):
-            await self._line.drained()
+            await self._writer.drained()
             self._resume()

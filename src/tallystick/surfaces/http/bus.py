@@ -15,10 +15,10 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from tallystick.bus import commands, envelope, payloads
+from tallystick.bus.connection import BusConnection, BusReply
 from tallystick.bus.dispatcher import Bus
-from tallystick.bus.envelope import LINE_LIMIT, Request
+from tallystick.bus.envelope import LINE_LIMIT, BusRequest
 from tallystick.bus.errors import UnknownConnection
-from tallystick.bus.party import Party, Reply
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
@@ -33,7 +33,7 @@ LAST_WORD_SECONDS = 5.0
 """Short: until then the agent counts as connected, and what is meant for it is not handed to anybody else."""
 
 
-class StreamBus(payloads.FollowEvents):
+class StreamBus(payloads.StreamEvents):
     """What a stream follows from its beginning, if anything."""
 
     session: payloads.Id | None = None
@@ -42,7 +42,7 @@ class StreamBus(payloads.FollowEvents):
 class BusOverHttp:
     def __init__(self, bus: Bus, tokens: TokenCache, allowances: Allowances) -> None:
         self._bus, self._tokens, self._allowances = bus, tokens, allowances
-        self._open: dict[str, tuple[Party, Visitor]] = {}
+        self._open: dict[str, tuple[BusConnection, Visitor]] = {}
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
@@ -54,14 +54,16 @@ class BusOverHttp:
         content = await body(scope, receive, LINE_LIMIT)
         party = self._party(context)
         request = party.read(content)
-        reply = request if isinstance(request, Reply) else await self._answer(context, receive, party, request)
+        reply = request if isinstance(request, BusReply) else await self._answer(context, receive, party, request)
         if reply.error:
             context.notes["code"] = reply.error.code
         status = errors.status_of(type(reply.error)) if reply.error else 200
         more = errors.headers_of(reply.error, reply.line)[2:] if reply.error else []
         await answer(send, reply.line, *more, status=status)
 
-    async def _answer(self, context: RequestContext, receive: Receive, party: Party, request: Request) -> Reply:
+    async def _answer(
+        self, context: RequestContext, receive: Receive, party: BusConnection, request: BusRequest
+    ) -> BusReply:
         request = _keyed(request, context.head.get(b"idempotency-key"))
         if not commands.waits(request.type):
             return await party.answered(request)
@@ -69,7 +71,7 @@ class BusOverHttp:
         with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
             return await while_welcome(receive, revoked, party.answered(request))
 
-    def _party(self, context: RequestContext) -> Party:
+    def _party(self, context: RequestContext) -> BusConnection:
         name = context.head.get(b"tally-bus")
         if name is None:
             return self._bus.once(context.visitor)
@@ -98,7 +100,7 @@ class BusOverHttp:
                 self._open.pop(name, None)
                 party.close()
 
-    async def _following(self, party: Party, ask: StreamBus) -> int | None:
+    async def _following(self, party: BusConnection, ask: StreamBus) -> int | None:
         """Begin with a session's events, where the address names one; the place from which on."""
         if ask.session is None:
             return None
@@ -108,7 +110,7 @@ class BusOverHttp:
         return follower.cursor
 
 
-def _keyed(request: Request, header: bytes | None) -> Request:
+def _keyed(request: BusRequest, header: bytes | None) -> BusRequest:
     """The request under the key of its header, where it has none itself."""
     if header is None:
         return request

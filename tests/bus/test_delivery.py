@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import msgspec
 
-from tallystick.bus.desks import Attachment, Desk
+from tallystick.bus.delivery import AttachedAgent, DeliveryQueue
 from tallystick.capabilities.actions.events import ActionResultReported
-from tallystick.hub.errands import Look
+from tallystick.hub.bus_reads import DueActions
 from tallystick.hub.feed import Wake
 from tallystick.kernel.envelope import GENESIS, Event, to_json
 
@@ -59,12 +59,12 @@ class Connection:
         self.said.append(msgspec.json.decode(line)["payload"]["status"])
 
 
-def attachment(connection: Connection) -> Attachment:
-    return Attachment(party=cast("Any", connection), agent="boss", results_after=5)
+def attachment(connection: Connection) -> AttachedAgent:
+    return AttachedAgent(connection=cast("Any", connection), agent="boss", results_after=5)
 
 
-def looked(cursor: int, *results: Event) -> Look:
-    return Look(results=results, due={}, cursor=cursor, more=False)
+def looked(cursor: int, *results: Event) -> DueActions:
+    return DueActions(results=results, due={}, cursor=cursor, more=False)
 
 
 async def rest() -> None:
@@ -78,7 +78,7 @@ def test_who_comes_back_while_a_result_is_on_its_way_misses_none_of_the_earlier_
 
     async def play() -> tuple[list[str], list[str]]:
         ledger = Ledger(5, looked(6, accepted), looked(6), looked(7, completed), looked(7), [accepted, completed])
-        desk = Desk(cast("Any", ledger), "room", lambda _desk: None)
+        desk = DeliveryQueue(cast("Any", ledger), "room", lambda _desk: None)
         gone, back = Connection(), Connection()
         desk.attach(attachment(gone))
         await rest()

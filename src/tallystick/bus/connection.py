@@ -12,10 +12,10 @@ import msgspec
 from msgspec import structs
 
 from tallystick.bus import commands, envelope, records
-from tallystick.bus.commands import Said
-from tallystick.bus.envelope import Line, Request
+from tallystick.bus.commands import CommandResult
+from tallystick.bus.envelope import BusRequest, Line
 from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
-from tallystick.bus.payloads import FollowEvents
+from tallystick.bus.payloads import StreamEvents
 from tallystick.hub import engine
 from tallystick.hub.engine import Response
 from tallystick.hub.feed import Follower
@@ -38,7 +38,7 @@ AT_ONCE = 32
 log = logging.getLogger("tallystick.bus")
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class BusReply(msgspec.Struct, frozen=True, kw_only=True):
     line: bytes
     error: TallyError | None = None
     """What was refused, for a transport that shows it in its own way too."""
@@ -58,7 +58,7 @@ class Outbox(Protocol):
         ...
 
 
-class Party:
+class BusConnection:
     def __init__(self, bus: Bus, visitor: Visitor, outbox: Outbox | None) -> None:
         self._bus, self._outbox = bus, outbox
         self._base = visitor
@@ -69,19 +69,19 @@ class Party:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    def read(self, line: Line) -> Request | Reply:
+    def read(self, line: Line) -> BusRequest | BusReply:
         """The request in a line, admitted and counted; or the refusal to send back."""
         try:
             request = envelope.read(line)
         except TallyError as refused:
-            return Reply(line=envelope.refusal(refused, corr=envelope.corr_of(line)), error=refused)
+            return BusReply(line=envelope.refusal(refused, corr=envelope.corr_of(line)), error=refused)
         try:
             self._admit(request)
         except TallyError as refused:
             return _refusal(request, refused)
         return request
 
-    def answer(self, request: Request) -> Reply | Awaitable[Reply]:
+    def answer(self, request: BusRequest) -> BusReply | Awaitable[BusReply]:
         """Do what is asked: the reply itself when it takes no time, otherwise what to await for it.
 
         What begins with the reply, such as a stream, begins right after it.
@@ -91,19 +91,19 @@ class Party:
             said = command(self, request)
         except Exception as failed:  # noqa: BLE001 - the outermost of a command: one that fails ends no connection
             return _failure(request, failed)
-        return _reply(request, said) if isinstance(said, Said) else self._answer(request, said)
+        return _reply(request, said) if isinstance(said, CommandResult) else self._answer(request, said)
 
-    async def _answer(self, request: Request, saying: Awaitable[Said]) -> Reply:
+    async def _answer(self, request: BusRequest, saying: Awaitable[CommandResult]) -> BusReply:
         try:
             return _reply(request, await saying)
         except Exception as failed:  # noqa: BLE001 - as above
             return _failure(request, failed)
 
-    async def answered(self, request: Request) -> Reply:
+    async def answered(self, request: BusRequest) -> BusReply:
         reply = self.answer(request)
-        return reply if isinstance(reply, Reply) else await reply
+        return reply if isinstance(reply, BusReply) else await reply
 
-    def answer_later(self, request: Request) -> Reply | None:
+    def answer_later(self, request: BusRequest) -> BusReply | None:
         """Answer a wait beside whatever else comes; a refusal when too many are open."""
 
         async def later() -> None:
@@ -115,7 +115,7 @@ class Party:
             return _refusal(request, refused)
         return None
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: BusRequest) -> None:
         if self._src is None:
             self._visitor = claimed(self._base, request.src)
             self._src = request.src
@@ -131,7 +131,7 @@ class Party:
         return self._visitor or self._base
 
     async def call(
-        self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
+        self, request: BusRequest, operation: str, given: Mapping[str, object], *, keyed: bool = True
     ) -> dict[str, object]:
         """What an operation answers, for a command that says it in its own words."""
         responding = self.respond(request, operation, given, keyed=keyed)
@@ -139,7 +139,7 @@ class Party:
         return response.answer.to_data()
 
     def respond(
-        self, request: Request, operation: str, given: Mapping[str, object], *, keyed: bool = True
+        self, request: BusRequest, operation: str, given: Mapping[str, object], *, keyed: bool = True
     ) -> Response | Awaitable[Response]:
         """Run an operation for this connection's principal, once per idempotency key and session."""
         key = request.idempotency_key if keyed else None
@@ -177,7 +177,7 @@ class Party:
         if self._outbox:
             self._outbox.put(line)
 
-    async def follow(self, room_id: str, ask: FollowEvents) -> Follower:
+    async def follow(self, room_id: str, ask: StreamEvents) -> Follower:
         """Where a stream begins; what is wrong with it is refused now.
 
         Without a cursor it begins now, or with the first event when it is not to stay.
@@ -250,26 +250,26 @@ async def _logged(work: Callable[[], Awaitable[None]]) -> None:
         log.exception("a stream or wait failed")
 
 
-def _reply(request: Request, said: Said) -> Reply:
+def _reply(request: BusRequest, said: CommandResult) -> BusReply:
     if said.then:
         # The reply is written by whoever asked for it, before the loop comes to anything else of ours.
         asyncio.get_running_loop().call_soon(said.then)
     line = envelope.write(
         request.type, dst=request.src, session=said.session, corr=request.id, status="ok", payload=said.payload
     )
-    return Reply(line=line)
+    return BusReply(line=line)
 
 
-def _failure(request: Request, failed: Exception) -> Reply:
+def _failure(request: BusRequest, failed: Exception) -> BusReply:
     if isinstance(failed, TallyError):
         return _refusal(request, failed)
     log.error("a command failed: %s", request.type, exc_info=failed)
     return _refusal(request, InternalFault())
 
 
-def _refusal(request: Request, refused: TallyError) -> Reply:
+def _refusal(request: BusRequest, refused: TallyError) -> BusReply:
     line = envelope.refusal(refused, type=request.type, corr=request.id, dst=request.src)
-    return Reply(line=line, error=refused)
+    return BusReply(line=line, error=refused)
 
 
 def claimed(visitor: Visitor, src: str) -> Visitor:

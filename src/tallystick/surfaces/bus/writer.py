@@ -16,7 +16,7 @@ log = logging.getLogger("tallystick.bus")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class PeerLimits:
     unread_bytes: int = 8 * 1024 * 1024
     """So much may wait for a peer that does not read."""
     full_bytes: int = 64 * 1024
@@ -25,15 +25,15 @@ class Bounds:
     """How long a peer may take to read what is in its way."""
 
 
-class Line:
-    __slots__ = ("_bounds", "_cut", "_room", "_transport")
+class PeerWriter:
+    __slots__ = ("_cut", "_limits", "_room", "_transport")
 
-    def __init__(self, transport: asyncio.Transport, bounds: Bounds) -> None:
-        self._transport, self._bounds = transport, bounds
+    def __init__(self, transport: asyncio.Transport, limits: PeerLimits) -> None:
+        self._transport, self._limits = transport, limits
         self._cut = False
         self._room: asyncio.Event | None = None
         """There only while the line is full: what to wait for then."""
-        transport.set_write_buffer_limits(high=bounds.full_bytes)
+        transport.set_write_buffer_limits(high=limits.full_bytes)
 
     @property
     def full(self) -> bool:
@@ -48,14 +48,14 @@ class Line:
         if self.closing:
             return
         self._transport.write(line)
-        if self._room and self._transport.get_write_buffer_size() > self._bounds.unread_bytes:
+        if self._room and self._transport.get_write_buffer_size() > self._limits.unread_bytes:
             self.cut(TooSlow())
 
     async def drained(self) -> None:
         if self._room is None:
             return
         try:
-            async with asyncio.timeout(self._bounds.unread_seconds):
+            async with asyncio.timeout(self._limits.unread_seconds):
                 await self._room.wait()
         except TimeoutError:
             self.cut(TooSlow())

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tallystick.bus import records
-from tallystick.hub import errands
-from tallystick.hub.errands import Look
+from tallystick.hub import bus_reads
+from tallystick.hub.bus_reads import DueActions
 from tallystick.hub.feed import Wake
 from tallystick.kernel.envelope import Event
 
 if TYPE_CHECKING:
-    from tallystick.bus.party import Party
+    from tallystick.bus.connection import BusConnection
     from tallystick.hub.serving import Serving
 
 LOOK_AGAIN_SECONDS = 15.0
@@ -30,10 +30,10 @@ log = logging.getLogger("tallystick.bus")
 
 
 @dataclass(slots=True, kw_only=True)
-class Attachment:
+class AttachedAgent:
     """One agent at one connection."""
 
-    party: Party
+    connection: BusConnection
     agent: str
     results_after: int
     new: bool = True
@@ -41,25 +41,25 @@ class Attachment:
     """What went out on this connection and has not been answered: it does not go out twice on it."""
 
 
-class Desk:
-    def __init__(self, serving: Serving, room_id: str, ended: Callable[[Desk], None]) -> None:
+class DeliveryQueue:
+    def __init__(self, serving: Serving, room_id: str, ended: Callable[[DeliveryQueue], None]) -> None:
         self.room_id = room_id
         self._serving, self._ended = serving, ended
-        self._attached: dict[str, Attachment] = {}
+        self._attached: dict[str, AttachedAgent] = {}
         self._cursor: int | None = None
         self._bell = Wake()
         self._task = asyncio.ensure_future(self._run())
 
-    def attach(self, attachment: Attachment) -> Attachment | None:
+    def attach(self, attachment: AttachedAgent) -> AttachedAgent | None:
         """Have an agent's actions go to this connection; the one to which they went so far, if any."""
         former = self._attached.get(attachment.agent)
         self._attached[attachment.agent] = attachment
         self._bell.ring()
-        return former if former and former.party is not attachment.party else None
+        return former if former and former.connection is not attachment.connection else None
 
-    def detach(self, agent: str, party: Party) -> None:
+    def detach(self, agent: str, connection: BusConnection) -> None:
         found = self._attached.get(agent)
-        if found and found.party is party:
+        if found and found.connection is connection:
             del self._attached[agent]
             self._bell.ring()
 
@@ -97,28 +97,28 @@ class Desk:
             self._hand_over(found)
             more = found.more or any(each.new for each in self._attached.values())
 
-    async def _seen(self, fresh: set[str]) -> Look:
+    async def _seen(self, fresh: set[str]) -> DueActions:
         for agent in fresh:
             self._attached[agent].new = False
         room_id = self.room_id
         if self._cursor is None:
-            self._cursor = await self._serving.look(lambda tx: errands.head(tx, room_id))
+            self._cursor = await self._serving.look(lambda tx: bus_reads.head(tx, room_id))
         after, attached = self._cursor, set(self._attached)
         return await self._serving.look(
-            lambda tx: errands.look(tx, room_id, after, attached=attached, fresh=fresh & attached)
+            lambda tx: bus_reads.look(tx, room_id, after, attached=attached, fresh=fresh & attached)
         )
 
-    async def _catch_up(self, each: Attachment) -> None:
+    async def _catch_up(self, each: AttachedAgent) -> None:
         """The results that came while an agent was away, before any newer ones."""
         room_id, until = self.room_id, self._cursor or 0
         if each.results_after < until:
             missed = await self._serving.look(
-                lambda tx: errands.results(tx, room_id, each.agent, each.results_after, until)
+                lambda tx: bus_reads.results(tx, room_id, each.agent, each.results_after, until)
             )
             for event in missed:
                 self._tell(each, event)
 
-    def _hand_over(self, found: Look) -> None:
+    def _hand_over(self, found: DueActions) -> None:
         # Who came while we looked is next, and first gets what it missed: a later result would hide the earlier ones.
         present = {each.agent: each for each in self._attached.values() if not each.new}
         for event in found.results:
@@ -131,10 +131,10 @@ class Desk:
             attachment = present.get(agent)
             if attachment and due and due.action.action_id not in attachment.handed:
                 attachment.handed.add(due.action.action_id)
-                attachment.party.push(records.line(due.event))
+                attachment.connection.push(records.line(due.event))
         self._cursor = found.cursor
 
-    def _tell(self, requester: Attachment, event: Event) -> None:
+    def _tell(self, requester: AttachedAgent, event: Event) -> None:
         if event.seq > requester.results_after:
             requester.results_after = event.seq
-            requester.party.push(records.line(event))
+            requester.connection.push(records.line(event))

@@ -17,7 +17,7 @@ from tallystick.ledger.tx import Tx
 PAGE = 500
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class DueActions(msgspec.Struct, frozen=True, kw_only=True):
     """A room's actions after a place."""
 
     results: Sequence[Event]
@@ -27,11 +27,11 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
-def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]) -> Look:
+def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]) -> DueActions:
     """What those who are attached should get after `after`; `fresh` ones are looked at whatever happened."""
     head = tx.head(room_id).seq
     if head <= after and not fresh:
-        return Look(results=(), due={}, cursor=after, more=False)
+        return DueActions(results=(), due={}, cursor=after, more=False)
     # Of every kind: what is new since the last look is little, and one look at it cheaper than one for each kind.
     page = since(tx, room_id, after, limit=PAGE)
     results = [event for event in page if event.kind == ActionResultReported.kind]
@@ -42,7 +42,7 @@ def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: 
         action = rules.deliverable(queries.heads(tx, room_id, agent))
         due[agent] = queries.written(tx, room_id, action) if action else None
     more = len(page) == PAGE
-    return Look(results=results, due=due, cursor=page[-1].seq if more else max(head, after), more=more)
+    return DueActions(results=results, due=due, cursor=page[-1].seq if more else max(head, after), more=more)
 
 
 def results(tx: Tx, room_id: str, requester: str, after: int, until: int) -> list[Event]:
