@@ -63,7 +63,7 @@ async def list_sessions(connection: BusConnection, request: BusRequest) -> Comma
     ask = inputs.read(payloads.ListSessions, request.payload)
     rooms = cast("list[Row]", (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
     ids = [cast("str", room["room_id"]) for room in rooms]
-    changed = await connection.look(lambda tx: bus_reads.changed_at(tx, ids))
+    changed = await bus_reads.changed_at(connection.serving, ids)
     sessions = [
         {
             "id": room["room_id"],
@@ -169,8 +169,8 @@ async def read_history(connection: BusConnection, request: BusRequest) -> Comman
     ask = inputs.read(payloads.ReadHistory, request.payload)
     room_id = connection.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
-    events, cursor = await connection.look(
-        lambda tx: bus_reads.page(tx, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit)
+    events, cursor = await bus_reads.page(
+        connection.serving, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit
     )
     return CommandResult(
         payload={"records": [records.record(event) for event in events], "cursor": cursor}, session=room_id

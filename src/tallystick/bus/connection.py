@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 from msgspec import structs
@@ -19,18 +19,16 @@ from tallystick.bus.payloads import StreamEvents
 from tallystick.hub import engine
 from tallystick.hub.engine import Response
 from tallystick.hub.feed import Follower
+from tallystick.hub.serving import Serving
 from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
 from tallystick.kernel.ids import digest
 from tallystick.ledger.contract import Cursor, Since
-from tallystick.ledger.tx import Tx
 
 if TYPE_CHECKING:
     from tallystick.bus.dispatcher import Bus
-
-T = TypeVar("T")
 
 AT_ONCE = 32
 """Streams and waits of one connection."""
@@ -45,7 +43,7 @@ class BusReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outbox(Protocol):
-    """Where lines for the other end go. It is bounded: whoever does not read is cut off."""
+    """Where lines for the other end go. It is bounded: a peer that does not read is cut off."""
 
     def put(self, line: bytes) -> None: ...
 
@@ -148,8 +146,9 @@ class BusConnection:
             engine.Request(visitor=self.visitor, operation=operation, given=given, key=scoped)
         )
 
-    async def look(self, at: Callable[[Tx], T]) -> T:
-        return await self._bus.serving.look(at)
+    @property
+    def serving(self) -> Serving:
+        return self._bus.serving
 
     def visible(self, room_id: str) -> str:
         self.visitor.may_see(room_id)
@@ -241,7 +240,7 @@ class BusConnection:
 
 
 async def _logged(work: Callable[[], Awaitable[None]]) -> None:
-    """Called only when it is its turn: who hangs up before that leaves nothing half begun."""
+    """Call `work` inside the task, so that a task cancelled before it starts leaves no coroutine behind."""
     try:
         await work()
     except (asyncio.CancelledError, ConnectionError):

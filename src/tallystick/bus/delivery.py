@@ -1,7 +1,7 @@
-"""Handing actions to those who are connected: one desk per session in which somebody is.
+"""Delivers actions and results to connected agents: one queue per session in which an agent is connected.
 
-A desk looks whenever its room was woken. What it hands over is decided by the ledger alone, so a hub that starts again,
-or an agent that comes back, goes on exactly where the last answered action left off.
+It reads the room at every wake. What is delivered is decided by the ledger alone, so a hub that restarts, or an agent
+that connects again, continues after the last answered action.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tallystick.bus import records
+from tallystick.capabilities.actions.events import ActionResultReported
 from tallystick.hub import bus_reads
 from tallystick.hub.bus_reads import DueActions
 from tallystick.hub.feed import Wake
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tallystick.bus.connection import BusConnection
     from tallystick.hub.serving import Serving
 
-LOOK_AGAIN_SECONDS = 15.0
+READ_AGAIN_SECONDS = 15.0
 """A wake that was lost costs no more than this."""
 PAUSE_SECONDS = 1.0
 
@@ -37,7 +38,7 @@ class AttachedAgent:
     agent: str
     results_after: int
     new: bool = True
-    handed: set[str] = field(default_factory=set[str])
+    in_flight: set[str] = field(default_factory=set[str])
     """What went out on this connection and has not been answered: it does not go out twice on it."""
 
 
@@ -47,21 +48,21 @@ class DeliveryQueue:
         self._serving, self._ended = serving, ended
         self._attached: dict[str, AttachedAgent] = {}
         self._cursor: int | None = None
-        self._bell = Wake()
+        self._wake = Wake()
         self._task = asyncio.ensure_future(self._run())
 
     def attach(self, attachment: AttachedAgent) -> AttachedAgent | None:
         """Have an agent's actions go to this connection; the one to which they went so far, if any."""
         former = self._attached.get(attachment.agent)
         self._attached[attachment.agent] = attachment
-        self._bell.ring()
+        self._wake.ring()
         return former if former and former.connection is not attachment.connection else None
 
     def detach(self, agent: str, connection: BusConnection) -> None:
         found = self._attached.get(agent)
         if found and found.connection is connection:
             del self._attached[agent]
-            self._bell.ring()
+            self._wake.ring()
 
     def holds(self, agent: str) -> bool:
         return agent in self._attached
@@ -71,70 +72,68 @@ class DeliveryQueue:
 
     async def _run(self) -> None:
         try:
-            with self._serving.feeds.listen(self.room_id, self._bell):
+            with self._serving.feeds.listen(self.room_id, self._wake):
                 while self._attached:
-                    await self._look()
-                    await self._bell.wait(LOOK_AGAIN_SECONDS)
+                    await self._deliver_due()
+                    await self._wake.wait(READ_AGAIN_SECONDS)
         finally:
             self._ended(self)
 
-    async def _look(self) -> None:
-        """Hand over whatever is due, until everything up to the head was seen."""
+    async def _deliver_due(self) -> None:
+        """Deliver whatever is due, until everything up to the head was read."""
         more = True
         while more:
             fresh = [each for each in self._attached.values() if each.new]
             try:
-                found = await self._seen({each.agent for each in fresh})
+                found = await self._read({each.agent for each in fresh})
                 for each in fresh:
                     await self._catch_up(each)
             except Exception:
-                # Whoever waits here must not be forgotten: as if everybody had just come, and after a pause.
-                log.exception("a session cannot be looked at")
+                # Read the backlog of every agent again, after a pause: nothing may be lost by a failed read.
+                log.exception("a session cannot be read")
                 for each in self._attached.values():
                     each.new = True
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            self._hand_over(found)
+            self._deliver(found)
             more = found.more or any(each.new for each in self._attached.values())
 
-    async def _seen(self, fresh: set[str]) -> DueActions:
+    async def _read(self, fresh: set[str]) -> DueActions:
         for agent in fresh:
             self._attached[agent].new = False
         room_id = self.room_id
         if self._cursor is None:
-            self._cursor = await self._serving.look(lambda tx: bus_reads.head(tx, room_id))
+            self._cursor = await bus_reads.head(self._serving, room_id)
         after, attached = self._cursor, set(self._attached)
-        return await self._serving.look(
-            lambda tx: bus_reads.look(tx, room_id, after, attached=attached, fresh=fresh & attached)
-        )
+        return await bus_reads.due_actions(self._serving, room_id, after, attached=attached, fresh=fresh & attached)
 
     async def _catch_up(self, each: AttachedAgent) -> None:
         """The results that came while an agent was away, before any newer ones."""
         room_id, until = self.room_id, self._cursor or 0
         if each.results_after < until:
-            missed = await self._serving.look(
-                lambda tx: bus_reads.results(tx, room_id, each.agent, each.results_after, until)
-            )
+            missed = await bus_reads.results(self._serving, room_id, each.agent, each.results_after, until)
             for event in missed:
-                self._tell(each, event)
+                self._send_result(each, event)
 
-    def _hand_over(self, found: DueActions) -> None:
-        # Who came while we looked is next, and first gets what it missed: a later result would hide the earlier ones.
+    def _deliver(self, found: DueActions) -> None:
+        # Skip connections that attached during this read: they must get their backlog first, or `results_after` would
+        # move past older results.
         present = {each.agent: each for each in self._attached.values() if not each.new}
         for event in found.results:
-            target, requester = present.get(event.by), present.get(str(event.data["dst"]))
+            body = event.read(ActionResultReported)
+            target, requester = present.get(event.by), present.get(body.dst)
             if target:
-                target.handed.discard(str(event.data["action_id"]))
+                target.in_flight.discard(body.action_id)
             if requester:
-                self._tell(requester, event)
+                self._send_result(requester, event)
         for agent, due in found.due.items():
             attachment = present.get(agent)
-            if attachment and due and due.action.action_id not in attachment.handed:
-                attachment.handed.add(due.action.action_id)
+            if attachment and due and due.action.action_id not in attachment.in_flight:
+                attachment.in_flight.add(due.action.action_id)
                 attachment.connection.push(records.line(due.event))
         self._cursor = found.cursor
 
-    def _tell(self, requester: AttachedAgent, event: Event) -> None:
+    def _send_result(self, requester: AttachedAgent, event: Event) -> None:
         if event.seq > requester.results_after:
             requester.results_after = event.seq
             requester.connection.push(records.line(event))

@@ -1,4 +1,4 @@
-"""The bus of one hub: every connection, and the desks of the sessions in which agents are connected."""
+"""The bus of one hub: every connection, and the delivery queues of the sessions in which agents are connected."""
 
 from __future__ import annotations
 

@@ -11,6 +11,15 @@ from typing import cast
 import msgspec
 
 from tallystick.bus.envelope import HUB, VERSION
+from tallystick.capabilities.actions.events import (
+    ActionResultReported,
+    ActionSubmitted,
+    TaskDoneReported,
+    TaskProgressReported,
+)
+from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.messages.events import MessageSent
+from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, ScopeAttached, SequenceChanged, StickClosed
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import InvalidField
@@ -69,19 +78,19 @@ def _done(data: Data) -> Payload:
 
 
 TYPES: Mapping[str, tuple[str, Callable[[Data], Payload]]] = {
-    "group.create": ("session.created", _session),
-    "group.attach": ("session.updated", _session),
-    "group.set_policy": ("session.updated", _session),
-    "group.reorder": ("session.updated", _session),
-    "x.tally.stick.close": ("session.closed", _session),
-    "actor.add": ("agent.added", _agent),
-    "actor.update": ("agent.updated", _agent),
-    "actor.remove": ("agent.removed", _agent),
-    "chat.message": ("message.created", _message),
-    "x.tally.action.submit": (SUBMIT, _submission),
-    "x.tally.action.result": (RESULT, _result),
-    "x.tally.action.task_updated": ("task.updated", _task),
-    "x.tally.action.task_done": ("task.done", _done),
+    RoomCreated.kind: ("session.created", _session),
+    ScopeAttached.kind: ("session.updated", _session),
+    PolicyChanged.kind: ("session.updated", _session),
+    SequenceChanged.kind: ("session.updated", _session),
+    StickClosed.kind: ("session.closed", _session),
+    MemberAdded.kind: ("agent.added", _agent),
+    MemberUpdated.kind: ("agent.updated", _agent),
+    MemberRemoved.kind: ("agent.removed", _agent),
+    MessageSent.kind: ("message.created", _message),
+    ActionSubmitted.kind: (SUBMIT, _submission),
+    ActionResultReported.kind: (RESULT, _result),
+    TaskProgressReported.kind: ("task.updated", _task),
+    TaskDoneReported.kind: ("task.done", _done),
 }
 """Ledger kind -> the bus's type and how its payload is made."""
 

@@ -1,4 +1,4 @@
-"""What the bus needs to see of rooms and actions: what is new, whose turn it is to be handed something, and when."""
+"""What the bus reads of rooms and actions: what is new, and which action each connected agent gets next."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.events import ActionResultReported, ActionSubmitted
 from tallystick.capabilities.actions.model import SubmittedAction
+from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.reading import before, since
@@ -27,12 +28,18 @@ class DueActions(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
-def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]) -> DueActions:
-    """What those who are attached should get after `after`; `fresh` ones are looked at whatever happened."""
+async def due_actions(
+    serving: Serving, room_id: str, after: int, *, attached: Collection[str], fresh: Collection[str]
+) -> DueActions:
+    """What the attached agents should get after `after`; for the `fresh` ones it is read whatever happened."""
+    return await serving.look(lambda tx: _due_actions(tx, room_id, after, attached, fresh))
+
+
+def _due_actions(tx: Tx, room_id: str, after: int, attached: Collection[str], fresh: Collection[str]) -> DueActions:
     head = tx.head(room_id).seq
     if head <= after and not fresh:
         return DueActions(results=(), due={}, cursor=after, more=False)
-    # Of every kind: what is new since the last look is little, and one look at it cheaper than one for each kind.
+    # Of every kind: there is little since the last read, and one query for it is cheaper than one for each kind.
     page = since(tx, room_id, after, limit=PAGE)
     results = [event for event in page if event.kind == ActionResultReported.kind]
     submitted = [event.read(ActionSubmitted) for event in page if event.kind == ActionSubmitted.kind]
@@ -45,29 +52,39 @@ def look(tx: Tx, room_id: str, after: int, *, attached: Collection[str], fresh: 
     return DueActions(results=results, due=due, cursor=page[-1].seq if more else max(head, after), more=more)
 
 
-def results(tx: Tx, room_id: str, requester: str, after: int, until: int) -> list[Event]:
+async def results(serving: Serving, room_id: str, requester: str, after: int, until: int) -> list[Event]:
     """Every result of a requester's actions in a stretch of the ledger."""
+    return await serving.look(lambda tx: _results(tx, room_id, requester, after, until))
+
+
+def _results(tx: Tx, room_id: str, requester: str, after: int, until: int) -> list[Event]:
     found = list[Event]()
     while after < until:
         page = since(tx, room_id, after, kinds=[ActionResultReported.kind], limit=PAGE)
-        found += [event for event in page if event.seq <= until and event.read(ActionResultReported).dst == requester]
+        found += [e for e in page if e.seq <= until and e.read(ActionResultReported).dst == requester]
         after = page[-1].seq if len(page) == PAGE else until
     return found
 
 
-def head(tx: Tx, room_id: str) -> int:
-    return tx.head(room_id).seq
+async def head(serving: Serving, room_id: str) -> int:
+    return await serving.look(lambda tx: tx.head(room_id).seq)
 
 
-def changed_at(tx: Tx, room_ids: Sequence[str]) -> Mapping[str, Instant]:
+async def changed_at(serving: Serving, room_ids: Sequence[str]) -> Mapping[str, Instant]:
     """When something last happened in some rooms."""
-    return {room_id: tx.head(room_id).ts for room_id in room_ids}
+    return await serving.look(lambda tx: {room_id: tx.head(room_id).ts for room_id in room_ids})
 
 
-def page(tx: Tx, room_id: str, *, since_seq: int | None, kinds: Sequence[str], limit: int) -> tuple[list[Event], int]:
+async def page(
+    serving: Serving, room_id: str, *, since_seq: int | None, kinds: Sequence[str], limit: int
+) -> tuple[list[Event], int]:
     """Events after a place, or the newest ones, with the cursor to go on from."""
-    last = tx.head(room_id).seq
-    if since_seq is None:
-        return before(tx, room_id, last + 1, kinds=kinds, limit=limit), last
-    events = since(tx, room_id, since_seq, kinds=kinds, limit=limit)
-    return events, events[-1].seq if len(events) == limit else max(last, since_seq)
+
+    def read(tx: Tx) -> tuple[list[Event], int]:
+        last = tx.head(room_id).seq
+        if since_seq is None:
+            return before(tx, room_id, last + 1, kinds=kinds, limit=limit), last
+        events = since(tx, room_id, since_seq, kinds=kinds, limit=limit)
+        return events, events[-1].seq if len(events) == limit else max(last, since_seq)
+
+    return await serving.look(read)

@@ -1,4 +1,4 @@
-"""`bus.sock`: every connection is one party of the bus, and every line one envelope.
+"""`bus.sock`: every connection is a `BusConnection`, and every line one envelope.
 
 A line is answered before the next one is read, except for waits, which are answered when they end. Who sends without
 reading is thereby held up by itself, and cut off when what it was sent piles up. An answer that takes no time is given

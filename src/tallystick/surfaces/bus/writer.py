@@ -1,4 +1,4 @@
-"""What goes out to one peer of the socket. It is bounded: whoever does not read is cut off."""
+"""What goes out to one peer of the socket. It is bounded: a peer that does not read is cut off."""
 
 from __future__ import annotations
 
