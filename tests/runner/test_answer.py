@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
 from tallystick.runner import answer
-from tallystick.runner.answer import SCHEMA, Answer, BadAnswer, Note
+from tallystick.runner.answer import SCHEMA, BadAnswer, ExecutorAnswer, ExecutorNote
 
 
 def test_a_whole_answer_is_read_as_it_is() -> None:
@@ -20,16 +20,18 @@ def test_a_whole_answer_is_read_as_it_is() -> None:
         "events": [{"kind": "checkpoint", "message": "counted", "percent": 100, "refs": ["CMD: count"]}],
     }
 
-    assert answer.read(data) == Answer(
+    assert answer.read(data) == ExecutorAnswer(
         status="DONE",
         summary="three sheep",
         refs=("CARD-001",),
-        events=(Note(kind="checkpoint", message="counted", percent=100, refs=("CMD: count",)),),
+        events=(ExecutorNote(kind="checkpoint", message="counted", percent=100, refs=("CMD: count",)),),
     )
 
 
 def test_a_plain_program_may_leave_refs_and_events_out() -> None:
-    assert answer.read({"status": "FAILED", "summary": "no sheep"}) == Answer(status="FAILED", summary="no sheep")
+    assert answer.read({"status": "FAILED", "summary": "no sheep"}) == ExecutorAnswer(
+        status="FAILED", summary="no sheep"
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_an_answer_of_another_shape_is_refused_with_the_reason(data: dict[str, o
 
 def test_an_executor_cannot_speak_as_the_hub_or_the_runner() -> None:
     for kind in ("completed", "proof_gate", "manager", "heartbeat", "claimed", ""):
-        assert answer.note({"kind": kind, "message": "m"}) == Note(kind="progress", message="m")
+        assert answer.note({"kind": kind, "message": "m"}) == ExecutorNote(kind="progress", message="m")
 
 
 def test_what_is_no_note_is_none() -> None:

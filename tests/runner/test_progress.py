@@ -5,9 +5,9 @@ from __future__ import annotations
 from tallystick.capabilities.jobs.errors import ClaimMismatch
 from tallystick.harnesses.headless.protocol import Began, HarnessStep, Told
 from tallystick.kernel.errors import Unavailable
-from tallystick.runner.leases import Hold, Stop
-from tallystick.runner.office import Abilities, Data, Office
-from tallystick.runner.progress import Progress
+from tallystick.runner.job_source import Abilities, Data, JobSource
+from tallystick.runner.leases import HeldJob, StopReason
+from tallystick.runner.slices import Progress
 from tests.runner.samples import JOB
 
 ABLE = Abilities(executors=("codex",), profiles=("fast",), max_parallel=1, sandbox_policy="read-only")
@@ -28,9 +28,9 @@ class Wire:
         return {"event": None}
 
 
-def told(wire: Wire, every_s: float = 0) -> tuple[Hold, Progress]:
-    hold = Hold(JOB)
-    return hold, Progress(Office(wire, "room-1", "r1", ABLE, 1000), hold, every_s, lambda _: None)
+def told(wire: Wire, every_s: float = 0) -> tuple[HeldJob, Progress]:
+    held = HeldJob(JOB)
+    return held, Progress(JobSource(wire, "room-1", "r1", ABLE, 1000), held, every_s, lambda _: None)
 
 
 def test_steps_are_reported_with_how_many_there_were() -> None:
@@ -45,11 +45,11 @@ def test_steps_are_reported_with_how_many_there_were() -> None:
 
 def test_steps_in_between_are_only_counted_and_shown_as_what_it_is_doing() -> None:
     wire = Wire()
-    hold, progress = told(wire, every_s=3600)
+    held, progress = told(wire, every_s=3600)
 
     progress(HarnessStep(text="ran make"))
 
-    assert (wire.said, hold.doing) == ([], "ran make")
+    assert (wire.said, held.doing) == ([], "ran make")
 
 
 def test_notes_of_a_plain_program_are_reported_at_once_and_its_answer_is_not() -> None:
@@ -64,20 +64,20 @@ def test_notes_of_a_plain_program_are_reported_at_once_and_its_answer_is_not() -
 
 def test_a_report_that_is_refused_because_the_job_is_lost_stops_the_slice() -> None:
     wire = Wire(ClaimMismatch())
-    hold, progress = told(wire)
-    stops = list[Stop]()
-    hold.listen(stops.append)
+    held, progress = told(wire)
+    stops = list[StopReason]()
+    held.listen(stops.append)
 
     progress(HarnessStep(text="ran make"))
     progress(HarnessStep(text="ran more"))
 
-    assert stops == [Stop.LOST]
+    assert stops == [StopReason.LOST]
     assert len(wire.said) == 1
 
 
 def test_a_hub_that_cannot_answer_stops_nothing() -> None:
-    hold, progress = told(Wire(Unavailable()))
+    held, progress = told(Wire(Unavailable()))
 
     progress(HarnessStep(text="ran make"))
 
-    assert hold.stopped is None
+    assert held.stopped is None

@@ -50,7 +50,7 @@ class BadAnswer(Exception):
     """The executor answered something else than it was asked for."""
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExecutorNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One thing an executor wants said about its job."""
 
     message: str
@@ -59,11 +59,11 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     refs: tuple[str, ...] = ()
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExecutorAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: Status
     summary: str
     refs: tuple[str, ...] = ()
-    events: tuple[Note, ...] = ()
+    events: tuple[ExecutorNote, ...] = ()
 
     @property
     def every_ref(self) -> tuple[str, ...]:
@@ -76,15 +76,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return any(note.kind == "question" for note in self.events)
 
 
-def read(data: Mapping[str, object] | None, text: str = "") -> Answer:
+def read(data: Mapping[str, object] | None, text: str = "") -> ExecutorAnswer:
     if data is None:
         said = " ".join(text.split())[:120]
         raise BadAnswer(f"no JSON object in its answer: {said}" if said else "an empty answer")
     try:
-        found = msgspec.convert(data, Answer)
+        found = msgspec.convert(data, ExecutorAnswer)
     except msgspec.ValidationError as wrong:
         raise BadAnswer(f"an answer of another shape: {wrong}") from None
-    return Answer(
+    return ExecutorAnswer(
         status=found.status,
         summary=clipped(found.summary.strip(), SUMMARY_LIMIT),
         refs=_refs(found.refs),
@@ -92,16 +92,16 @@ def read(data: Mapping[str, object] | None, text: str = "") -> Answer:
     )
 
 
-def note(data: Mapping[str, object]) -> Note | None:
+def note(data: Mapping[str, object]) -> ExecutorNote | None:
     """A note that a plain program wrote in the middle of its work; None when it is something else."""
     try:
-        return _note(msgspec.convert(data, Note))
+        return _note(msgspec.convert(data, ExecutorNote))
     except msgspec.ValidationError:
         return None
 
 
-def _note(found: Note) -> Note:
-    return Note(
+def _note(found: ExecutorNote) -> ExecutorNote:
+    return ExecutorNote(
         kind=found.kind if found.kind in KINDS else "progress",
         message=clipped(found.message.strip() or "(nothing said)", MESSAGE_LIMIT),
         percent=found.percent,

@@ -17,46 +17,46 @@ from tallystick.client.nearest import Nearest
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField, NoRoomHere
 from tallystick.runner import executors
-from tallystick.runner.keeper import Keeper
-from tallystick.runner.office import Abilities, Office
-from tallystick.runner.options import Options
-from tallystick.runner.packs import Profile
-from tallystick.runner.rules import Bounds
-from tallystick.runner.setup import Setup
+from tallystick.runner.job_run import RunnerSettings
+from tallystick.runner.job_source import Abilities, JobSource
+from tallystick.runner.options import RunnerOptions
+from tallystick.runner.rules import JobLimits
+from tallystick.runner.skill_packs import Profile
+from tallystick.runner.supervisor import Supervisor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class RunnerResult:
     """Who ran, and for which room."""
 
     runner_id: str
     room_id: str
 
 
-def run(asked: Options) -> Served:
+def run(asked: RunnerOptions) -> RunnerResult:
     runner_id = asked.id or f"runner-{socket.gethostname().partition('.')[0]}-{os.getpid()}"
     tell = _teller(runner_id)
-    line = Nearest(
+    calls = Nearest(
         agent=os.environ.get("TALLYSTICK_AGENT") or runner_id,
         url=asked.hub,
         token=os.environ.get("TALLYSTICK_TOKEN"),
     )
     try:
         with tempfile.TemporaryDirectory(prefix="tally-runner-") as scratch:
-            setup = _setup(asked, runner_id, Path(scratch))
-            room_id = asked.room or _room(line, setup.cwd)
-            office = Office(line, room_id, runner_id, _abilities(setup), setup.lease_ms)
-            keeper = Keeper(office, setup, tell)
+            settings = _settings(asked, runner_id, Path(scratch))
+            room_id = asked.room or _room(calls, settings.cwd)
+            source = JobSource(calls, room_id, runner_id, _abilities(settings), settings.lease_ms)
+            supervisor = Supervisor(source, settings, tell)
             for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(sign, keeper.leave)
-            tell(f"serves room {room_id} with {', '.join(setup.executors)}, {setup.max_parallel} at a time")
-            keeper.run(once=asked.once)
-            return Served(runner_id=runner_id, room_id=room_id)
+                signal.signal(sign, supervisor.leave)
+            tell(f"serves room {room_id} with {', '.join(settings.executors)}, {settings.max_parallel} at a time")
+            supervisor.run(once=asked.once)
+            return RunnerResult(runner_id=runner_id, room_id=room_id)
     finally:
-        line.close()
+        calls.close()
 
 
-def _setup(asked: Options, runner_id: str, scratch: Path) -> Setup:
+def _settings(asked: RunnerOptions, runner_id: str, scratch: Path) -> RunnerSettings:
     given = {"codex": asked.codex_bin, "claude_code": asked.claude_bin, "gemini": asked.gemini_bin}
     there = executors.found(os.environ, {**given, "command": asked.command}, _sandbox(asked.sandbox))
     wanted = [name.strip() for name in asked.executors.split(",") if name.strip()]
@@ -65,7 +65,7 @@ def _setup(asked: Options, runner_id: str, scratch: Path) -> Setup:
         raise InvalidField(f"--cwd {asked.cwd} is no folder.", field="cwd")
     if asked.skill_profile not in set(Profile):
         raise InvalidField(f"--skill-profile is one of {', '.join(Profile)}.", field="skill_profile")
-    return Setup(
+    return RunnerSettings(
         runner_id=runner_id,
         executors=executors.chosen(there, wanted),
         cwd=cwd,
@@ -82,7 +82,7 @@ def _setup(asked: Options, runner_id: str, scratch: Path) -> Setup:
         poll_ms=asked.poll_ms,
         skill_profile=Profile(asked.skill_profile),
         skill_max_chars=asked.skill_max_chars,
-        bounds=Bounds(max_failures=asked.max_failures, max_slices=asked.max_slices, max_claims=asked.max_claims),
+        bounds=JobLimits(max_failures=asked.max_failures, max_slices=asked.max_slices, max_claims=asked.max_claims),
     )
 
 
@@ -92,19 +92,19 @@ def _sandbox(text: str) -> Sandbox:
     return Sandbox(text)
 
 
-def _abilities(setup: Setup) -> Abilities:
-    sandbox = next(iter(setup.executors.values())).sandbox
+def _abilities(settings: RunnerSettings) -> Abilities:
+    sandbox = next(iter(settings.executors.values())).sandbox
     return Abilities(
-        executors=tuple(setup.executors),
+        executors=tuple(settings.executors),
         profiles=executors.PROFILES,
-        max_parallel=setup.max_parallel,
+        max_parallel=settings.max_parallel,
         sandbox_policy=sandbox.value,
-        meta={"pid": os.getpid(), "host": socket.gethostname(), "cwd": str(setup.cwd)},
+        meta={"pid": os.getpid(), "host": socket.gethostname(), "cwd": str(settings.cwd)},
     )
 
 
-def _room(line: Nearest, cwd: Path) -> str:
-    rooms = cast("list[dict[str, object]]", line.call("rooms.list", context_path=str(cwd), limit=1)["rooms"])
+def _room(calls: Nearest, cwd: Path) -> str:
+    rooms = cast("list[dict[str, object]]", calls.call("rooms.list", context_path=str(cwd), limit=1)["rooms"])
     if not rooms:
         raise NoRoomHere(f"There is no room for {cwd} yet.")
     return cast("str", rooms[0]["room_id"])

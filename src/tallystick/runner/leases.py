@@ -8,11 +8,11 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from tallystick.kernel.errors import TallyError
+from tallystick.runner.job_source import JobSource, claim_lost
 from tallystick.runner.model import Job
-from tallystick.runner.office import Office, lost
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why a job's work has to stop."""
 
     LOST = "lost"
@@ -21,21 +21,21 @@ class Stop(StrEnum):
     """The runner was asked to end."""
 
 
-class Hold:
+class HeldJob:
     """One job that this runner holds. Whoever works on it is told once when that must end."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.doing = "starting"
-        self._on_stop: Callable[[Stop], None] | None = None
-        self._stop: Stop | None = None
+        self._on_stop: Callable[[StopReason], None] | None = None
+        self._stop: StopReason | None = None
         self._lock = threading.Lock()
 
     @property
-    def stopped(self) -> Stop | None:
+    def stopped(self) -> StopReason | None:
         return self._stop
 
-    def listen(self, on_stop: Callable[[Stop], None] | None) -> None:
+    def listen(self, on_stop: Callable[[StopReason], None] | None) -> None:
         """From now on tell this one, or nobody; at once if there is something to tell already."""
         with self._lock:
             self._on_stop = on_stop
@@ -43,7 +43,7 @@ class Hold:
         if known and on_stop:
             on_stop(known)
 
-    def stop(self, why: Stop) -> None:
+    def stop(self, why: StopReason) -> None:
         with self._lock:
             if self._stop is not None:
                 return
@@ -53,12 +53,12 @@ class Hold:
             told(why)
 
 
-class Leases:
+class LeaseKeeper:
     """Renews every so often, and shows at once when something changed."""
 
-    def __init__(self, office: Office, every_s: float, tell: Callable[[str], None]) -> None:
-        self._office, self._every_s, self._tell = office, every_s, tell
-        self._holds: dict[str, Hold] = {}
+    def __init__(self, source: JobSource, every_s: float, tell: Callable[[str], None]) -> None:
+        self._source, self._every_s, self._tell = source, every_s, tell
+        self._jobs: dict[str, HeldJob] = {}
         self._lock = threading.Lock()
         self._due = threading.Event()
         self._closed = False
@@ -66,30 +66,30 @@ class Leases:
 
     def start(self) -> None:
         """Raises what the first heartbeat is refused with: a runner that nobody knows can claim nothing."""
-        self._office.present(())
+        self._source.present(())
         self._thread.start()
 
-    def take(self, hold: Hold) -> None:
+    def take(self, held: HeldJob) -> None:
         with self._lock:
-            self._holds[hold.job.job_id] = hold
+            self._jobs[held.job.job_id] = held
         self._due.set()
 
-    def drop(self, hold: Hold) -> None:
+    def drop(self, held: HeldJob) -> None:
         with self._lock:
-            self._holds.pop(hold.job.job_id, None)
+            self._jobs.pop(held.job.job_id, None)
         self._due.set()
 
     @property
-    def holds(self) -> list[Hold]:
+    def held_jobs(self) -> list[HeldJob]:
         with self._lock:
-            return list(self._holds.values())
+            return list(self._jobs.values())
 
     def close(self) -> None:
         """Stop renewing and let the runner's own lease run out."""
         self._closed = True
         self._due.set()
         self._thread.join()
-        self._try(lambda: self._office.present((), leaving=True))
+        self._try(lambda: self._source.present((), leaving=True))
 
     def _keep(self) -> None:
         due = time.monotonic() + self._every_s
@@ -100,28 +100,28 @@ class Leases:
                 return
             self.show()
             if time.monotonic() >= due:
-                for hold in self.holds:
-                    self._renew(hold)
+                for held in self.held_jobs:
+                    self._renew(held)
                 due = time.monotonic() + self._every_s
 
     def show(self) -> None:
         """Say that the runner is there and what it runs."""
-        self._try(lambda: self._office.present([hold.job.job_id for hold in self.holds]))
+        self._try(lambda: self._source.present([held.job.job_id for held in self.held_jobs]))
 
-    def _renew(self, hold: Hold) -> None:
-        if hold.stopped or hold not in self.holds:
+    def _renew(self, held: HeldJob) -> None:
+        if held.stopped or held not in self.held_jobs:
             return
         try:
-            self._office.renew(hold.job, f"runner: {hold.doing}")
+            self._source.renew(held.job, f"runner: {held.doing}")
         except TallyError as refusal:
-            if hold not in self.holds:
+            if held not in self.held_jobs:
                 # The job ended while the renewal was on its way.
                 return
-            if lost(refusal):
-                self._tell(f"{hold.job.job_id}: {refusal.message}")
-                hold.stop(Stop.LOST)
+            if claim_lost(refusal):
+                self._tell(f"{held.job.job_id}: {refusal.message}")
+                held.stop(StopReason.LOST)
             else:
-                self._tell(f"{hold.job.job_id} could not be renewed: {refusal.message}")
+                self._tell(f"{held.job.job_id} could not be renewed: {refusal.message}")
 
     def _try(self, call: Callable[[], None]) -> None:
         try:

@@ -16,7 +16,7 @@ PREFIX = "TALLYSTICK_RUNNER_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RunnerOptions:
     room: str | None
     id: str | None
     executors: str
@@ -107,5 +107,5 @@ def runner(invocation: Invocation, **given: Any) -> None:
     """
     from tallystick.runner.command import run
 
-    served = run(Options(**given))
+    served = run(RunnerOptions(**given))
     invocation.finish({"runner_id": served.runner_id, "room_id": served.room_id})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
-from tallystick.runner.answer import Answer, clipped
+from tallystick.runner.answer import ExecutorAnswer, clipped
 from tallystick.runner.model import Prior
 
 PRIOR_CHARS = 4_000
@@ -21,7 +21,7 @@ GATE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class JobLimits:
     max_failures: int = 3
     """Slices in a row that may fail, and DONEs in a row that may lack proof."""
     max_slices: int = 48
@@ -30,14 +30,14 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class SliceCount:
     slices: int = 0
     failures: int = 0
     gates: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class EndJob:
     """Complete the job."""
 
     status: Literal["DONE", "FAILED"]
@@ -46,61 +46,65 @@ class End:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoOn:
+class ContinueJob:
     """Run another slice; `kind` and `message` are the event that says why."""
 
     kind: Literal["slice", "proof_gate", "error"]
     message: str
     prior: Prior
-    count: Count
+    count: SliceCount
 
 
-Next: TypeAlias = "End | GoOn"
+Next: TypeAlias = "EndJob | ContinueJob"
 
 
-def answered(answer: Answer, prior: Prior, count: Count, bounds: Bounds) -> Next:
+def answered(answer: ExecutorAnswer, prior: Prior, count: SliceCount, bounds: JobLimits) -> Next:
     """After an answer that may stand as it is: DONE with proof, FAILED, or CONTINUE."""
-    now = Count(slices=count.slices + 1)
+    now = SliceCount(slices=count.slices + 1)
     if answer.status != "CONTINUE":
-        return End(status=answer.status, summary=answer.summary, refs=answer.every_ref)
+        return EndJob(status=answer.status, summary=answer.summary, refs=answer.every_ref)
     if now.slices >= bounds.max_slices:
         summary = f"gave up after {now.slices} slices that all wanted to continue; the last said: {answer.summary}"
-        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
+        return EndJob(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
     message = clipped(f"runner: slice {now.slices} continues: {answer.summary}", MESSAGE_LIMIT)
-    return GoOn(kind="slice", message=message, prior=_extended(prior, answer.summary, answer), count=now)
+    return ContinueJob(kind="slice", message=message, prior=_extended(prior, answer.summary, answer), count=now)
 
 
-def unproven(answer: Answer, problems: Sequence[str], prior: Prior, count: Count, bounds: Bounds) -> Next:
+def unproven(
+    answer: ExecutorAnswer, problems: Sequence[str], prior: Prior, count: SliceCount, bounds: JobLimits
+) -> Next:
     """After a DONE that the proof gate does not let pass."""
     now = replace(count, slices=count.slices + 1, failures=0, gates=count.gates + 1)
     why = "; ".join(problems[:4]) or "no refs"
     if now.gates >= bounds.max_failures:
         summary = f"gave up: DONE {now.gates} times without proof ({why}); the last said: {answer.summary}"
-        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
+        return EndJob(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=answer.every_ref)
     message = clipped(f"runner: proof gate (slice {now.slices}): DONE without proof: {why}", MESSAGE_LIMIT)
     text = f"{answer.summary}\n\n{GATE}\nWhat was offered: {why}"
-    return GoOn(kind="proof_gate", message=message, prior=_extended(prior, text, answer), count=now)
+    return ContinueJob(kind="proof_gate", message=message, prior=_extended(prior, text, answer), count=now)
 
 
-def failed(why: str, prior: Prior, count: Count, bounds: Bounds) -> Next:
+def failed(why: str, prior: Prior, count: SliceCount, bounds: JobLimits) -> Next:
     """After a slice that gave no answer."""
     now = replace(count, slices=count.slices + 1, failures=count.failures + 1)
     if now.failures >= bounds.max_failures or now.slices >= bounds.max_slices:
         summary = f"gave up after {now.failures} failed slices in a row: {why}"
-        return End(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=prior.refs)
+        return EndJob(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=prior.refs)
     told = f"runner: slice {now.slices} failed ({now.failures} of {bounds.max_failures}): {why}"
     note = Prior(summary=_text(prior, f"The last slice failed: {why}"), refs=prior.refs)
-    return GoOn(kind="error", message=clipped(told, MESSAGE_LIMIT), prior=note, count=now)
+    return ContinueJob(kind="error", message=clipped(told, MESSAGE_LIMIT), prior=note, count=now)
 
 
-def worn_out(claims: int, bounds: Bounds) -> End | None:
+def worn_out(claims: int, bounds: JobLimits) -> EndJob | None:
     """Whether a job has been lost by so many runners that it ends before it begins."""
     if claims <= bounds.max_claims:
         return None
-    return End(status="FAILED", summary=f"gave up: claimed {claims} times, and every runner before this one was lost")
+    return EndJob(
+        status="FAILED", summary=f"gave up: claimed {claims} times, and every runner before this one was lost"
+    )
 
 
-def _extended(prior: Prior, text: str, answer: Answer) -> Prior:
+def _extended(prior: Prior, text: str, answer: ExecutorAnswer) -> Prior:
     refs = tuple(dict.fromkeys([*prior.refs, *answer.every_ref]))
     return Prior(summary=_text(prior, text), refs=refs[-PRIOR_REFS:])
 

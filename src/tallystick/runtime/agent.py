@@ -18,17 +18,13 @@ from tallystick.harnesses.headless.programs import CannotDo
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import new_id
-from tallystick.runtime import engine as engines
-from tallystick.runtime import memory, rules
-from tallystick.runtime.engine import Engine
+from tallystick.runtime import model, rules
+from tallystick.runtime import program as engines
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.line import Line
-from tallystick.runtime.memory import Context
-from tallystick.runtime.model import Delivery, Errand, Replaced, Resulted
-from tallystick.runtime.reporting import Reports
-from tallystick.runtime.rules import Ending, Verdict
-from tallystick.runtime.run import Over, Run, Stepped
-from tallystick.runtime.telling import Tell
+from tallystick.runtime.model import ActionDelivery, ActionOutcome, AgentReplaced, Context, Delivery
+from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
+from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
+from tallystick.runtime.rules import ActionEnding, ActionVerdict
 
 HEARTBEAT_SECONDS = 60.0
 
@@ -45,7 +41,7 @@ class Gone:
     why: TallyError
 
 
-Mail: TypeAlias = "Delivery | Stepped | Over | Leave | Gone"
+Mail: TypeAlias = "Delivery | ProgramStepped | ProgramExited | Leave | Gone"
 MailBox: TypeAlias = "queue.SimpleQueue[Mail]"
 
 
@@ -53,8 +49,8 @@ class Agent:
     def __init__(
         self,
         *,
-        line: Line,
-        engine: Engine,
+        line: RoomConnection,
+        engine: AgentProgram,
         journal: Journal,
         mail: MailBox,
         cwd: Path,
@@ -64,9 +60,9 @@ class Agent:
     ) -> None:
         self._line, self._engine, self._journal, self._mail = line, engine, journal, mail
         self._cwd, self._scratch, self._environ, self._tell = cwd, scratch, environ, tell
-        self._reports = Reports(line, tell)
-        self._run: Run | None = None
-        self._held: list[Errand] = []
+        self._reports = ActionReports(line, tell)
+        self._run: ProgramRun | None = None
+        self._held: list[ActionDelivery] = []
         self._known: deque[str] = deque(maxlen=1000)
         """The newest actions that were taken up or wait here: a new connection may bring them again."""
 
@@ -91,128 +87,130 @@ class Agent:
         match mail:
             case None:
                 self._line.ask("agents.heartbeat", {})
-            case Errand():
+            case ActionDelivery():
                 self._take(mail)
-            case Stepped():
+            case ProgramStepped():
                 text = rules.clean(mail.step.text)
                 self._tell(text)
-                self._reports.task(mail.run.errand, "running", text, number=mail.number)
-            case Over():
+                self._reports.task(mail.run.action, "running", text, number=mail.number)
+            case ProgramExited():
                 self._over(mail.run)
-            case Replaced():
+            case AgentReplaced():
                 return "another connection speaks for this agent now"
             case Leave():
                 return "told to end"
             case Gone():
                 return mail.why.message
-            case Resulted():
+            case ActionOutcome():
                 pass
         return ""
 
-    def _take(self, errand: Errand) -> None:
-        known = errand.action_id in self._known
-        running = self._run.errand if self._run else None
-        match rules.verdict(errand, running=running, held=bool(self._held), known=known):
-            case Verdict.DROP:
+    def _take(self, action: ActionDelivery) -> None:
+        known = action.action_id in self._known
+        running = self._run.action if self._run else None
+        match rules.verdict(action, running=running, held=bool(self._held), known=known):
+            case ActionVerdict.DROP:
                 return
-            case Verdict.HOLD:
-                self._held.append(errand)
-            case Verdict.RUN:
-                self._start(errand)
-            case Verdict.STOP:
-                self._interrupt(errand)
-            case Verdict.RENEW:
-                self._renew(errand)
-            case Verdict.NOTE:
-                self._tell(f"{errand.src} replied: {errand.text}")
-                self._reports.result(errand, "completed")
-            case Verdict.IDLE:
-                self._tell(f"{errand.src} interrupts, and nothing runs")
-                self._reports.result(errand, "rejected", "nothing was running")
-            case Verdict.UNKNOWN:
-                self._reports.result(errand, "rejected", "an attached agent does not know this kind of action")
-        self._known.append(errand.action_id)
+            case ActionVerdict.HOLD:
+                self._held.append(action)
+            case ActionVerdict.RUN:
+                self._start(action)
+            case ActionVerdict.STOP:
+                self._interrupt(action)
+            case ActionVerdict.RENEW:
+                self._renew(action)
+            case ActionVerdict.NOTE:
+                self._tell(f"{action.src} replied: {action.text}")
+                self._reports.result(action, "completed")
+            case ActionVerdict.IDLE:
+                self._tell(f"{action.src} interrupts, and nothing runs")
+                self._reports.result(action, "rejected", "nothing was running")
+            case ActionVerdict.UNKNOWN:
+                self._reports.result(action, "rejected", "an attached agent does not know this kind of action")
+        self._known.append(action.action_id)
 
-    def _start(self, errand: Errand) -> None:
-        context = self._journal.context(errand.context_id)
+    def _start(self, action: ActionDelivery) -> None:
+        context = self._journal.context(action.context_id)
         try:
-            start, reader = self._engine.start(errand, context, self._scratch)
+            start, reader = self._engine.start(action, context, self._scratch)
         except CannotDo as cannot:
-            self._tell(f"{errand.src} wants {errand.command}: {cannot}")
-            self._reports.result(errand, "rejected", str(cannot))
+            self._tell(f"{action.src} wants {action.command}: {cannot}")
+            self._reports.result(action, "rejected", str(cannot))
             return
-        self._tell(f"{errand.src} wants {errand.command}" if errand.command else f"{errand.src} asks: {errand.text}")
-        self._journal.begin(errand)
-        if not self._reports.result(errand, "accepted"):
+        self._tell(f"{action.src} wants {action.command}" if action.command else f"{action.src} asks: {action.text}")
+        self._journal.begin(action)
+        if not self._reports.result(action, "accepted"):
             # Somebody settled it while we were away, so it is not ours to do any more.
-            self._journal.settle(errand.action_id)
+            self._journal.settle(action.action_id)
             return
-        if errand.command != "compact":
+        if action.command != "compact":
             # That is about the agent, not about the work.
-            self._reports.task(errand, "running")
-        env = engines.environment(self._environ, self._line.room_id, self._line.agent, errand)
+            self._reports.task(action, "running")
+        env = engines.environment(self._environ, self._line.room_id, self._line.agent, action)
         try:
-            self._run = Run(errand, start, reader, cwd=self._cwd, env=env, mail=self._mail.put)
+            self._run = ProgramRun(action, start, reader, cwd=self._cwd, env=env, mail=self._mail.put)
         except OSError as wrong:
-            self._finish(rules.ending(errand, Failed(why=f"it could not be started: {wrong}"), None))
+            self._finish(rules.ending(action, Failed(why=f"it could not be started: {wrong}"), None))
 
-    def _interrupt(self, errand: Errand) -> None:
-        self._tell(f"{errand.src} interrupts")
-        run = cast("Run", self._run)
-        run.interrupts.append(errand)
+    def _interrupt(self, action: ActionDelivery) -> None:
+        self._tell(f"{action.src} interrupts")
+        run = cast("ProgramRun", self._run)
+        run.interrupts.append(action)
         run.stop()
 
-    def _renew(self, errand: Errand) -> None:
-        self._journal.forget(errand.context_id)
+    def _renew(self, action: ActionDelivery) -> None:
+        self._journal.forget(action.context_id)
         self._journal.save()
         opened = {"new_context_id": new_id(), "new_task_id": new_id()}
-        self._tell(f"{errand.src} starts a new context")
-        self._reports.result(errand, "completed", data=opened)
+        self._tell(f"{action.src} starts a new context")
+        self._reports.result(action, "completed", data=opened)
 
-    def _over(self, run: Run) -> None:
+    def _over(self, run: ProgramRun) -> None:
         outcome = run.outcome()
         self._run = None
-        self._remember(run.errand, outcome)
+        self._remember(run.action, outcome)
         stopped_by = run.interrupts[0].src if run.interrupts else None
-        self._finish(rules.ending(run.errand, outcome, stopped_by))
+        self._finish(rules.ending(run.action, outcome, stopped_by))
         for interrupt in run.interrupts:
-            self._reports.result(interrupt, "completed", f"stopped {run.errand.action_id}")
+            self._reports.result(interrupt, "completed", f"stopped {run.action.action_id}")
         held, self._held = self._held, []
-        for errand in held:
-            self._known.remove(errand.action_id)
-            self._take(errand)
+        for action in held:
+            self._known.remove(action.action_id)
+            self._take(action)
 
-    def _remember(self, errand: Errand, outcome: Outcome) -> None:
-        if errand.command == "review":
+    def _remember(self, action: ActionDelivery, outcome: Outcome) -> None:
+        if action.command == "review":
             return
-        before = self._journal.context(errand.context_id)
+        before = self._journal.context(action.context_id)
         if isinstance(outcome, HarnessAnswer):
-            after = memory.grown(before, errand, outcome.text.strip(), outcome.session_id)
+            after = model.extended(before, action, outcome.text.strip(), outcome.session_id)
         else:
             after = Context(session_id=outcome.session_id) if outcome.session_id else before
-        self._journal.remember(errand.context_id, after)
+        self._journal.remember(action.context_id, after)
 
-    def _finish(self, ending: Ending) -> None:
+    def _finish(self, ending: ActionEnding) -> None:
         self._journal.owe(ending)
-        who = ending.errand.src
+        who = ending.action.src
         self._tell(f"answered {who}: {ending.detail}" if ending.status == "completed" else f"failed: {ending.detail}")
         self._reports.end(ending)
-        self._journal.settle(ending.errand.action_id)
+        self._journal.settle(ending.action.action_id)
 
     def _recover(self) -> None:
         """Say what an earlier life of this agent could not say any more; nothing that it had accepted is run again."""
         for ending in list(self._journal.owed.values()):
-            self._tell(f"an earlier answer to {ending.errand.src} is sent now")
+            self._tell(f"an earlier answer to {ending.action.src} is sent now")
             self._reports.end(ending)
-            self._journal.settle(ending.errand.action_id)
+            self._journal.settle(ending.action.action_id)
         found = cast("list[dict[str, object]]", self._line.ask("actions.pending", {})["open"])
         for each in found:
             action_id = cast("str", each["action_id"])
             if each["status"] is not None:
-                bare = Errand(action_id=action_id, src=cast("str", each["src"]), context_id="", task_id=action_id)
-                errand = self._journal.begun.get(action_id, bare)
-                self._tell(f"what {errand.src} asked before was not finished, and is not run again")
-                self._reports.end(rules.abandoned(errand))
+                bare = ActionDelivery(
+                    action_id=action_id, src=cast("str", each["src"]), context_id="", task_id=action_id
+                )
+                action = self._journal.begun.get(action_id, bare)
+                self._tell(f"what {action.src} asked before was not finished, and is not run again")
+                self._reports.end(rules.abandoned(action))
         self._journal.begun.clear()
         self._journal.save()
 
@@ -222,10 +220,10 @@ class Agent:
         if run is None:
             return
         run.stop()
-        self._remember(run.errand, run.outcome())
-        ending = rules.ending(run.errand, Failed(why=""), f"the end of {self._line.agent}")
+        self._remember(run.action, run.outcome())
+        ending = rules.ending(run.action, Failed(why=""), f"the end of {self._line.agent}")
         self._journal.owe(ending)
         if self._line.connected:
             with suppress(TallyError):
                 self._reports.end(ending)
-                self._journal.settle(run.errand.action_id)
+                self._journal.settle(run.action.action_id)

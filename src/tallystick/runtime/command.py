@@ -9,14 +9,13 @@ from collections.abc import Callable
 
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField
-from tallystick.runtime.attaching import Elsewhere, attached
-from tallystick.runtime.options import Options
-from tallystick.runtime.relay import Ended
-from tallystick.runtime.relay_start import relaying
-from tallystick.runtime.telling import teller
+from tallystick.runtime.options import AgentOptions
+from tallystick.runtime.relay import RelayEnd
+from tallystick.runtime.room_connection import teller
+from tallystick.runtime.start import RemoteHub, attached, relaying
 
 
-def attach(asked: Options) -> str:
+def attach(asked: AgentOptions) -> str:
     """Work until told to leave; how it ended."""
     tell = teller(asked.name)
     with attached(
@@ -37,7 +36,7 @@ def attach(asked: Options) -> str:
     return ended
 
 
-def relay(asked: Options, task: str, max_turns: int) -> Ended:
+def relay(asked: AgentOptions, task: str, max_turns: int) -> RelayEnd:
     tell = teller(asked.name)
     ended = relaying(
         sys.stdin.read() if task == "-" else task,
@@ -57,13 +56,13 @@ def relay(asked: Options, task: str, max_turns: int) -> Ended:
     return ended
 
 
-def _elsewhere(asked: Options) -> Elsewhere | None:
+def _elsewhere(asked: AgentOptions) -> RemoteHub | None:
     if asked.hub is None:
         return None
     token = os.environ.get("TALLYSTICK_TOKEN")
     if not token or not asked.room:
         raise InvalidField("A hub elsewhere needs its token in $TALLYSTICK_TOKEN, and --room.", field="hub")
-    return Elsewhere(url=asked.hub, token=token)
+    return RemoteHub(url=asked.hub, token=token)
 
 
 def _on_signals(leave: Callable[[], None]) -> None:

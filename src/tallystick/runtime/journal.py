@@ -8,16 +8,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+
+import msgspec
 
 from tallystick.kernel.errors import Conflict
 from tallystick.kernel.ids import digest
-from tallystick.runtime.memory import Context, Exchange
-from tallystick.runtime.model import Errand
-from tallystick.runtime.rules import Ending
+from tallystick.runtime.model import ActionDelivery, Context
+from tallystick.runtime.rules import ActionEnding
 
 CONTEXT_LIMIT = 200
 """So many conversations are remembered; the longest unused goes first."""
@@ -27,6 +25,14 @@ class AlreadyAttached(Conflict):
     """That agent is attached to this room already."""
 
     hint = "Stop the other `tally attach`, or choose another --name."
+
+
+class _Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """The journal as it lies in its file."""
+
+    contexts: dict[str, Context]
+    begun: list[ActionDelivery]
+    owed: list[ActionEnding]
 
 
 class Journal:
@@ -44,9 +50,9 @@ class Journal:
             os.close(self._lock)
             raise AlreadyAttached(f"'{agent}' is attached to this room already.", agent=agent) from None
         self.contexts: dict[str, Context] = {}
-        self.begun: dict[str, Errand] = {}
+        self.begun: dict[str, ActionDelivery] = {}
         """Accepted, and not known to be finished."""
-        self.owed: dict[str, Ending] = {}
+        self.owed: dict[str, ActionEnding] = {}
         """Finished, and not known to have been said."""
         self._load()
 
@@ -62,13 +68,13 @@ class Journal:
     def forget(self, context_id: str) -> None:
         self.contexts.pop(context_id, None)
 
-    def begin(self, errand: Errand) -> None:
-        self.begun[errand.action_id] = errand
+    def begin(self, action: ActionDelivery) -> None:
+        self.begun[action.action_id] = action
         self.save()
 
-    def owe(self, ending: Ending) -> None:
-        self.begun.pop(ending.errand.action_id, None)
-        self.owed[ending.errand.action_id] = ending
+    def owe(self, ending: ActionEnding) -> None:
+        self.begun.pop(ending.action.action_id, None)
+        self.owed[ending.action.action_id] = ending
         self.save()
 
     def settle(self, action_id: str) -> None:
@@ -77,14 +83,11 @@ class Journal:
         self.save()
 
     def save(self) -> None:
-        whole = {
-            "contexts": {context_id: asdict(context) for context_id, context in self.contexts.items()},
-            "begun": [asdict(errand) for errand in self.begun.values()],
-            "owed": [asdict(ending) for ending in self.owed.values()],
-        }
+        whole = _Saved(contexts=self.contexts, begun=list(self.begun.values()), owed=list(self.owed.values()))
         descriptor = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            json.dump(whole, opened)
+            # Not msgspec's JSON: what programs write may hold halves of characters, which that does not encode.
+            json.dump(msgspec.to_builtins(whole), opened)
             opened.flush()
             os.fsync(descriptor)
         self._part.replace(self._file)
@@ -94,32 +97,10 @@ class Journal:
 
     def _load(self) -> None:
         try:
-            found = cast("dict[str, object]", json.loads(self._file.read_bytes()))
-            contexts = cast("dict[str, dict[str, object]]", found["contexts"])
-            self.contexts = {context_id: _context(each) for context_id, each in contexts.items()}
-            self.begun = {
-                each.action_id: each for each in map(_errand, cast("list[dict[str, object]]", found["begun"]))
-            }
-            owed = map(_ending, cast("list[dict[str, object]]", found["owed"]))
-            self.owed = {each.errand.action_id: each for each in owed}
-        except FileNotFoundError:
-            return
-        except (ValueError, KeyError, TypeError):
+            found = msgspec.convert(json.loads(self._file.read_bytes()), _Saved)
+        except (FileNotFoundError, ValueError):
             # A file that is not ours any more is no reason not to work: contexts begin anew, the hub knows the rest.
-            self.contexts, self.begun, self.owed = {}, {}, {}
-
-
-def _context(found: Mapping[str, object]) -> Context:
-    exchanges = cast("list[dict[str, str]]", found["exchanges"])
-    return Context(
-        session_id=cast("str | None", found["session_id"]), exchanges=tuple(Exchange(**each) for each in exchanges)
-    )
-
-
-def _errand(found: dict[str, object]) -> Errand:
-    return Errand(**cast("dict[str, str]", found))
-
-
-def _ending(found: dict[str, object]) -> Ending:
-    errand = _errand(cast("dict[str, object]", found.pop("errand")))
-    return Ending(errand=errand, **cast("dict[str, str]", found))
+            return
+        self.contexts = found.contexts
+        self.begun = {each.action_id: each for each in found.begun}
+        self.owed = {each.action.action_id: each for each in found.owed}

@@ -22,7 +22,7 @@ EPILOG = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class AgentOptions:
     name: str
     room: str | None
     cwd: str
@@ -63,14 +63,14 @@ def _about_a_program(command: F) -> F:
     return command
 
 
-def _options(invocation: Invocation, given: dict[str, Any]) -> Options:
+def _options(invocation: Invocation, given: dict[str, Any]) -> AgentOptions:
     # What it puts into the room is the agent it speaks for, so --as can only mean the same.
     name = given.pop("name") or invocation.agent
     if not name:
         raise click.UsageError("Missing option '--name'.")
     if not given["program"]:
         raise click.UsageError("Name a program after --, for example: -- claude.")
-    return Options(name=name, **given)
+    return AgentOptions(name=name, **given)
 
 
 @click.command(cls=Program, epilog=EPILOG)
@@ -107,10 +107,10 @@ def relay(invocation: Invocation, *, task: str, max_turns: int, **given: Any) ->
     """
     asked = _options(invocation, given)
     from tallystick.runtime import command
-    from tallystick.runtime.relay import Why
+    from tallystick.runtime.relay import RelayEndReason
 
     ended = command.relay(asked, task, max_turns)
     if not invocation.finish({"text": ended.text, "turns": ended.turns, "why": ended.why}):
         for line in visible_lines(ended.text):
             print(line)
-    return 0 if ended.why in {Why.DONE, Why.LOCAL} else 1
+    return 0 if ended.why in {RelayEndReason.DONE, RelayEndReason.LOCAL} else 1

@@ -16,23 +16,19 @@ from typing import TypeAlias, cast
 from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
-from tallystick.runtime import briefing, memory, output
-from tallystick.runtime import engine as engines
-from tallystick.runtime.engine import Engine
-from tallystick.runtime.line import Line
-from tallystick.runtime.memory import Context
-from tallystick.runtime.model import Delivery, Errand
-from tallystick.runtime.output import LocalAnswer, Malformed, RelayActions, TaskDone
-from tallystick.runtime.reporting import Reports
-from tallystick.runtime.run import Over, Run, Stepped
-from tallystick.runtime.telling import Tell
+from tallystick.runtime import model, relay_messages
+from tallystick.runtime import program as engines
+from tallystick.runtime.model import ActionDelivery, Context, Delivery
+from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
+from tallystick.runtime.relay_messages import LocalAnswer, Malformed, RelayActions, TaskDone
+from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
 
 WAIT_MS = 30_000
 """One look at what came of a turn lasts this long; there is no limit to how often it is taken."""
 SUMMARY_CHARS = 16_000
 
 
-class Why(StrEnum):
+class RelayEndReason(StrEnum):
     """How a relay ended."""
 
     DONE = "done"
@@ -46,8 +42,8 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    why: Why
+class RelayEnd:
+    why: RelayEndReason
     text: str
     turns: int
 
@@ -55,12 +51,12 @@ class Ended:
 Heard: TypeAlias = "queue.SimpleQueue[Mapping[str, object] | TallyError]"
 
 
-class Relay:
+class TaskRelay:
     def __init__(
         self,
         *,
-        line: Line,
-        engine: Engine,
+        line: RoomConnection,
+        engine: AgentProgram,
         cwd: Path,
         scratch: Path,
         environ: Mapping[str, str],
@@ -69,39 +65,45 @@ class Relay:
     ) -> None:
         self._line, self._engine, self._tell, self._max_turns = line, engine, tell, max_turns
         self._cwd, self._scratch, self._environ = cwd, scratch, environ
-        self._reports = Reports(line, tell)
-        self._me = Errand(action_id=new_id(), src="user", context_id=new_id(), task_id="", kind="user")
+        self._reports = ActionReports(line, tell)
+        self._me = ActionDelivery(action_id=new_id(), src="user", context_id=new_id(), task_id="", kind="user")
         self._context = Context()
         self._opened = False
-        self._run: Run | None = None
+        self._run: ProgramRun | None = None
         self._stopped_by: str | None = None
         self._lock = threading.Lock()
         self._heard: Heard = queue.SimpleQueue()
 
-    def run(self, task: str) -> Ended:
+    def run(self, task: str) -> RelayEnd:
         agents = cast("Sequence[Mapping[str, object]]", self._line.ask("agent.list", {})["agents"])
-        prompt = briefing.opening(self._line.agent, agents, task)
+        prompt = relay_messages.opening(self._line.agent, agents, task)
         for turn in range(1, self._max_turns + 1):
             outcome = self._think(prompt)
             if self._stopped_by:
-                return self._end(Ended(why=Why.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn))
+                return self._end(
+                    RelayEnd(why=RelayEndReason.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn)
+                )
             if not isinstance(outcome, HarnessAnswer):
-                return self._end(Ended(why=Why.FAILED, text=outcome.why, turns=turn))
-            self._context = memory.grown(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
+                return self._end(RelayEnd(why=RelayEndReason.FAILED, text=outcome.why, turns=turn))
+            self._context = model.extended(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
             left = self._max_turns - turn
-            match output.read(outcome.text):
+            match relay_messages.read_output(outcome.text):
                 case TaskDone(summary=summary):
-                    return self._end(Ended(why=Why.DONE, text=summary or "done", turns=turn))
+                    return self._end(RelayEnd(why=RelayEndReason.DONE, text=summary or "done", turns=turn))
                 case LocalAnswer(text=text):
-                    return self._end(Ended(why=Why.LOCAL, text=text, turns=turn))
+                    return self._end(RelayEnd(why=RelayEndReason.LOCAL, text=text, turns=turn))
                 case Malformed(why=why):
                     self._tell(f"said what cannot be sent: {why}")
-                    prompt = briefing.correction(why, "", left)
+                    prompt = relay_messages.correction(why, "", left)
                 case RelayActions(actions=actions):
                     prompt = self._send(actions, left)
             if self._stopped_by:
-                return self._end(Ended(why=Why.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn))
-        return self._end(Ended(why=Why.TURNS, text=f"ended after {self._max_turns} turns", turns=self._max_turns))
+                return self._end(
+                    RelayEnd(why=RelayEndReason.INTERRUPTED, text=f"interrupted by {self._stopped_by}", turns=turn)
+                )
+        return self._end(
+            RelayEnd(why=RelayEndReason.TURNS, text=f"ended after {self._max_turns} turns", turns=self._max_turns)
+        )
 
     def stop(self, by: str) -> None:
         """End it, whether the owner thinks or the others are at work; they go on with what they have."""
@@ -113,7 +115,7 @@ class Relay:
 
     def brought(self, delivery: Delivery) -> None:
         """Whoever relays takes replies and interrupts, and nothing else."""
-        if not isinstance(delivery, Errand):
+        if not isinstance(delivery, ActionDelivery):
             return
         if delivery.command == "interrupt":
             self._tell(f"{delivery.src} interrupts")
@@ -125,20 +127,20 @@ class Relay:
         else:
             self._reports.result(delivery, "rejected", f"{self._line.agent} relays a task and takes no other work")
 
-    def _asked(self, prompt: str) -> Errand:
+    def _asked(self, prompt: str) -> ActionDelivery:
         return replace(self._me, text=prompt)
 
     def _think(self, prompt: str) -> Outcome:
         """One run of the owner's program."""
-        heard: queue.SimpleQueue[Over | Stepped] = queue.SimpleQueue()
-        errand = self._asked(prompt)
-        start, reader = self._engine.start(errand, self._context, self._scratch)
-        env = engines.environment(self._environ, self._line.room_id, self._line.agent, errand)
+        heard: queue.SimpleQueue[ProgramExited | ProgramStepped] = queue.SimpleQueue()
+        action = self._asked(prompt)
+        start, reader = self._engine.start(action, self._context, self._scratch)
+        env = engines.environment(self._environ, self._line.room_id, self._line.agent, action)
         with self._lock:
-            self._run = run = Run(errand, start, reader, cwd=self._cwd, env=env, mail=heard.put)
+            self._run = run = ProgramRun(action, start, reader, cwd=self._cwd, env=env, mail=heard.put)
             if self._stopped_by:
                 run.stop()
-        while isinstance(event := heard.get(), Stepped):
+        while isinstance(event := heard.get(), ProgramStepped):
             self._tell(event.step.text)
         with self._lock:
             self._run = None
@@ -151,7 +153,7 @@ class Relay:
             relayed = self._line.ask("actions.relay", given, key=new_id())
         except Refused as refused:
             self._tell(f"said what was refused: {refused.message}")
-            return briefing.correction(refused.message, refused.advice, left)
+            return relay_messages.correction(refused.message, refused.advice, left)
         self._opened = True
         placed = cast("Sequence[Mapping[str, object]]", relayed["actions"])
         for action, place in zip(actions, placed, strict=True):
@@ -160,7 +162,7 @@ class Relay:
         found = self._settled(ask)
         for each in cast("Sequence[Mapping[str, object]]", found.get("actions") or []):
             self._tell(f"{each['dst']}: {each['status']} {each['detail'] or ''}")
-        return briefing.outcomes(found, left)
+        return relay_messages.outcomes(found, left)
 
     def _settled(self, ask: Mapping[str, object]) -> Mapping[str, object]:
         """What came of a group once all of it is settled; nothing when somebody ends the relay before."""
@@ -184,7 +186,7 @@ class Relay:
             raise answer
         return answer
 
-    def _end(self, ended: Ended) -> Ended:
+    def _end(self, ended: RelayEnd) -> RelayEnd:
         if self._opened:
             done = {"summary": ended.text[:SUMMARY_CHARS]}
             self._line.ask("actions.relay", {"context_id": self._me.context_id, "done": done}, key=new_id())

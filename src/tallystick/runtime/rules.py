@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
-from tallystick.runtime.model import Errand
+from tallystick.runtime.model import ActionDelivery
 
 REPLY_BYTES = 60_000
 """The longest reply that is sent; the hub takes 64 KiB of text in an event of 256 KiB."""
@@ -20,7 +21,7 @@ STEP_LIMIT = 200
 """So many steps of one run are reported."""
 
 
-class Verdict(StrEnum):
+class ActionVerdict(StrEnum):
     RUN = "run"
     """Start the program for it."""
     HOLD = "hold"
@@ -38,32 +39,32 @@ class Verdict(StrEnum):
     """We have it already."""
 
 
-def verdict(errand: Errand, *, running: Errand | None, held: bool, known: bool) -> Verdict:
+def verdict(action: ActionDelivery, *, running: ActionDelivery | None, held: bool, known: bool) -> ActionVerdict:
     """`held` says that something came before and waits; `known` that this very action was taken up before."""
     if known:
-        return Verdict.DROP
-    if errand.command == "interrupt":
-        return Verdict.STOP if running else Verdict.IDLE
+        return ActionVerdict.DROP
+    if action.command == "interrupt":
+        return ActionVerdict.STOP if running else ActionVerdict.IDLE
     if running or held:
-        return Verdict.HOLD
-    match errand.command, errand.kind:
+        return ActionVerdict.HOLD
+    match action.command, action.kind:
         case "new", _:
-            return Verdict.RENEW
+            return ActionVerdict.RENEW
         case "compact" | "review", _:
-            return Verdict.RUN
+            return ActionVerdict.RUN
         case "", "user":
-            return Verdict.RUN
+            return ActionVerdict.RUN
         case "", "reply":
-            return Verdict.NOTE
+            return ActionVerdict.NOTE
         case _:
-            return Verdict.UNKNOWN
+            return ActionVerdict.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """Everything that is to be said about an errand, once it is over."""
+class ActionEnding(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is to be said about an action, once it is over."""
 
-    errand: Errand
+    action: ActionDelivery = msgspec.field(name="errand")
+    """The name under which journals hold it."""
     status: str
     detail: str
     reply: str | None = None
@@ -71,28 +72,28 @@ class Ending:
     """Empty when there is nothing to say of the task."""
 
 
-def ending(errand: Errand, outcome: Outcome, stopped_by: str | None) -> Ending:
+def ending(action: ActionDelivery, outcome: Outcome, stopped_by: str | None) -> ActionEnding:
     """What a run came to. Whoever stopped it had the last word, also when an answer came at the same moment."""
     if stopped_by is not None:
-        return Ending(errand=errand, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
+        return ActionEnding(action=action, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
     if not isinstance(outcome, HarnessAnswer):
         why = _cut(clean(outcome.why), SUMMARY_BYTES)
-        return Ending(errand=errand, status="error", detail=why, task_status="blocked")
+        return ActionEnding(action=action, status="error", detail=why, task_status="blocked")
     text = clean(outcome.text.strip())
     detail = protocol.one_line(text) or "done, without a word"
-    if errand.command == "compact":
-        return Ending(errand=errand, status="completed", detail=detail)
-    reply = _reply(text or detail) if errand.kind == "user" else None
-    if errand.command:
+    if action.command == "compact":
+        return ActionEnding(action=action, status="completed", detail=detail)
+    reply = _reply(text or detail) if action.kind == "user" else None
+    if action.command:
         # A control has no reply; what the review found is all there is to say.
         detail = _cut(text or detail, DETAIL_BYTES)
-    return Ending(errand=errand, status="completed", detail=detail, reply=reply, task_status="done")
+    return ActionEnding(action=action, status="completed", detail=detail, reply=reply, task_status="done")
 
 
-def abandoned(errand: Errand) -> Ending:
+def abandoned(action: ActionDelivery) -> ActionEnding:
     """For what we had accepted in an earlier life and never finished: it is not run a second time."""
     why = "the agent was ended while it worked on this; ask again if it is still wanted"
-    return Ending(errand=errand, status="error", detail=why, task_status="ready")
+    return ActionEnding(action=action, status="error", detail=why, task_status="ready")
 
 
 def _reply(text: str) -> str:

@@ -9,12 +9,12 @@ from pathlib import Path
 from tallystick.runner.model import Job
 
 
-class BadFolder(Exception):
+class UnusableFolder(Exception):
     """The job cannot work where it wants to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class JobFolder:
     path: Path
     root: Path
     """What FILE: receipts are relative to."""
@@ -24,11 +24,11 @@ class Folder:
     repository: Path | None = None
 
 
-def prepare(job: Job, root: Path, *, worktrees: Path, always: bool) -> Folder:
+def prepare(job: Job, root: Path, *, worktrees: Path, always: bool) -> JobFolder:
     """The folder for a job; a worktree that an earlier claim began is gone on with."""
     inside = _inside(job, root)
     if not (always or job.meta.get("worktree") is True):
-        return Folder(path=inside, root=root)
+        return JobFolder(path=inside, root=root)
     repository = Path(_git(root, "rev-parse", "--show-toplevel"))
     branch = f"tally/{job.job_id.lower()}-{job.room_id[-8:]}"
     tree = worktrees / job.room_id / job.job_id
@@ -38,7 +38,7 @@ def prepare(job: Job, root: Path, *, worktrees: Path, always: bool) -> Folder:
         known = bool(_git(repository, "branch", "--list", branch))
         _git(repository, "worktree", "add", str(tree), *((branch,) if known else ("-b", branch)))
     base = _git(repository, "merge-base", "HEAD", branch)
-    return Folder(
+    return JobFolder(
         path=tree / inside.relative_to(repository) if inside.is_relative_to(repository) else tree,
         root=tree,
         branch=branch,
@@ -47,7 +47,7 @@ def prepare(job: Job, root: Path, *, worktrees: Path, always: bool) -> Folder:
     )
 
 
-def account(folder: Folder) -> str:
+def account(folder: JobFolder) -> str:
     """Where a worktree is and what is new in it; empty when there is nothing to tell."""
     if folder.repository is None:
         return ""
@@ -58,7 +58,7 @@ def account(folder: Folder) -> str:
     return f"Worktree: {folder.root} on branch {folder.branch}, {commits} new commits, {changed} uncommitted files."
 
 
-def tidy(folder: Folder) -> None:
+def tidy(folder: JobFolder) -> None:
     """Remove a worktree in which there is nothing new; any other stays, for whoever wants its work."""
     if folder.repository is not None and not account(folder):
         _git(folder.repository, "worktree", "remove", "--force", str(folder.root))
@@ -70,12 +70,12 @@ def _inside(job: Job, root: Path) -> Path:
     if wanted is None:
         return root
     if not isinstance(wanted, str):
-        raise BadFolder("meta.cwd is not a text")
+        raise UnusableFolder("meta.cwd is not a text")
     path = (root / wanted).resolve()
     if not path.is_relative_to(root.resolve()):
-        raise BadFolder(f"meta.cwd {wanted!r} is outside the runner's folder")
+        raise UnusableFolder(f"meta.cwd {wanted!r} is outside the runner's folder")
     if not path.is_dir():
-        raise BadFolder(f"meta.cwd {wanted!r} is no folder here")
+        raise UnusableFolder(f"meta.cwd {wanted!r} is no folder here")
     return path
 
 
@@ -83,8 +83,8 @@ def _git(where: Path, *args: str) -> str:
     try:
         done = subprocess.run(["git", "-C", str(where), *args], capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise BadFolder("a worktree was asked for and git is not installed") from None
+        raise UnusableFolder("a worktree was asked for and git is not installed") from None
     except subprocess.CalledProcessError as wrong:
         said = " ".join(str(wrong.stderr).split())
-        raise BadFolder(f"git {args[0]} failed: {said[:200]}") from None
+        raise UnusableFolder(f"git {args[0]} failed: {said[:200]}") from None
     return done.stdout.strip()

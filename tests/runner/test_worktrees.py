@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.runner import folders
-from tallystick.runner.folders import BadFolder, Folder
+from tallystick.runner import worktrees
+from tallystick.runner.worktrees import JobFolder, UnusableFolder
 from tests.runner.samples import JOB
 
 WANTS = replace(JOB, meta={"worktree": True})
@@ -33,25 +33,25 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
-def prepared(root: Path, tmp_path: Path, **meta: object) -> Folder:
-    return folders.prepare(replace(JOB, meta=meta), root, worktrees=tmp_path / "trees", always=False)
+def prepared(root: Path, tmp_path: Path, **meta: object) -> JobFolder:
+    return worktrees.prepare(replace(JOB, meta=meta), root, worktrees=tmp_path / "trees", always=False)
 
 
 def test_a_job_works_in_the_runners_folder_or_in_one_inside_it(repository: Path, tmp_path: Path) -> None:
-    assert prepared(repository, tmp_path) == Folder(path=repository, root=repository)
-    assert prepared(repository, tmp_path, cwd="src") == Folder(path=repository / "src", root=repository)
+    assert prepared(repository, tmp_path) == JobFolder(path=repository, root=repository)
+    assert prepared(repository, tmp_path, cwd="src") == JobFolder(path=repository / "src", root=repository)
 
 
 @pytest.mark.parametrize("cwd", ["..", "/", "nowhere", "src/a.py", 3, "src/../../"])
 def test_a_job_cannot_leave_the_runners_folder(repository: Path, tmp_path: Path, cwd: object) -> None:
-    with pytest.raises(BadFolder):
+    with pytest.raises(UnusableFolder):
         prepared(repository, tmp_path, cwd=cwd)
 
 
 def test_a_link_out_of_the_runners_folder_leads_nowhere(repository: Path, tmp_path: Path) -> None:
     (repository / "out").symlink_to(tmp_path)
 
-    with pytest.raises(BadFolder):
+    with pytest.raises(UnusableFolder):
         prepared(repository, tmp_path, cwd="out")
 
 
@@ -67,8 +67,8 @@ def test_a_job_that_asks_for_it_gets_a_worktree_on_a_branch_of_its_own(repositor
 def test_a_worktree_with_nothing_new_is_gone_after_the_job(repository: Path, tmp_path: Path) -> None:
     folder = prepared(repository, tmp_path, worktree=True)
 
-    assert folders.account(folder) == ""
-    folders.tidy(folder)
+    assert worktrees.account(folder) == ""
+    worktrees.tidy(folder)
 
     assert not folder.root.exists()
     assert git(repository, "branch", "--list", "tally/*") == ""
@@ -80,8 +80,8 @@ def test_a_worktree_with_work_in_it_stays_and_is_told(repository: Path, tmp_path
     git(folder.root, "commit", "-qam", "two")
     (folder.root / "new.py").write_text("")
 
-    told = folders.account(folder)
-    folders.tidy(folder)
+    told = worktrees.account(folder)
+    worktrees.tidy(folder)
 
     assert told == f"Worktree: {folder.root} on branch tally/job-007-room-1, 1 new commits, 1 uncommitted files."
     assert (folder.root / "new.py").exists()
@@ -110,5 +110,5 @@ def test_a_worktree_that_somebody_deleted_is_made_anew_from_its_branch(repositor
 
 
 def test_a_worktree_outside_a_repository_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(BadFolder, match=r"git rev-parse failed: fatal: not a git repository"):
+    with pytest.raises(UnusableFolder, match=r"git rev-parse failed: fatal: not a git repository"):
         prepared(tmp_path, tmp_path, worktree=True)

@@ -1,10 +1,11 @@
-"""Putting a program on the bus as an agent, from Python: find the hub, enter the room, work until told to leave."""
+"""Starting an agent or a relay: find the hub, enter the room, work until told to leave."""
 
 from __future__ import annotations
 
 import os
 import queue
-from collections.abc import Generator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,29 +14,30 @@ from tallystick.client.bus_protocol import Envelope
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
-from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.errors import InvalidField, TallyError
 from tallystick.runtime import model
 from tallystick.runtime.agent import Agent, Gone, Leave, MailBox
-from tallystick.runtime.engine import Engine
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.line import Line
-from tallystick.runtime.telling import Tell, teller
+from tallystick.runtime.model import ActionDelivery, AgentReplaced
+from tallystick.runtime.program import AgentProgram
+from tallystick.runtime.relay import RelayEnd, TaskRelay
+from tallystick.runtime.room_connection import RoomConnection, Tell, teller
 
 FOLDER = "attached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
+class RemoteHub:
     """A hub on another machine."""
 
     url: str
     token: str = field(repr=False)
 
 
-class Attachment:
+class AttachedAgent:
     """An agent that is on the bus. `work` blocks; `leave` may be called from anywhere, also from a signal handler."""
 
-    def __init__(self, agent: Agent, line: Line, mail: MailBox) -> None:
+    def __init__(self, agent: Agent, line: RoomConnection, mail: MailBox) -> None:
         self._agent, self._line, self._mail = agent, line, mail
         self._left = False
 
@@ -66,12 +68,12 @@ def attached(
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
     model_name: str | None = None,
     data_dir: Path | str | None = None,
-    hub: Elsewhere | None = None,
+    hub: RemoteHub | None = None,
     environ: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
-) -> Generator[Attachment]:
+) -> Generator[AttachedAgent]:
     """A program as an agent of a room: by default of the room of the folder in which it works."""
-    engine = Engine.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
+    engine = AgentProgram.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
     with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
@@ -86,7 +88,7 @@ def attached(
             tell=say,
         )
         say(f"is in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
-        yield Attachment(agent, line, mail)
+        yield AttachedAgent(agent, line, mail)
 
 
 def folder_at(cwd: Path | str) -> Path:
@@ -104,9 +106,9 @@ def on_the_bus(
     mail: MailBox,
     *,
     data_dir: Path | str | None,
-    hub: Elsewhere | None,
+    hub: RemoteHub | None,
     tell: Tell,
-) -> Generator[tuple[Line, Journal]]:
+) -> Generator[tuple[RoomConnection, Journal]]:
     """A line in a room, whose deliveries go into `mail`, and the journal, which nobody else can open meanwhile."""
 
     def brought(envelope: Envelope) -> None:
@@ -114,7 +116,7 @@ def on_the_bus(
             mail.put(found)
 
     data = Path(data_dir or places.data_dir())
-    line = Line(
+    line = RoomConnection(
         check_agent_id(name),
         data_dir=data,
         url=hub.url if hub else None,
@@ -138,3 +140,58 @@ def attach(command: Sequence[str], *, name: str, room: str | None = None, cwd: P
     """Put a program on the bus and keep it there; returns why it ended."""
     with attached(command, name=name, room=room, cwd=cwd) as attachment:
         return attachment.work()
+
+
+MAX_TURNS = 20
+
+
+def relaying(
+    task: str,
+    command: Sequence[str],
+    *,
+    name: str,
+    room: str | None = None,
+    cwd: Path | str = ".",
+    harness: str | None = None,
+    sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
+    model_name: str | None = None,
+    max_turns: int = MAX_TURNS,
+    data_dir: Path | str | None = None,
+    hub: RemoteHub | None = None,
+    environ: Mapping[str, str] = os.environ,
+    tell: Tell | None = None,
+    prepared: Callable[[Callable[[], None]], None] | None = None,
+) -> RelayEnd:
+    """Have the agent `name`, run by this program, carry out a task through the other agents of a room.
+
+    `prepared` is called with a function that ends the relay, before it begins.
+    """
+    engine = AgentProgram.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
+    folder, say = folder_at(cwd), tell or teller(name)
+    mail: MailBox = queue.SimpleQueue()
+    with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
+        relay = TaskRelay(
+            line=line,
+            engine=engine,
+            cwd=folder,
+            scratch=journal.scratch,
+            environ=environ,
+            tell=say,
+            max_turns=max_turns,
+        )
+        if prepared:
+            prepared(lambda: relay.stop("its user"))
+        threading.Thread(target=_deliver, args=(mail, relay), daemon=True).start()
+        say(f"relays in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
+        return relay.run(task)
+
+
+def _deliver(mail: MailBox, relay: TaskRelay) -> None:
+    while not isinstance(found := mail.get(), Gone):
+        try:
+            if isinstance(found, ActionDelivery):
+                relay.brought(found)
+            elif isinstance(found, AgentReplaced):
+                relay.stop("another connection of the same name")
+        except TallyError:
+            return  # The line is closed; whoever waits for the relay hears of it there.

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PAGE_LIMIT, SHORTEST_LEASE_MS, SUMMARY_LIMIT
 from tallystick.kernel.errors import TallyError
-from tallystick.runner.answer import Note, clipped
+from tallystick.runner.answer import ExecutorNote, clipped
 from tallystick.runner.model import Entry, Job, Surroundings
 
 THREAD_EVENTS = 40
@@ -22,7 +22,7 @@ LOST = frozenset({"claim_mismatch", "job_not_running", "job_canceled", "unknown_
 """Refusals which mean that a job is no longer this runner's."""
 
 
-class Line(Protocol):
+class Calls(Protocol):
     """Any way to call an operation."""
 
     def call(self, operation: str, /, **given: object) -> Data: ...
@@ -39,13 +39,13 @@ class Abilities:
     meta: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def lost(refusal: TallyError) -> bool:
+def claim_lost(refusal: TallyError) -> bool:
     return refusal.code in LOST
 
 
-class Office:
-    def __init__(self, line: Line, room_id: str, runner_id: str, abilities: Abilities, lease_ms: int) -> None:
-        self._line = line
+class JobSource:
+    def __init__(self, calls: Calls, room_id: str, runner_id: str, abilities: Abilities, lease_ms: int) -> None:
+        self._calls = calls
         self.room_id, self.runner_id = room_id, runner_id
         self._abilities, self._lease_ms = abilities, lease_ms
 
@@ -53,7 +53,7 @@ class Office:
         """Renew the runner's own lease; one that leaves lets it run out."""
         able = self._abilities
         status: Literal["live", "idle"] = "live" if running else "idle"
-        self._line.call(
+        self._calls.call(
             "runners.heartbeat",
             room_id=self.room_id,
             runner_id=self.runner_id,
@@ -69,7 +69,7 @@ class Office:
 
     def claim(self) -> Job | None:
         """The next job for this runner, lost ones included; None when there is nothing to do."""
-        got = self._line.call(
+        got = self._calls.call(
             "jobs.claim",
             room_id=self.room_id,
             runner_id=self.runner_id,
@@ -95,9 +95,9 @@ class Office:
             meta=cast("Data", got["meta"]),
         )
 
-    def report(self, job: Job, note: Note) -> int | None:
+    def report(self, job: Job, note: ExecutorNote) -> int | None:
         """Put something on the job's record, and renew the claim; the seq of its event, if it left one."""
-        got = self._line.call(
+        got = self._calls.call(
             "jobs.report",
             **self._holder(job),
             kind=note.kind,
@@ -110,15 +110,15 @@ class Office:
 
     def renew(self, job: Job, message: str) -> None:
         """Keep the claim; leaves no event."""
-        self.report(job, Note(kind="heartbeat", message=message))
+        self.report(job, ExecutorNote(kind="heartbeat", message=message))
 
     def give_back(self, job: Job, message: str) -> None:
         """Let the claim run out at once, so that another runner goes on where this one stops."""
         beat: Data = {"kind": "heartbeat", "message": message, "lease_ttl_ms": LAST_LEASE_MS}
-        self._line.call("jobs.report", **self._holder(job), **beat)
+        self._calls.call("jobs.report", **self._holder(job), **beat)
 
     def complete(self, job: Job, status: str, summary: str, refs: Sequence[str]) -> None:
-        self._line.call(
+        self._calls.call(
             "jobs.complete",
             **self._holder(job),
             status=status,
@@ -146,7 +146,7 @@ class Office:
 
     def await_manager(self, job: Job, after_seq: int, max_wait_ms: int) -> tuple[int, bool]:
         """Wait for something new on the job's record; tells how far it was read, and whether the manager spoke."""
-        got = self._line.call(
+        got = self._calls.call(
             "jobs.wait",
             room_id=self.room_id,
             job=job.job_id,
@@ -159,11 +159,11 @@ class Office:
 
     def head(self) -> int:
         """The seq of the room's newest event."""
-        return cast("int", self._line.call("events.list", room_id=self.room_id, limit=1, newest=True)["head"])
+        return cast("int", self._calls.call("events.list", room_id=self.room_id, limit=1, newest=True)["head"])
 
     def await_work(self, since_seq: int, max_wait_ms: int) -> int:
         """Wait until a job may have become free; tells the cursor for the next wait."""
-        got = self._line.call(
+        got = self._calls.call(
             "events.follow",
             room_id=self.room_id,
             since_seq=since_seq,
@@ -173,16 +173,16 @@ class Office:
         return cast("int", got["cursor"])
 
     def _open(self, job: Job, events: int) -> Data:
-        return self._line.call("jobs.open", room_id=self.room_id, job=job.job_id, max_events=events)
+        return self._calls.call("jobs.open", room_id=self.room_id, job=job.job_id, max_events=events)
 
     def _task(self, task_id: str) -> str:
-        got = self._line.call("tasks.snapshot", room_id=self.room_id, task=task_id)
+        got = self._calls.call("tasks.snapshot", room_id=self.room_id, task=task_id)
         task = cast("Data", got["task"])
         steps = (f"step: {each['text']}" for each in cast("list[Data]", task["steps"]) if not each["done"])
         return "\n".join([str(got["text"]), *steps, *_cards(got), "", str(task["description"])])
 
     def _anchor(self, anchor_id: str) -> str:
-        got = self._line.call("anchors.show", room_id=self.room_id, anchor=anchor_id)
+        got = self._calls.call("anchors.show", room_id=self.room_id, anchor=anchor_id)
         tasks = (f"{each['task_id']} ({each['status']}) {each['title']}" for each in cast("list[Data]", got["tasks"]))
         return "\n".join([f"{anchor_id} {cast('Data', got['anchor'])['title']}", *tasks, *_cards(got)])
 

@@ -7,19 +7,18 @@ import traceback
 from collections.abc import Callable
 
 from tallystick.kernel.errors import Conflict, NotFound, TallyError, Unavailable
-from tallystick.runner.leases import Hold, Leases, Stop
-from tallystick.runner.office import Office
-from tallystick.runner.setup import Setup
-from tallystick.runner.working import Work
+from tallystick.runner.job_run import JobRun, RunnerSettings
+from tallystick.runner.job_source import JobSource
+from tallystick.runner.leases import HeldJob, LeaseKeeper, StopReason
 
 PAUSE_S = 1.0
 """After something that a moment may mend."""
 
 
-class Keeper:
-    def __init__(self, office: Office, setup: Setup, tell: Callable[[str], None]) -> None:
-        self._office, self._setup, self._tell = office, setup, tell
-        self._leases = Leases(office, setup.heartbeat_s, tell)
+class Supervisor:
+    def __init__(self, source: JobSource, settings: RunnerSettings, tell: Callable[[str], None]) -> None:
+        self._source, self._settings, self._tell = source, settings, tell
+        self._leases = LeaseKeeper(source, settings.heartbeat_s, tell)
         self._threads: list[threading.Thread] = []
         self._freed = threading.Event()
         self._leaving = threading.Event()
@@ -32,10 +31,10 @@ class Keeper:
     def run(self, *, once: bool = False) -> None:
         """Work until told to leave; with `once`, until there is nothing to do."""
         self._leases.start()
-        usher = threading.Thread(target=self._show_out, name="usher", daemon=True)
-        usher.start()
+        stopper = threading.Thread(target=self._stop_jobs, name="stopper", daemon=True)
+        stopper.start()
         try:
-            cursor = self._office.head()
+            cursor = self._source.head()
             while not self._leaving.is_set():
                 claimed = self._fill()
                 if once and not claimed and not self._busy:
@@ -43,7 +42,7 @@ class Keeper:
                 cursor = self._wait(cursor, idle=not claimed)
         finally:
             self.leave()
-            usher.join()
+            stopper.join()
             for thread in self._threads:
                 thread.join()
             self._leases.close()
@@ -55,10 +54,10 @@ class Keeper:
 
     def _fill(self) -> bool:
         """Claim until there is no room or no job; tells whether there is no room."""
-        while self._busy < self._setup.max_parallel:
+        while self._busy < self._settings.max_parallel:
             job = None
             try:
-                job = self._office.claim()
+                job = self._source.claim()
             except NotFound:
                 raise
             except Conflict as refusal:
@@ -69,17 +68,17 @@ class Keeper:
                 self._tell(wrong.message)
             if job is None:
                 return False
-            hold = Hold(job)
-            self._leases.take(hold)
-            thread = threading.Thread(target=self._work, args=[hold], name=job.job_id)
+            held = HeldJob(job)
+            self._leases.take(held)
+            thread = threading.Thread(target=self._work, args=[held], name=job.job_id)
             self._threads.append(thread)
             thread.start()
         return True
 
     def _wait(self, cursor: int, *, idle: bool) -> int:
-        if idle and self._busy < self._setup.max_parallel:
+        if idle and self._busy < self._settings.max_parallel:
             try:
-                return self._office.await_work(cursor, self._setup.poll_ms)
+                return self._source.await_work(cursor, self._settings.poll_ms)
             except Unavailable as wrong:
                 self._tell(wrong.message)
         self._freed.wait(PAUSE_S)
@@ -87,18 +86,18 @@ class Keeper:
             self._freed.clear()
         return cursor
 
-    def _work(self, hold: Hold) -> None:
+    def _work(self, held: HeldJob) -> None:
         try:
-            Work(self._office, self._setup, hold, self._tell).run()
+            JobRun(self._source, self._settings, held, self._tell).run()
         except TallyError as wrong:
-            self._tell(f"{hold.job.job_id}: {wrong.message}")
+            self._tell(f"{held.job.job_id}: {wrong.message}")
         except Exception:  # noqa: BLE001 - the outermost of a thread: one job that fails ends no other
-            self._tell(f"{hold.job.job_id}: a fault of the runner\n{traceback.format_exc()}")
+            self._tell(f"{held.job.job_id}: a fault of the runner\n{traceback.format_exc()}")
         finally:
-            self._leases.drop(hold)
+            self._leases.drop(held)
             self._freed.set()
 
-    def _show_out(self) -> None:
+    def _stop_jobs(self) -> None:
         self._leaving.wait()
-        for hold in self._leases.holds:
-            hold.stop(Stop.LEAVING)
+        for held in self._leases.held_jobs:
+            held.stop(StopReason.LEAVING)

@@ -1,0 +1,151 @@
+"""One slice: start the executor, report its progress to the hub, and see that it ends; in time, or by force.
+
+An executor's own notes are all reported, its steps only every so often.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from tallystick.harnesses.headless.protocol import (
+    Began,
+    Failed,
+    HarnessAnswer,
+    HarnessStep,
+    ProcessStart,
+    Reader,
+    Sign,
+    Told,
+)
+from tallystick.harnesses.process_group import ProcessGroup
+from tallystick.kernel.errors import TallyError
+from tallystick.runner import answer
+from tallystick.runner.answer import ExecutorNote
+from tallystick.runner.job_source import JobSource, claim_lost
+from tallystick.runner.leases import HeldJob, StopReason
+
+
+class Progress:
+    """Listens to one slice. A report that is refused because the job is lost stops the slice."""
+
+    def __init__(self, source: JobSource, held: HeldJob, every_s: float, tell: Callable[[str], None]) -> None:
+        self._source, self._held, self._every_s, self._tell = source, held, every_s, tell
+        self._due = time.monotonic() + every_s
+        self._steps = 0
+
+    def __call__(self, sign: Sign) -> None:
+        match sign:
+            case Began():
+                pass
+            case Told(data=data):
+                if (note := answer.note(data)) is not None:
+                    self._report(note)
+            case HarnessStep(text=text, ok=ok):
+                self._step(text if ok else f"{text} (failed)")
+
+    def _step(self, text: str) -> None:
+        self._steps += 1
+        self._held.doing = text
+        if time.monotonic() < self._due:
+            return
+        more = f" ({self._steps} steps since the last report)" if self._steps > 1 else ""
+        self._report(ExecutorNote(message=f"{text}{more}"))
+        self._steps, self._due = 0, time.monotonic() + self._every_s
+
+    def _report(self, note: ExecutorNote) -> None:
+        if self._held.stopped:
+            return
+        try:
+            self._source.report(self._held.job, note)
+        except TallyError as refusal:
+            self._tell(f"{self._held.job.job_id}: {refusal.message}")
+            if claim_lost(refusal):
+                self._held.stop(StopReason.LOST)
+
+
+POLITE_S = 3.0
+"""How long a slice that is no longer wanted may take to put its things away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceStopped:
+    why: StopReason
+
+
+SliceEnd: TypeAlias = "HarnessAnswer | Failed | SliceStopped"
+
+
+class _Exited:
+    """The program is gone."""
+
+
+_Item: TypeAlias = "Sign | _Exited | StopReason"
+
+
+def run_slice(
+    start: ProcessStart,
+    reader: Reader,
+    held: HeldJob,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    limit_s: float,
+    on_sign: Callable[[Sign], None],
+) -> SliceEnd:
+    """`on_sign` is called in this thread. A slice that is over `limit_s` is killed on the spot with all it started."""
+    for file, text in start.files.items():
+        file.write_text(text, "utf-8")
+    items = queue.SimpleQueue[_Item]()
+    try:
+        program = ProcessGroup(
+            start.argv,
+            stdin=start.stdin,
+            cwd=cwd,
+            env=env,
+            on_line=lambda line: _put(items, reader, line),
+            on_end=lambda: items.put(_Exited()),
+        )
+    except OSError as wrong:
+        return Failed(why=f"could not be started: {wrong.strerror}")
+    held.listen(items.put)
+    try:
+        return _follow(program, reader, items, limit_s, on_sign)
+    finally:
+        held.listen(None)
+        program.end(0)
+
+
+def _put(items: queue.SimpleQueue[_Item], reader: Reader, line: str) -> None:
+    for sign in reader.feed(line):
+        items.put(sign)
+
+
+def _follow(
+    program: ProcessGroup,
+    reader: Reader,
+    items: queue.SimpleQueue[_Item],
+    limit_s: float,
+    on_sign: Callable[[Sign], None],
+) -> SliceEnd:
+    deadline = time.monotonic() + limit_s
+    while True:
+        item: _Item | None = None
+        with suppress(queue.Empty):
+            item = items.get(timeout=max(0.0, deadline - time.monotonic()))
+        match item:
+            case None:
+                program.end(0)
+                return Failed(why=f"killed after {limit_s:.0f} seconds without an answer")
+            case StopReason():
+                program.end(POLITE_S)
+                return SliceStopped(why=item)
+            case _Exited():
+                return reader.end(program.wait(), program.errors)
+            case _:
+                on_sign(item)
