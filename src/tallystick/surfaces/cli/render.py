@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
+    from tallystick.capabilities.jobs.views import JobEvent
     from tallystick.capabilities.reservations.contract import ReservationView
     from tallystick.surfaces.cli.session import Reply
 
@@ -118,58 +119,71 @@ def _checked(reply: Reply) -> None:
 
 
 def _jobs(reply: Reply) -> None:
-    columns = ("last_ref", "status", "priority", "title", "task", "runner")
+    from tallystick.capabilities.jobs.views import Jobs
+
+    found = reply.read(Jobs)
     screen.table(
         ["last", "status", "priority", "title", "task", "runner"],
-        [[each[name] for name in columns] for each in reply.data["jobs"]],
+        [[each.last_ref, each.status, each.priority, each.title, each.task, each.runner] for each in found.jobs],
     )
-    if reply.data["has_more"]:
+    if found.has_more:
         screen.say("There is more: raise --limit, or page on with --cursor.")
 
 
-def _job_events(events: Sequence[Mapping[str, Any]]) -> None:
+def _job_events(events: Sequence[JobEvent]) -> None:
     """One line for each event; what was said stays on it."""
     for each in events:
-        refs = f" [{', '.join(each['refs'])}]" if each["refs"] else ""
-        screen.say(f"{each['ref']}  {each['kind']}: {each['message']}{refs}")
+        refs = f" [{', '.join(each.refs)}]" if each.refs else ""
+        screen.say(f"{each.ref}  {each.kind}: {each.message}{refs}")
 
 
 def _tail(reply: Reply) -> None:
-    tail = reply.data
-    if tail["text"] is not None:
-        screen.say(*tail["text"].split("\n"))
+    from tallystick.capabilities.jobs.views import JobTail
+
+    found = reply.read(JobTail)
+    if found.text is not None:
+        screen.say(*found.text.split("\n"))
         return
-    _job_events(tail["events"])
-    if tail["has_more"]:
-        screen.say(f"There is more: go on with --after-seq {tail['next_after_seq']}.")
+    _job_events(found.events)
+    if found.has_more:
+        screen.say(f"There is more: go on with --after-seq {found.next_after_seq}.")
 
 
 def _waited(reply: Reply) -> None:
-    _job_events(reply.data["events"])
-    job = reply.data["job"]
-    if reply.data["done"]:
-        screen.say(f"{job['job_id']} is {job['status']}: {job['summary'] or 'nothing was said'}")
-    elif reply.data["timed_out"]:
-        screen.say(f"{job['job_id']} is still {job['status']}. Wait again.")
+    from tallystick.capabilities.jobs.views import JobWaited
+
+    found = reply.read(JobWaited)
+    _job_events(found.events)
+    job = found.job
+    if found.done:
+        screen.say(f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}")
+    elif found.timed_out:
+        screen.say(f"{job.job_id} is still {job.status}. Wait again.")
 
 
 def _delegated(reply: Reply) -> None:
-    task, card, job = (reply.data[name] for name in ("task", "card", "job"))
-    screen.say(f"{task['task_id']} {task['title']}")
-    screen.say(f"It is about {reply.data['anchor_id']}, and {card['card_id']} says what done means.")
-    screen.say(f"{job['job_id']} is queued." if job else "No job was asked for.")
+    from tallystick.capabilities.tasks.contract import Delegated
+
+    found = reply.read(Delegated)
+    screen.say(f"{found.task.task_id} {found.task.title}")
+    screen.say(f"It is about {found.anchor_id}, and {found.card.card_id} says what done means.")
+    screen.say(f"{found.job.job_id} is queued." if found.job else "No job was asked for.")
 
 
 def _merged(reply: Reply) -> None:
-    card = reply.data["card"]
-    screen.say(f"{card['card_id']} {'is written' if reply.data['changed'] else 'stays as it was'}.")
-    screen.paragraph(card["title"], [card["body"].rstrip("\n")])
-    if missing := reply.data["missing_proof"]:
-        screen.say(f"Without proof: {', '.join(missing)}")
+    from tallystick.capabilities.tasks.contract import Merged
+
+    found = reply.read(Merged)
+    screen.say(f"{found.card.card_id} {'is written' if found.changed else 'stays as it was'}.")
+    screen.paragraph(found.card.title, [found.card.body.rstrip("\n")])
+    if found.missing_proof:
+        screen.say(f"Without proof: {', '.join(found.missing_proof)}")
 
 
 def _snapshot(reply: Reply) -> None:
-    screen.say(*reply.data["text"].split("\n"))
+    from tallystick.capabilities.tasks.contract import TaskSnapshot
+
+    screen.say(*reply.read(TaskSnapshot).text.split("\n"))
 
 
 RENDERERS: Mapping[str, Renderer] = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec import UnsetType
 
 from tallystick.capabilities.actions.events import ActionResultReported, ActionStatus, ActionSubmitted
 from tallystick.capabilities.agents.events import AgentResumed, MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.jobs.events import JobBody, JobCanceled, JobCompleted, JobCreated
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import (
@@ -18,6 +20,14 @@ from tallystick.capabilities.reservations.events import (
     ReservationRenewed,
 )
 from tallystick.capabilities.rooms.events import NoteAdded, RoomCreated, SequenceChanged, StickClosed
+from tallystick.capabilities.tasks.events import (
+    AnchorCreated,
+    AnchorUpdated,
+    CardCreated,
+    CardUpdated,
+    TaskCreated,
+    TaskUpdated,
+)
 from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
 from tallystick.kernel.envelope import Body
 from tallystick.kernel.operation import JsonObject
@@ -31,6 +41,7 @@ RESULT_TONES: Mapping[ActionStatus, str] = {
     ActionStatus.REJECTED: "i",
     ActionStatus.BLOCKED: "b",
 }
+JOB_TONES = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
 
 
 class EventText(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +59,7 @@ def of(event: Envelope) -> EventText:
     """The words for an event; a kind the page knows nothing of is called by its name."""
     if found := _of_body(event.content):
         return found
-    plain = PLAIN.get(event.kind)
-    if plain is None and event.kind.startswith("x.tally.job."):
-        plain = _job
-    return plain(event.data) if plain else EventText(tag=event.kind, text=_first_words(event.data))
+    return EventText(tag=event.kind, text=_first_words(event.data))
 
 
 def _of_body(body: Body | None) -> EventText | None:
@@ -65,7 +73,8 @@ def _of_body(body: Body | None) -> EventText | None:
             lost = f", from {filters.person(body.from_agent_id)}" if body.from_agent_id else ""
             return EventText(tag="Took over", tone="i", text=f"turn {body.turn_id}{lost}: {body.reason}")
         case _:
-            return _of_room(body) or _of_conversation(body) or _of_protocol(body) or _of_reservation(body)
+            parts = (_of_room, _of_conversation, _of_protocol, _of_reservation, _of_work)
+            return next((found for part in parts if (found := part(body))), None)
 
 
 def _of_room(body: Body | None) -> EventText | None:
@@ -143,34 +152,33 @@ def _of_conversation(body: Body | None) -> EventText | None:
             return None
 
 
-def _job(data: JsonObject) -> EventText:
-    event = str(data.get("event", ""))
-    tones = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
-    first = {"created": "title", "completed": "summary"}.get(event, "message")
-    said = data.get(first) or data.get("message") or data.get("summary") or ""
-    return EventText(tag=f"Job {filters.spaced(event)}", tone=tones.get(event, ""), text=said)
+def _of_work(body: Body | None) -> EventText | None:
+    match body:
+        case JobBody():
+            tone = JOB_TONES.get(body.event, "")
+            return EventText(tag=f"Job {filters.spaced(body.event)}", tone=tone, text=_job_text(body))
+        case TaskCreated() | TaskUpdated():
+            tag = "New task" if isinstance(body, TaskCreated) else "Task changed"
+            return EventText(tag=tag, text=_joined(body.title, body.status))
+        case CardCreated() | CardUpdated():
+            tag = "New card" if isinstance(body, CardCreated) else "Card changed"
+            return EventText(tag=tag, text=_joined(body.card_id, body.title))
+        case AnchorCreated() | AnchorUpdated():
+            tag = "New anchor" if isinstance(body, AnchorCreated) else "Anchor changed"
+            return EventText(tag=tag, text=_joined(body.anchor_id, body.title))
+        case _:
+            return None
 
 
-def _thing(label: str) -> Callable[[JsonObject], EventText]:
-    """A task, card or anchor that was made or changed."""
-
-    def text(data: JsonObject) -> EventText:
-        name = data.get("card_id") or data.get("anchor_id") or ""
-        said = [str(each) for each in (name, data.get("title"), data.get("status")) if each]
-        return EventText(tag=label, text=" · ".join(said))
-
-    return text
+def _job_text(body: JobBody) -> str:
+    if isinstance(body, JobCreated):
+        return body.title
+    summary = (body.summary or "") if isinstance(body, JobCompleted | JobCanceled) else ""
+    return summary or body.message if body.event == "completed" else body.message or summary
 
 
-PLAIN: Mapping[str, Callable[[JsonObject], EventText]] = {
-    "x.tally.task.create": _thing("New task"),
-    "x.tally.task.update": _thing("Task changed"),
-    "x.tally.card.create": _thing("New card"),
-    "x.tally.card.update": _thing("Card changed"),
-    "x.tally.anchor.create": _thing("New anchor"),
-    "x.tally.anchor.update": _thing("Anchor changed"),
-}
-"""Kinds that are read by the names of their fields."""
+def _joined(*said: str | UnsetType) -> str:
+    return " · ".join(str(each) for each in said if each)
 
 
 def _first_words(data: JsonObject) -> str:

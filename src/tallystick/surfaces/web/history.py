@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from tallystick.capabilities.agents.contract import Agents
+from tallystick.capabilities.jobs.views import ReplayedJobs
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
 from tallystick.capabilities.reservations.contract import ReplayedReservations
 from tallystick.capabilities.rooms.contract import ReplayedRoom
@@ -122,7 +123,7 @@ def replay(snapshot: PageReader, asked: PageRequest) -> PageView:
         "handoff": handoff,
         "rows": found,
         "held": snapshot.read("reservations.replay", ReplayedReservations, **moment).reservations,
-        "work": snapshot.ask("jobs.replay", **moment, limit=JOBS),
+        "work": snapshot.read("jobs.replay", ReplayedJobs, **moment, limit=JOBS),
     }
     return PageView(template="replay.html", context=context)
 

@@ -5,9 +5,9 @@ A view reads everything in one transaction, so that what stands on a page belong
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeVar
 
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.hub import engine
@@ -16,8 +16,6 @@ from tallystick.hub.tokens_reach import Visitor
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer
 
-Facts: TypeAlias = Mapping[str, Any]
-"""An answer as it goes over the wire."""
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
@@ -39,13 +37,6 @@ class PageReader:
         if not isinstance(found, answer):
             raise TypeError(f"{operation} answers {type(found).__name__}, not {answer.__name__}")
         return found
-
-    def ask(self, operation: str, **given: object) -> Facts:
-        """The same as plain data."""
-        return self.answer(operation, given).to_data()
-
-    def rows(self, operation: str, field: str, **given: object) -> Sequence[Facts]:
-        return cast("Sequence[Facts]", self.ask(operation, **given)[field])
 
 
 def read_page(hub: Hub, visitor: Visitor, view: Callable[[PageReader], T]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tallystick.capabilities.jobs.views import Radar
 from tallystick.capabilities.reservations.contract import ReservationList
 from tallystick.capabilities.turns.contract import StickEvent, StickEvents
 from tallystick.surfaces.web import chart, page, room_status, rows
@@ -39,7 +40,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "member": snapshot.me in order,
         "rows": rows.newest(snapshot, asked.room_id, limit=TALK),
         "filters": FILTERS,
-        "jobs": snapshot.rows("jobs.radar", "jobs", room_id=asked.room_id, limit=GLANCE),
+        "jobs": snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=GLANCE).jobs,
         "held": snapshot.read("reservations.status", ReservationList, room_id=asked.room_id, limit=GLANCE).reservations,
         "heartbeat_ms": state.facts.policy.heartbeat_interval_ms,
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.jobs.views import Radar
 from tallystick.capabilities.messages.contract import InboxView
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.rooms.contract import RoomView
@@ -178,17 +179,17 @@ def _owed(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
 
 def _jobs(snapshot: PageReader, room: RoomView) -> Iterator[Need]:
     """What the manager's radar marks: a missing proof or an error, a question, a claim that ran out."""
-    for each in snapshot.rows("jobs.radar", "jobs", room_id=room.room_id, limit=OWED):
-        if each["marker"]:
-            job, last = each["job"], each["last"]
+    for each in snapshot.read("jobs.radar", Radar, room_id=room.room_id, limit=OWED).jobs:
+        if each.marker:
+            job, last = each.job, each.last
             yield Need(
-                sign=each["marker"],
-                who=job["job_id"],
-                text=filters.clip(f"{filters.spaced(last['kind'])}: {last['message']}", 200),
+                sign=each.marker,
+                who=job.job_id,
+                text=filters.clip(f"{filters.spaced(last.kind)}: {last.message}", 200),
                 room=room,
-                href=f"/rooms/{room.room_id}/jobs/{job['job_id']}",
-                label=f"Open {last['ref']}",
-                since=job["updated_at"],
+                href=f"/rooms/{room.room_id}/jobs/{job.job_id}",
+                label=f"Open {last.ref}",
+                since=job.updated_at,
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
 from tallystick.capabilities.messages.events import (
@@ -16,6 +15,7 @@ from tallystick.capabilities.messages.events import (
     ReactionAdded,
 )
 from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.capabilities.tasks.events import TaskFocused
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
 from tallystick.kernel.subjects import tasks_of
@@ -23,12 +23,8 @@ from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import event_text, filters
 from tallystick.surfaces.web.page import PageReader
 
-QUIET = frozenset(
-    {
-        *(each.kind for each in (MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged)),
-        "x.tally.task.focus",
-    }
-)
+_MARKS = (MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged, TaskFocused)
+QUIET = frozenset(each.kind for each in _MARKS)
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
 STEPS = 5
@@ -188,9 +184,11 @@ def stretch(
     return EventPage(rows=with_receipts(snapshot, room_id, found[:limit]), older=older)
 
 
-def newest(snapshot: PageReader, room_id: str, *, limit: int, **given: Any) -> Sequence[EventRow]:
+def newest(
+    snapshot: PageReader, room_id: str, *, limit: int, before: int | None = None, kinds: Sequence[str] = ()
+) -> Sequence[EventRow]:
     """The last rows alone, for a view that leads elsewhere for more."""
-    return stretch(snapshot, room_id, limit=limit, **given).rows
+    return stretch(snapshot, room_id, limit=limit, before=before, kinds=kinds).rows
 
 
 def _page(snapshot: PageReader, room_id: str, end: int | None, kinds: Iterable[str], task: str) -> Sequence[Envelope]:
