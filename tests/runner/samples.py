@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tallystick.runner.model import Entry, Job, Slice
+from tallystick.capabilities.jobs.views import JobEvent
+from tallystick.kernel.operation import Moment
+from tallystick.runner.model import ClaimedJob, Slice
 
-JOB = Job(
+JOB = ClaimedJob(
     room_id="room-1",
     job_id="JOB-007",
     claim_revision=3,
@@ -18,5 +20,16 @@ JOB = Job(
 SLICE = Slice(number=2, seconds=1800)
 
 
-def entry(seq: int, kind: str, message: str, *refs: str) -> Entry:
-    return Entry(seq=seq, kind=kind, message=message, refs=refs)
+def entry(seq: int, kind: str, message: str, *refs: str) -> JobEvent:
+    return JobEvent(
+        seq=seq,
+        job_id="JOB-007",
+        ref=f"JOB-007@{seq}",
+        ts=Moment(0),
+        kind=kind,
+        by="boss",
+        message=message,
+        percent=None,
+        refs=list(refs),
+        meta={},
+    )

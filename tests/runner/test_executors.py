@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tallystick.capabilities.jobs.contract import ExecutorName
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.runner import executors
 from tallystick.runner.executors import COMMAND, EXECUTORS, PROFILES, Executor, NoExecutor
@@ -31,7 +32,7 @@ def program(folder: Path, name: str) -> str:
     return str(path)
 
 
-def here(*names: str) -> dict[str, Executor]:
+def here(*names: ExecutorName) -> dict[str, Executor]:
     return {name: Executor(name=name, binary=(name,)) for name in names}
 
 
@@ -99,7 +100,9 @@ names = st.sampled_from([*EXECUTORS, "auto"])
 
 
 @given(st.sets(st.sampled_from(EXECUTORS)), names, st.sampled_from(PROFILES))
-def test_a_job_gets_the_executor_it_names_or_one_that_is_here(there: set[str], wanted: str, profile: str) -> None:
+def test_a_job_gets_the_executor_it_names_or_one_that_is_here(
+    there: set[ExecutorName], wanted: str, profile: str
+) -> None:
     found = executors.suited(here(*there), replace(JOB, executor=wanted, profile=profile))
 
     if wanted != "auto":

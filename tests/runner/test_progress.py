@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 from tallystick.capabilities.jobs.errors import ClaimMismatch
+from tallystick.capabilities.jobs.views import JobView, Reported
 from tallystick.harnesses.headless.protocol import Began, HarnessStep, Told
 from tallystick.kernel.errors import Unavailable
-from tallystick.runner.job_source import Abilities, Data, JobSource
+from tallystick.kernel.operation import Moment
+from tallystick.runner.job_source import Abilities, JobSource
 from tallystick.runner.leases import HeldJob, StopReason
 from tallystick.runner.slices import Progress
 from tests.runner.samples import JOB
 
 ABLE = Abilities(executors=("codex",), profiles=("fast",), max_parallel=1, sandbox_policy="read-only")
+
+
+REPORTED = Reported(
+    job=JobView(
+        job_id=JOB.job_id,
+        revision=3,
+        status="RUNNING",
+        title=JOB.title,
+        kind=JOB.kind,
+        priority="MEDIUM",
+        task=None,
+        anchor=None,
+        executor="codex",
+        executor_profile="fast",
+        runner="r1",
+        blocked=0,
+        claim_expires_at=None,
+        summary=None,
+        refs=[],
+        created_by="boss",
+        created_at=Moment(0),
+        updated_at=Moment(0),
+        completed_at=None,
+        last_ref="JOB-007@1",
+    ),
+    event=None,
+    claim_expires_at=Moment(0),
+    manager_seq=0,
+)
 
 
 class Wire:
@@ -20,12 +51,12 @@ class Wire:
         self.said: list[tuple[str, object]] = []
         self._refusal = refusal
 
-    def call(self, operation: str, /, **given: object) -> Data:
+    def call(self, operation: str, /, **given: object) -> dict[str, object]:
         assert operation == "jobs.report"
-        self.said.append((str(given["kind"]), given["message"]))
+        self.said.append((str(given.get("kind", "progress")), given["message"]))
         if self._refusal:
             raise self._refusal
-        return {"event": None}
+        return REPORTED.to_data()
 
 
 def told(wire: Wire, every_s: float = 0) -> tuple[HeldJob, Progress]:

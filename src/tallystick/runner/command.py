@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
+from tallystick.capabilities.rooms.contract import ListRooms, Rooms
+from tallystick.client import typed
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField, NoRoomHere
@@ -95,7 +96,7 @@ def _sandbox(text: str) -> Sandbox:
 def _abilities(settings: RunnerSettings) -> Abilities:
     sandbox = next(iter(settings.executors.values())).sandbox
     return Abilities(
-        executors=tuple(settings.executors),
+        executors=tuple(each.name for each in settings.executors.values()),
         profiles=executors.PROFILES,
         max_parallel=settings.max_parallel,
         sandbox_policy=sandbox.value,
@@ -104,10 +105,10 @@ def _abilities(settings: RunnerSettings) -> Abilities:
 
 
 def _room(calls: Nearest, cwd: Path) -> str:
-    rooms = cast("list[dict[str, object]]", calls.call("rooms.list", context_path=str(cwd), limit=1)["rooms"])
+    rooms = typed.call(calls, "rooms.list", ListRooms(context_path=str(cwd), limit=1), Rooms).rooms
     if not rooms:
         raise NoRoomHere(f"There is no room for {cwd} yet.")
-    return cast("str", rooms[0]["room_id"])
+    return rooms[0].room_id
 
 
 def _teller(runner_id: str) -> Callable[[str], None]:

@@ -11,21 +11,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from tallystick.capabilities.jobs.contract import ExecutorName, ProfileName
 from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runner import answer, prompt
-from tallystick.runner.model import Job, Prior, Slice, Surroundings
+from tallystick.runner.model import ClaimedJob, Prior, Slice, Surroundings
 
-HARNESSES: Mapping[str, str] = MappingProxyType({"codex": "codex", "claude_code": "claude-code", "gemini": "gemini"})
+HARNESSES: Mapping[ExecutorName, str] = MappingProxyType(
+    {"codex": "codex", "claude_code": "claude-code", "gemini": "gemini"}
+)
 """Executors that are harnesses, by the name each has there."""
-COMMAND = "command"
-EXECUTORS = (*HARNESSES, COMMAND)
-PROFILES = ("fast", "deep", "audit", "xhigh")
+COMMAND: ExecutorName = "command"
+EXECUTORS: tuple[ExecutorName, ...] = (*HARNESSES, COMMAND)
+PROFILES: tuple[ProfileName, ...] = ("fast", "deep", "audit", "xhigh")
 EFFORT: Mapping[str, Literal["high", "xhigh"]] = {"deep": "high", "audit": "high", "xhigh": "xhigh"}
 """How hard a harness is told to think for a profile; `fast` is whatever its user set."""
-BINARIES: Mapping[str, str] = MappingProxyType(
+BINARIES: Mapping[ExecutorName, str] = MappingProxyType(
     {"codex": "TALLYSTICK_CODEX_BIN", "claude_code": "TALLYSTICK_CLAUDE_BIN", "gemini": "TALLYSTICK_GEMINI_BIN"}
 )
 COMMAND_VARIABLE = "TALLYSTICK_RUNNER_COMMAND"
@@ -43,12 +46,12 @@ class NoExecutor(InvalidInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executor:
-    name: str
+    name: ExecutorName
     binary: tuple[str, ...]
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
 
     def start(
-        self, job: Job, slice_: Slice, *, pack: str, prior: Prior, around: Surroundings, scratch: Path
+        self, job: ClaimedJob, slice_: Slice, *, pack: str, prior: Prior, around: Surroundings, scratch: Path
     ) -> tuple[ProcessStart, Reader]:
         """How to call it, and who reads what it says."""
         program = PROGRAMS[HARNESSES.get(self.name, "plain")]
@@ -68,7 +71,7 @@ class Executor:
         return program.start(self.binary, request), program.reader()
 
 
-def _job_object(job: Job, slice_: Slice, prior: Prior, around: Surroundings) -> str:
+def _job_object(job: ClaimedJob, slice_: Slice, prior: Prior, around: Surroundings) -> str:
     """What a plain program reads on stdin: one JSON object on one line."""
     whole = {
         **{name: value for name, value in asdict(job).items() if name != "meta"},
@@ -77,16 +80,18 @@ def _job_object(job: Job, slice_: Slice, prior: Prior, around: Surroundings) -> 
         "prior": asdict(prior),
         "task": around.task,
         "anchor": around.anchor,
-        "thread": [asdict(entry) for entry in around.thread],
+        "thread": [
+            {"seq": each.seq, "kind": each.kind, "message": each.message, "refs": each.refs} for each in around.thread
+        ],
     }
     return json.dumps(whole) + "\n"
 
 
 def found(environ: Mapping[str, str], given: Mapping[str, str], sandbox: Sandbox) -> dict[str, Executor]:
     """Every executor this machine has; `given` holds what flags say, which goes before the environment."""
-    names = {name: given.get(name) or environ.get(variable) or "" for name, variable in BINARIES.items()}
     there = dict[str, Executor]()
-    for name, named in names.items():
+    for name, variable in BINARIES.items():
+        named = given.get(name) or environ.get(variable) or ""
         binary = shutil.which(named or PROGRAMS[HARNESSES[name]].command, path=environ.get("PATH"))
         if binary:
             there[name] = Executor(name=name, binary=(binary,), sandbox=sandbox)
@@ -109,7 +114,7 @@ def chosen(there: Mapping[str, Executor], wanted: Sequence[str]) -> dict[str, Ex
     return {name: there[name] for name in wanted or there}
 
 
-def suited(there: Mapping[str, Executor], job: Job) -> Executor | None:
+def suited(there: Mapping[str, Executor], job: ClaimedJob) -> Executor | None:
     """The executor a job gets: the one it names, or by its profile the first of those that are here."""
     if job.executor in there:
         return there[job.executor]
@@ -119,7 +124,7 @@ def suited(there: Mapping[str, Executor], job: Job) -> Executor | None:
     return next((there[name] for name in (*order, "gemini", COMMAND) if name in there), None)
 
 
-def environment(environ: Mapping[str, str], job: Job, runner_id: str) -> dict[str, str]:
+def environment(environ: Mapping[str, str], job: ClaimedJob, runner_id: str) -> dict[str, str]:
     """What a slice finds in its environment: who it is working for, and none of the runner's own secrets."""
     told = {
         "TALLYSTICK_ROOM": job.room_id,

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from tallystick.kernel.errors import TallyError
 from tallystick.runner.job_source import JobSource, claim_lost
-from tallystick.runner.model import Job
+from tallystick.runner.model import ClaimedJob
 
 
 class StopReason(StrEnum):
@@ -24,7 +24,7 @@ class StopReason(StrEnum):
 class HeldJob:
     """One job that this runner holds. Whoever works on it is told once when that must end."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ClaimedJob) -> None:
         self.job = job
         self.doing = "starting"
         self._on_stop: Callable[[StopReason], None] | None = None

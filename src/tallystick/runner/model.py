@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tallystick.capabilities.jobs.views import JobEvent
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A claimed job; `claim_revision` is the token without which nothing can be written about it."""
+class ClaimedJob:
+    """A claimed job, as plain programs get it on stdin; `claim_revision` fences everything that is written about it."""
 
     room_id: str
     job_id: str
@@ -33,22 +35,12 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One event in the thread of a job."""
-
-    seq: int
-    kind: str
-    message: str
-    refs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What the hub tells about a job at the start of a slice."""
 
     task: str = ""
     anchor: str = ""
-    thread: Sequence[Entry] = ()
+    thread: Sequence[JobEvent] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

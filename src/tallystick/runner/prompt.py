@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.runner.answer import KINDS, clipped
-from tallystick.runner.model import Entry, Job, Prior, Slice, Surroundings
+from tallystick.runner.model import ClaimedJob, Prior, Slice, Surroundings
 
 THREAD_LINES, THREAD_CHARS, THREAD_REFS = 12, 160, 3
 
@@ -42,7 +43,7 @@ EXAMPLE = {
 
 
 def build(
-    job: Job, slice_: Slice, *, pack: str = "", prior: Prior | None = None, around: Surroundings | None = None
+    job: ClaimedJob, slice_: Slice, *, pack: str = "", prior: Prior | None = None, around: Surroundings | None = None
 ) -> str:
     """The whole prompt; a section with nothing to say is left out."""
     known = around or Surroundings()
@@ -62,7 +63,7 @@ def build(
     return "\n\n".join(f"=== {title} ===\n{text.strip()}" for title, text in sections if text.strip()) + "\n"
 
 
-def thread(entries: Sequence[Entry]) -> Iterator[str]:
+def thread(entries: Sequence[JobEvent]) -> Iterator[str]:
     """The newest lines of the thread, oldest first: no heartbeats, nothing a runner said about itself."""
     said = [each for each in entries if each.kind != "heartbeat" and not each.message.startswith("runner:")]
     for entry in sorted(said, key=lambda each: each.seq)[-THREAD_LINES:]:
@@ -70,7 +71,7 @@ def thread(entries: Sequence[Entry]) -> Iterator[str]:
         yield clipped(f"{entry.kind}: {' '.join(entry.message.split())}", THREAD_CHARS) + refs
 
 
-def _feedback(job: Job) -> str:
+def _feedback(job: ClaimedJob) -> str:
     return (
         f"room={job.room_id} job={job.job_id}\n"
         f"Your events are put on the job's record, where the manager sees them. Kinds: {', '.join(KINDS)}."
@@ -93,7 +94,7 @@ def _time(slice_: Slice) -> str:
     )
 
 
-def _spec(job: Job) -> str:
+def _spec(job: ClaimedJob) -> str:
     about = {
         "title": job.title,
         "kind": job.kind,

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.runner.model import Job
+from tallystick.runner.model import ClaimedJob
 
 
 class UnusableFolder(Exception):
@@ -24,7 +24,7 @@ class JobFolder:
     repository: Path | None = None
 
 
-def prepare(job: Job, root: Path, *, worktrees: Path, always: bool) -> JobFolder:
+def prepare(job: ClaimedJob, root: Path, *, worktrees: Path, always: bool) -> JobFolder:
     """The folder for a job; a worktree that an earlier claim began is gone on with."""
     inside = _inside(job, root)
     if not (always or job.meta.get("worktree") is True):
@@ -65,7 +65,7 @@ def tidy(folder: JobFolder) -> None:
         _git(folder.repository, "branch", "-D", folder.branch)
 
 
-def _inside(job: Job, root: Path) -> Path:
+def _inside(job: ClaimedJob, root: Path) -> Path:
     wanted = job.meta.get("cwd")
     if wanted is None:
         return root
