@@ -37,7 +37,7 @@ format:
 	$(BIN)/ruff format --check .
 
 types:
-	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	NODE_OPTIONS=--max-semi-space-size=128 $(BIN)/basedpyright --pythonpath $(BIN)/python
 
 imports:
 	$(BIN)/lint-imports --no-logo
