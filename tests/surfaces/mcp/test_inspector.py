@@ -13,11 +13,11 @@ from tests.surfaces.mcp.stage import SERVER, Stage, bare_environment, rows
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
-PACKAGE = "@modelcontextprotocol/inspector@0.15.0"
+PACKAGE = "@modelcontextprotocol/inspector-cli@0.15.0"
 
 
 def inspect(stage: Stage, method: str, *args: str) -> dict[str, object]:
-    inspector = npm.installed(PACKAGE) / ".bin" / "mcp-inspector"
+    inspector = npm.installed(PACKAGE) / ".bin" / "mcp-inspector-cli"
     settings = [part for name, value in stage.env.items() for part in ("-e", f"{name}={value}")]
     done = subprocess.run(
         [inspector, "--cli", *settings, *SERVER, "--method", method, *args],
