@@ -21,6 +21,7 @@ from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 from tallystick.hub import registry
 from tallystick.storage.open import FILE, open_store
 from tallystick.storage.port import Store
+from tests import memory
 from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
 from tests.places import Place
 from tests.scene import Scene
@@ -33,6 +34,8 @@ __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+memory.use_memory_for_temporary_files()
 
 # How long an example takes says something about the machine, not about the code. Half as many as usual, in every run.
 settings.register_profile("patient", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -48,6 +51,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModul
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     longest_first(config.rootpath, items)
+
+
+def pytest_collection_finish() -> None:
+    memory.leave_what_is_loaded_alone()
 
 
 @pytest.fixture(scope="session")

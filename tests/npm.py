@@ -6,13 +6,14 @@ import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-CACHE = Path(tempfile.gettempdir()) / "tallystick-npm"
+from tests.memory import kept_folder
+
+CACHE = kept_folder() / "tallystick-npm"
 HANDED_OVER = ("cafile", "registry")
 """Settings of this machine's own npmrc, which npm does not read once it is given a prefix."""
 
