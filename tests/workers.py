@@ -11,7 +11,9 @@ from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 SHARING = {"bus", "client", "http", "runtime", "web"}
-"""Folders whose modules start one hub, and perhaps a browser, for all their tests."""
+"""Folders whose modules start one hub for all their tests."""
+WHOLE = {"web"}
+"""Folders all of whose modules share one browser."""
 ONCE = {"test_dependencies.py", "test_refusals.py", "test_repository.py"}
 """Modules that read our whole source, once for all their tests."""
 APART = {"test_chaos.py", "test_kill.py", "test_kills.py", "test_restart.py"}
@@ -46,6 +48,8 @@ class ByModule(LoadScopeScheduling):
     def _group(self, nodeid: str) -> str:
         module, _, test = nodeid.partition("::")
         path = self.config.rootpath / module
+        if path.parent.name in WHOLE:
+            return path.parent.name
         if _shares(path):
             return f"{module} {next((engine for engine in ('sqlite', 'postgres') if engine in test), '')}"
         if path.parent.name not in SHORT:

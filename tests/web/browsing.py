@@ -50,6 +50,11 @@ class Viewer:
             expect(self.page.locator("#live")).to_have_attribute("data-state", "on")
         return self.page
 
+    def empty(self) -> None:
+        """Leave the page, for the next who looks."""
+        self.page.goto("about:blank")
+        self.troubles.clear()
+
     def find(self, selector: str) -> Locator:
         return self.page.locator(selector)
 

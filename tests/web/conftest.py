@@ -1,4 +1,4 @@
-"""One hub and one Chromium for a module's tests; every test has rooms and browser windows of its own."""
+"""One Chromium for this folder, one hub for a module; every test has rooms of its own, and windows to itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hub() -> Generator[RunningHub]:
         yield hub
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Generator[Browser]:
     """Not for longer: while Playwright is open its event loop runs in this thread, and no other can."""
     if not CHROMIUM:
@@ -33,19 +33,38 @@ def browser() -> Generator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def look(hub: RunningHub, browser: Browser) -> Generator[Look]:
-    """Open a browser window that is signed in; at the end nothing may have gone wrong in any of them."""
+@pytest.fixture(scope="module")
+def idle(browser: Browser) -> Generator[list[Viewer]]:
+    """Windows that show nothing: to open one takes three times as long as to go to a page in it."""
     viewers: list[Viewer] = []
-
-    def opened(**options: Any) -> Viewer:
-        viewers.append(Viewer.at(hub, browser, **options))
-        return viewers[-1]
-
-    yield opened
-    troubles = [trouble for viewer in viewers for trouble in viewer.troubles]
+    yield viewers
     for viewer in viewers:
         viewer.context.close()
+
+
+@pytest.fixture
+def look(hub: RunningHub, browser: Browser, idle: list[Viewer]) -> Generator[Look]:
+    """A browser window that is signed in; at the end nothing may have gone wrong in any of them.
+
+    Options open a new one, as does `own` for who does something to a window that lasts: cookies, permissions, routes.
+    """
+    kept: list[Viewer] = []
+    closed: list[Viewer] = []
+
+    def opened(*, own: bool = False, **options: Any) -> Viewer:
+        if own or options:
+            closed.append(Viewer.at(hub, browser, **options))
+            return closed[-1]
+        kept.append(idle.pop() if idle else Viewer.at(hub, browser))
+        return kept[-1]
+
+    yield opened
+    troubles = [trouble for viewer in (*kept, *closed) for trouble in viewer.troubles]
+    for viewer in closed:
+        viewer.context.close()
+    for viewer in kept:
+        viewer.empty()
+    idle.extend(kept)
     assert troubles == []
 
 

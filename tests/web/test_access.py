@@ -91,7 +91,7 @@ def _findings(viewer: Viewer, scheme: Literal["light", "dark"]) -> list[str]:
 @pytest.mark.npm
 def test_axe_finds_nothing_serious_on_any_view(hub: RunningHub, look: Look, room: str, axe: str) -> None:
     lively(hub, room)
-    viewer = look()
+    viewer = look(own=True)
     viewer.go("/")
     found = {"/": findings(viewer, axe)}
     for view in VIEWS:

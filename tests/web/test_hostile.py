@@ -124,7 +124,7 @@ def _acted(ada: Agent, bob: Agent, text: str) -> None:
 def test_nothing_runs_and_nothing_breaks_the_layout(hub: RunningHub, look: Look, text: str) -> None:
     room = hub.user.room(text[:200])
     seq = fill(hub, room, text)
-    viewer = look()
+    viewer = look(own=True)
     intact(viewer, "/")
     for view in VIEWS:
         intact(viewer, f"/rooms/{room}{view}", live="replay" not in view)
@@ -140,7 +140,7 @@ def test_a_word_of_a_mebibyte_is_refused_with_the_bound_it_breaks(hub: RunningHu
 
 def test_what_does_not_print_is_shown(hub: RunningHub, look: Look, room: str) -> None:
     fill(hub, room, EVIL)
-    shown = intact(look(), f"/rooms/{room}/sessions")
+    shown = intact(look(own=True), f"/rooms/{room}/sessions")
     assert "<script>window.broken = 1</script>" in shown
     assert "\\x1b[31mred" in shown
     assert "\\u202eright to left" in shown
@@ -160,7 +160,7 @@ def test_a_long_text_is_cut_in_lists_and_whole_behind_a_link(hub: RunningHub, lo
     (ada,) = join(hub, room, "ada")
     long = WORD[:60_000]
     event = ada.say(long)
-    viewer = look()
+    viewer = look(own=True)
     viewer.go(f"/rooms/{room}/sessions")
     viewer.find(f"#e{event['seq']} >> text=Show all 60,000 characters").click()
     assert long in viewer.find("#raw pre").inner_text()
@@ -168,7 +168,7 @@ def test_a_long_text_is_cut_in_lists_and_whole_behind_a_link(hub: RunningHub, lo
 
 def test_evil_questions_are_answered_calmly(hub: RunningHub, look: Look, room: str) -> None:
     join(hub, room, "ada")
-    viewer = look()
+    viewer = look(own=True)
     for query in ("before=-1", "before=99999999999999999999", "before=x", "at=%00", "seq=%F0%9F%98%80", "show=<b>"):
         for view in ("sessions", "history", "replay"):
             intact(viewer, f"/rooms/{room}/{view}?{query}", live=view != "replay")

@@ -109,7 +109,7 @@ def test_a_form_keeps_the_fence_it_was_opened_with_and_its_refusal_shows_the_pre
     (ada,) = join(hub, room, "ada")
     hub.user.call("rooms.join", room_id=room)
     hub.user.call("rooms.set_policy", room_id=room, owner_lease_ttl_ms=100, heartbeat_interval_ms=50)
-    viewer = look()
+    viewer = look(own=True)
     viewer.page.route("**/act/turns.heartbeat", lambda route: route.abort())
     viewer.go(f"/rooms/{room}")
     viewer.find("#act-take button").click()

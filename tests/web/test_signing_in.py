@@ -15,7 +15,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 @pytest.mark.browser
 def test_a_printed_link_opens_the_page_and_works_only_once(hub: RunningHub, browser: Browser, look: Look) -> None:
     address = link(hub)
-    first = look()
+    first = look(own=True)
     first.context.clear_cookies()
     first.page.goto(address)
     first.page.wait_for_url(f"{hub_url(hub)}/")
@@ -39,7 +39,7 @@ def test_without_a_session_the_page_says_how_to_get_in(hub: RunningHub, browser:
 
 @pytest.mark.browser
 def test_a_session_that_was_revoked_leads_back_to_the_way_in(hub: RunningHub, look: Look, room: str) -> None:
-    viewer = look()
+    viewer = look(own=True)
     viewer.go(f"/rooms/{room}")
     listed = hub.control("token", "list", "--json").stdout
     newest = max(_browsers(listed), key=lambda token: token["created_at"])

@@ -37,7 +37,7 @@ def test_a_room_shows_holder_lease_and_who_is_next(hub: RunningHub, look: Look, 
 
 
 def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, room: str, hub: RunningHub) -> None:
-    viewer = look()
+    viewer = look(own=True)
     viewer.context.grant_permissions(["clipboard-read", "clipboard-write"])
     viewer.go(f"/rooms/{room}")
     viewer.find("#stick button:has-text('Copy')").click()
