@@ -7,6 +7,7 @@ what is wrong. Who is calling comes from the process tree, never from the connec
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -32,13 +33,17 @@ def main(*, called: str | None = None) -> None:
 
 def serve(tools: Tools, called: str | None = None) -> None:
     """Serve until standard input ends."""
-    # Late, so that --help costs nothing.
+    # Late, so that --help costs nothing. What is loaded stays, so the collector need not look at it.
+    gc.disable()
     import anyio
     from mcp.server.stdio import stdio_server
 
     from tallystick.surfaces.mcp.clients import ProcessClient
     from tallystick.surfaces.mcp.framing import Screened
     from tallystick.surfaces.mcp.server import build_server
+
+    gc.enable()
+    gc.freeze()
 
     async def run() -> None:
         own = _OwnHub()
