@@ -22,7 +22,7 @@ from tallystick.kernel.operation import AnyOperation
 from tallystick.kernel.suggestions import did_you_mean
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability
-from tallystick.ledger.tx import Fold, Projection
+from tallystick.ledger.tx import Fold
 from tallystick.storage import migrations
 from tallystick.storage.migrations import Migration
 
@@ -61,24 +61,17 @@ def folds() -> Mapping[str, Sequence[Fold]]:
         for folding in capability.folds:
             for body in folding.bodies:
                 found.setdefault(body.kind, []).append(folding.run)
-        for kind, fold in capability.projections.items():
-            found.setdefault(kind, []).append(_without_body(fold))
     return found
 
 
 def deferred() -> Mapping[str, Fold]:
-    old = {kind: _without_body(fold) for capability in CAPABILITIES for kind, fold in capability.deferred.items()}
-    new = {
+    """The same of folds that may run some time after the event was written."""
+    return {
         body.kind: folding.run
         for capability in CAPABILITIES
         for folding in capability.deferred_folds
         for body in folding.bodies
     }
-    return {**old, **new}
-
-
-def _without_body(fold: Projection) -> Fold:
-    return lambda tx, event, _body: fold(tx, event)
 
 
 def offers() -> Mapping[type, object]:

@@ -10,7 +10,7 @@ import msgspec
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Body, Event
 from tallystick.kernel.operation import Answer, AnyOperation, JsonObject, as_record
-from tallystick.ledger.tx import Fold, Projection, Tx
+from tallystick.ledger.tx import Fold, Tx
 
 BodyT = TypeVar("BodyT", bound=Body)
 
@@ -62,12 +62,10 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
     operations: Sequence[AnyOperation]
     folds: Sequence[Folding] = ()
     """What turns events into rows."""
-    projections: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
     tables: Sequence[str] = ()
     """The projection tables, in the order in which they may be emptied. Tables left out hold no ledger facts."""
     deferred_folds: Sequence[Folding] = ()
     """Folds that need not run when the event is written; they do later (see `Tx.catch_up`)."""
-    deferred: Mapping[str, Projection] = msgspec.field(default_factory=dict[str, Projection])
     deferred_tables: Sequence[str] = ()
     """Their tables, which have one row for an event, with its `room_id` and `seq`."""
     offers: Mapping[type, object] = msgspec.field(default_factory=dict[type, object])

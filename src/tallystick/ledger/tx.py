@@ -327,7 +327,6 @@ class Tx:
 
 Fold: TypeAlias = "Callable[[Tx, Event, Any], None]"
 """Turns an event into rows; the third argument is its body, as the struct of its kind."""
-Projection: TypeAlias = "Callable[[Tx, Event], None]"
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
