@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tallystick.client.calls import Answered
-from tallystick.hub import glance, trespass
+from tallystick.hub import reservation_check, reservation_precheck
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.hook import agent_cache
@@ -55,12 +55,12 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
         absolute = [os.path.normpath(desk.root / path) for path in touched]
 
         for name in ("me", "ann"):
-            passes = glance.concerns_nobody(database, absolute, name, system_clock())
-            taken = trespass.found(asking(hub, name), absolute)
+            passes = reservation_precheck.concerns_nobody(database, absolute, name, system_clock())
+            taken = reservation_check.found(asking(hub, name), absolute)
             assert not (passes and taken)
 
 
-def asking(hub: Hub, name: str) -> trespass.Asking:
+def asking(hub: Hub, name: str) -> reservation_check.Asking:
     def ask(operation: str, given: Mapping[str, object]) -> Answered:
         return Answered(hub.call(operation, given, caller(name)).to_data())
 
@@ -74,14 +74,14 @@ def _status(desk: Desk) -> list[dict[str, object]]:
 
 
 def test_without_a_stamp_only_a_place_without_rooms_passes(desk: Desk, database: str, tmp_path: Path) -> None:
-    assert not glance.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
-    assert glance.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
+    assert not reservation_precheck.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
+    assert reservation_precheck.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
 
 
 def test_a_store_that_cannot_be_read_lets_nothing_pass(tmp_path: Path) -> None:
     (tmp_path / "tally.sqlite").write_bytes(b"garbage" * 1000)
 
-    assert not glance.concerns_nobody(str(tmp_path / "tally.sqlite"), ["/a"], "me", system_clock())
+    assert not reservation_precheck.concerns_nobody(str(tmp_path / "tally.sqlite"), ["/a"], "me", system_clock())
 
 
 def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from tallystick.hub import registry
-from tallystick.hub.engine import Response
+from tallystick.hub.engine import CallResponse
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
@@ -70,7 +70,7 @@ def outcome(done: Future[object]) -> object:
         return failed.code
     assert failed is None, failed
     response = done.result()
-    assert isinstance(response, Response)
+    assert isinstance(response, CallResponse)
     return response.answer.to_data()["event"]["seq"]
 
 

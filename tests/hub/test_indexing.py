@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from tallystick.hub import indexing
+from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
-from tallystick.hub.indexing import LAG, QUIET_MS
+from tallystick.hub.maintenance import LAG, QUIET_MS
 from tallystick.hub.serving import Serving
 from tallystick.ledger.tx import STEP
 from tests.messages.talk import say
@@ -31,7 +31,7 @@ def test_a_room_that_has_become_quiet_is_indexed_step_by_step(scene: Scene) -> N
     ada = talk(scene, STEP + LAG)
     scene.clock.forward(ms=QUIET_MS)
     steps = 0
-    while indexing.catch_up(scene.hub):
+    while maintenance.catch_up(scene.hub):
         steps += 1
     assert steps == 2
     assert lag(scene.hub, ada.room_id) == 0
@@ -42,7 +42,7 @@ def test_a_room_that_is_being_written_to_is_left_alone(scene: Scene) -> None:
     talk(scene, LAG)
     scene.clock.forward(ms=QUIET_MS - 1)
     before = scene.dump()
-    assert not indexing.catch_up(scene.hub)
+    assert not maintenance.catch_up(scene.hub)
     assert scene.dump() == before
 
 
@@ -51,10 +51,10 @@ def test_a_few_events_are_not_worth_a_write(scene: Scene) -> None:
     for number in range(LAG - 1 - lag(scene.hub, ada.room_id)):
         say(ada, f"needle {number}")
     scene.clock.forward(ms=QUIET_MS)
-    assert not indexing.catch_up(scene.hub)
+    assert not maintenance.catch_up(scene.hub)
     say(ada, "one more")
     scene.clock.forward(ms=QUIET_MS)
-    assert indexing.catch_up(scene.hub)
+    assert maintenance.catch_up(scene.hub)
 
 
 def test_a_serving_hub_does_it_by_itself(scene: Scene) -> None:
@@ -64,7 +64,7 @@ def test_a_serving_hub_does_it_by_itself(scene: Scene) -> None:
     async def serve() -> None:
         hub = Hub(scene.store, clock=scene.clock, grouped=True)
         serving = Serving(hub, lambda _event: b"")
-        task = asyncio.ensure_future(indexing.keep_indexed(serving, every_seconds=0.001))
+        task = asyncio.ensure_future(maintenance.keep_indexed(serving, every_seconds=0.001))
         await asyncio.to_thread(until, lambda: lag(hub, ada.room_id) == 0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -8,8 +8,8 @@ import pytest
 
 from tallystick.capabilities.messages.queries import SQL as MESSAGES
 from tallystick.capabilities.reservations.queries import SQL as RESERVATIONS
+from tallystick.hub.engine import signs
 from tallystick.hub.hub import Hub
-from tallystick.hub.notices import signs
 from tallystick.ledger.tx import Tx
 from tests.messages.talk import ask_attention
 from tests.reservations.desk import reserve

@@ -13,11 +13,11 @@ import pytest
 
 from tallystick.bus.records import frame
 from tallystick.hub import serving as servings
-from tallystick.hub.engine import Request, Response
+from tallystick.hub.engine import CallRequest, CallResponse
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.tokens import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import HubClosed
 from tallystick.ledger.errors import RoomNotFound
@@ -52,8 +52,8 @@ def serve(folder: Path, play: Callable[[Serving, str], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def say(room: str, text: str) -> Request:
-    return Request(visitor=ADA, operation="messages.send", given={"room_id": room, "text": text, "to": ["user"]})
+def say(room: str, text: str) -> CallRequest:
+    return CallRequest(visitor=ADA, operation="messages.send", given={"room_id": room, "text": text, "to": ["user"]})
 
 
 async def said(serving: Serving, room: str) -> list[str]:
@@ -61,8 +61,8 @@ async def said(serving: Serving, room: str) -> list[str]:
     return [event["data"]["text"] for event in (await serving.call(ADA, "events.list", ask)).to_data()["events"]]
 
 
-async def finished(begun: Response | Awaitable[Response]) -> Response:
-    return begun if isinstance(begun, Response) else await begun
+async def finished(begun: CallResponse | Awaitable[CallResponse]) -> CallResponse:
+    return begun if isinstance(begun, CallResponse) else await begun
 
 
 def test_a_lone_write_is_committed_where_it_came_in(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_lone_write_is_committed_where_it_came_in(tmp_path: Path) -> None:
         with other.read() as rows:
             head = Tx(rows, serving.hub.world, writable=False).head(room).seq
         other.close()
-        assert isinstance(begun, Response)
+        assert isinstance(begun, CallResponse)
         return begun.answer.to_data()["event"]["seq"] == head, await said(serving, room)
 
     assert serve(tmp_path, play) == (True, ["hello"])
@@ -102,7 +102,7 @@ def test_a_write_waits_for_another_process_in_a_thread_while_the_loop_goes_on(tm
             meanwhile = await said(serving, room)
         other.close()
         await finished(begun)
-        return isinstance(begun, Response), meanwhile, await said(serving, room)
+        return isinstance(begun, CallResponse), meanwhile, await said(serving, room)
 
     assert serve(tmp_path, play) == (False, [], ["hello"])
 
@@ -139,7 +139,7 @@ def test_after_a_long_group_the_thread_has_its_turn(tmp_path: Path, monkeypatch:
         await asyncio.sleep(0)
         after = serving.begin(say(room, "second"))
         await finished(after)
-        return [isinstance(long, Response), isinstance(after, Response)]
+        return [isinstance(long, CallResponse), isinstance(after, CallResponse)]
 
     assert serve(tmp_path, play) == [True, False]
 
@@ -150,7 +150,7 @@ def test_a_refusal_in_a_group_is_told_to_its_caller_alone(tmp_path: Path) -> Non
         results = await asyncio.gather(*map(finished, begun), return_exceptions=True)
         return [type(each).__name__ for each in results]
 
-    assert serve(tmp_path, play) == ["Response", "Response", RoomNotFound.__name__, "Response"]
+    assert serve(tmp_path, play) == ["CallResponse", "CallResponse", RoomNotFound.__name__, "CallResponse"]
 
 
 def test_what_a_closed_hub_is_asked_to_write_is_refused(tmp_path: Path) -> None:

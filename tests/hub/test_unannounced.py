@@ -13,8 +13,8 @@ import pytest
 from tallystick.hub import engine
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens_reach import Visitor
-from tallystick.hub.unannounced import Checks
+from tallystick.hub.tokens import Visitor
+from tallystick.hub.wait_conditions import WaitConditions
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.operation import Unannounced
 from tallystick.ledger.tx import Tx
@@ -55,7 +55,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.scene.clock.now = 0
-        self.checks = Checks(self.timers, self.scene.hub.world)  # pyright: ignore[reportArgumentType]
+        self.checks = WaitConditions(self.timers, self.scene.hub.world)  # pyright: ignore[reportArgumentType]
 
     def ring(self, name: str) -> Callable[[], None]:
         return lambda: self.rung.append(name)
@@ -123,8 +123,8 @@ class Served:
         world = self.scene.hub.world
         hub = Hub(self.scene.store, clock=world.clock, process_state=self._state, machine_id="test", grouped=True)
         serving = Serving(hub, lambda _event: b"")
-        self._glance = hub.glance
-        hub.glance = self._glancing
+        self._glance = hub.read_at_once
+        hub.read_at_once = self._glancing
         visitor = Visitor(caller=self.actor.caller, trusted=True)
         asked = {"room_id": self.actor.room_id, "max_wait_ms": LONG}
         try:

@@ -10,8 +10,8 @@ from threading import Event
 import pytest
 
 from tallystick.hub import engine
-from tallystick.hub.engine import Read, Request, Wait, Write
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.engine import CallRequest, ReadStep, WaitStep, WriteStep
+from tallystick.hub.tokens import Visitor
 from tallystick.storage.queries import Query
 from tests.hub.patience import Patience
 from tests.scene import HANDOFF, TABLES, Actor, Row, Scene, Turn
@@ -273,19 +273,19 @@ def test_what_a_wait_needs_before_its_first_look_counts_as_waiting(
     ada.claim()
     seconds = [0.0]
     monkeypatch.setattr(engine, "monotonic", lambda: seconds[0])
-    request = Request(
+    request = CallRequest(
         visitor=Visitor(caller=bob.caller, trusted=True),
         operation="turns.wait",
         given={"room_id": bob.room_id, "max_wait_ms": 8000},
     )
     steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
 
-    assert isinstance(next(steps), Read)
-    assert isinstance(steps.send(True), Write)
+    assert isinstance(next(steps), ReadStep)
+    assert isinstance(steps.send(True), WriteStep)
     seconds[0] = 3.0
     look = steps.send(None)
-    assert isinstance(look, Read)
+    assert isinstance(look, ReadStep)
     wait = steps.send(scene.hub.read(look.run))
 
-    assert isinstance(wait, Wait)
+    assert isinstance(wait, WaitStep)
     assert (wait.elapsed, wait.total) == (3.0, 8.0)

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, cast
 
-from tallystick.hub.engine import Request
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.engine import CallRequest
+from tallystick.hub.tokens import Visitor
 from tests.messages.talk import ask_attention
 from tests.scene import Actor, Scene
 from tests.surfaces import ways
@@ -21,7 +21,7 @@ SIGN = "1 unread message, 1 needs your ack: messages.inbox"
 
 def signs(actor: Actor, operation: str, **given: object) -> list[str]:
     visitor = Visitor(caller=actor.caller, trusted=True)
-    request = Request(visitor=visitor, operation=operation, given=given, with_notices=True)
+    request = CallRequest(visitor=visitor, operation=operation, given=given, with_notices=True)
     return list(actor.scene.hub.respond(request).notices)
 
 

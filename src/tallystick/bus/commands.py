@@ -14,7 +14,7 @@ from tallystick.bus import payloads, records
 from tallystick.bus.envelope import BusRequest, Payload
 from tallystick.bus.errors import SessionRequired, SrcMismatch
 from tallystick.hub import bus_reads, registry
-from tallystick.hub.engine import Response
+from tallystick.hub.engine import CallResponse
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.errors import UnknownField, UnknownOperation
@@ -206,14 +206,14 @@ def call_operation(connection: BusConnection, request: BusRequest) -> CommandRes
     if request.session is not None and "room_id" not in given and operation.takes_room:
         given = {**given, "room_id": request.session}
     responding = connection.respond(request, operation.name, given)
-    return _result(request, responding) if isinstance(responding, Response) else _result_of(request, responding)
+    return _result(request, responding) if isinstance(responding, CallResponse) else _result_of(request, responding)
 
 
-async def _result_of(request: BusRequest, responding: Awaitable[Response]) -> CommandResult:
+async def _result_of(request: BusRequest, responding: Awaitable[CallResponse]) -> CommandResult:
     return _result(request, await responding)
 
 
-def _result(request: BusRequest, response: Response) -> CommandResult:
+def _result(request: BusRequest, response: CallResponse) -> CommandResult:
     return CommandResult(payload=msgspec.Raw(response.answer.to_json()), session=request.session)
 
 

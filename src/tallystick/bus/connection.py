@@ -17,10 +17,10 @@ from tallystick.bus.envelope import BusRequest, Line
 from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.bus.payloads import StreamEvents
 from tallystick.hub import engine
-from tallystick.hub.engine import Response
+from tallystick.hub.engine import CallResponse
 from tallystick.hub.feed import Follower
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.tokens import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
@@ -133,17 +133,17 @@ class BusConnection:
     ) -> dict[str, object]:
         """What an operation answers, for a command that says it in its own words."""
         responding = self.respond(request, operation, given, keyed=keyed)
-        response = responding if isinstance(responding, Response) else await responding
+        response = responding if isinstance(responding, CallResponse) else await responding
         return response.answer.to_data()
 
     def respond(
         self, request: BusRequest, operation: str, given: Mapping[str, object], *, keyed: bool = True
-    ) -> Response | Awaitable[Response]:
+    ) -> CallResponse | Awaitable[CallResponse]:
         """Run an operation for this connection's principal, once per idempotency key and session."""
         key = request.idempotency_key if keyed else None
         scoped = f"bus:{digest(request.session or '', key, length=40)}" if key else None
         return self._bus.serving.begin(
-            engine.Request(visitor=self.visitor, operation=operation, given=given, key=scoped)
+            engine.CallRequest(visitor=self.visitor, operation=operation, given=given, key=scoped)
         )
 
     @property

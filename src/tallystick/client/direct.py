@@ -13,10 +13,10 @@ from msgspec import structs
 from tallystick.client.calls import Answered
 from tallystick.harnesses import identity
 from tallystick.hub import diagnosis, registry
-from tallystick.hub.engine import Request
+from tallystick.hub.engine import CallRequest
 from tallystick.hub.hub import Hub, Interest
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.tokens import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Direct:
             with diagnosis.empty_hub() as empty:
                 return Answered(empty.call(operation, given, self.caller, interest).to_data())
         visitor = Visitor(caller=self.caller, trusted=True)
-        request = Request(visitor=visitor, operation=operation, given=given, key=key, with_notices=True)
+        request = CallRequest(visitor=visitor, operation=operation, given=given, key=key, with_notices=True)
         response = self.hub.respond(request, interest)
         return Answered(response.answer.to_data(), response.notices)
 

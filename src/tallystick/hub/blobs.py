@@ -11,14 +11,23 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from tallystick.capabilities.blobs.errors import BlobsUnavailable
-from tallystick.capabilities.blobs.model import Content
+import msgspec
+
+from tallystick.capabilities.blobs import queries
+from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
+from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound, BlobsUnavailable
+from tallystick.capabilities.blobs.model import Blob, Content
+from tallystick.capabilities.blobs.operations import record
+from tallystick.hub.hub import Hub
+from tallystick.kernel import inputs
+from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import TallyError, TooLarge
+from tallystick.ledger.tx import Tx
 from tallystick.storage.errors import DiskFailed, DiskFull
 from tallystick.storage.port import NotBrief
 
@@ -39,7 +48,7 @@ class NoFiles:
         raise NotBrief
 
 
-class Incoming:
+class IncomingBlob:
     """A content on its way in: hashed while it is written, nothing until it is finished."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,11 +84,11 @@ class BlobFolder:
         self._folder = folder
 
     @contextmanager
-    def incoming(self) -> Generator[Incoming]:
+    def incoming(self) -> Generator[IncomingBlob]:
         """Take a content in, chunk by chunk; whatever goes wrong leaves no trace."""
         folder = self._ready()
         try:
-            part = Incoming(folder)
+            part = IncomingBlob(folder)
             try:
                 yield part
             finally:
@@ -146,3 +155,38 @@ def _refusal(wrong: OSError) -> TallyError:
     if wrong.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFull("The disk that holds the blobs is full; nothing was stored.")
     return DiskFailed(f"The blob cannot be stored or read: {wrong.strerror}.")
+
+
+__all__ = ["BlobView", "Content", "DescribeBlob", "StoredBlob", "check_room", "describe", "find", "put"]
+
+
+class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
+    blob: Blob
+    path: Path
+
+
+def describe(given: Mapping[str, object]) -> DescribeBlob:
+    return inputs.read(DescribeBlob, given)
+
+
+def check_room(hub: Hub, room_id: str) -> None:
+    """Refuse a content for an unknown room before it is taken in."""
+    with hub.reading() as tx:
+        tx.head(room_id)
+
+
+def put(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
+    tx.lock(ask.room_id)
+    return record(tx, me, ask, content)
+
+
+def find(hub: Hub, room_id: str | None, sha256: str) -> StoredBlob:
+    """A blob of this room, or of any when none is named, with the file that holds it."""
+    if not is_sha256(sha256):
+        raise BlobNotFound(f"'{sha256[:80]}' is not the name of a blob.", sha256=sha256)
+    with hub.reading() as tx:
+        blob = queries.blob(tx, room_id, sha256)
+    path = hub.blobs.path(sha256)
+    if path is None:
+        raise BlobElsewhere(sha256=sha256)
+    return StoredBlob(blob=blob, path=path)

@@ -35,7 +35,7 @@ WAKE_SECONDS = 2.0
 _SQL = Queries("tallystick.storage")
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     OK = "ok"
     WARN = "warn"
     BAD = "bad"
@@ -44,12 +44,12 @@ class Verdict(StrEnum):
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     found: str
-    verdict: Verdict = Verdict.OK
+    verdict: CheckVerdict = CheckVerdict.OK
     fix: str = ""
 
     @classmethod
     def failed(cls, name: str, error: TallyError) -> Check:
-        return cls(name=name, verdict=Verdict.BAD, found=error.message, fix=error.advice)
+        return cls(name=name, verdict=CheckVerdict.BAD, found=error.message, fix=error.advice)
 
     def data(self) -> dict[str, object]:
         return structs.asdict(self)
@@ -92,11 +92,11 @@ def directory(folder: Path) -> Check:
         return Check(name=name, found=f"{folder} is not there yet")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         fix = f"Run `chmod u+rwx {folder}`, or use another directory with TALLYSTICK_DATA_DIR."
-        return Check(name=name, verdict=Verdict.BAD, found=f"{folder} cannot be written", fix=fix)
+        return Check(name=name, verdict=CheckVerdict.BAD, found=f"{folder} cannot be written", fix=fix)
     mode = folder.stat().st_mode & 0o777
     if mode & 0o077:
         fix = f"Run `chmod 700 {folder}`: whoever can open the store is trusted."
-        return Check(name=name, verdict=Verdict.WARN, found=f"{folder} has mode {mode:04o}", fix=fix)
+        return Check(name=name, verdict=CheckVerdict.WARN, found=f"{folder} has mode {mode:04o}", fix=fix)
     return Check(name=name, found=f"{folder}, mode {mode:04o}, writable")
 
 
@@ -133,7 +133,7 @@ def _engine(facts: dict[str, object]) -> Iterator[Check]:
         return
     if Mount(point="", kind=str(kind)).network:
         fix = "Make sure that a single machine writes to it, or share a PostgreSQL server instead."
-        yield Check(name="file system", verdict=Verdict.WARN, found=f"{kind}, a network file system", fix=fix)
+        yield Check(name="file system", verdict=CheckVerdict.WARN, found=f"{kind}, a network file system", fix=fix)
     else:
         yield Check(name="file system", found=f"{kind}, local")
 
@@ -151,7 +151,9 @@ def _schema(store: Store) -> tuple[Check, int]:
         return Check(name="schema", found=NO_STORE), len(known)
     if pending := len(migrations.missing(known, applied)):
         fix = "The next command applies them."
-        return Check(name="schema", verdict=Verdict.WARN, found=f"{pending} migrations are missing", fix=fix), pending
+        return Check(
+            name="schema", verdict=CheckVerdict.WARN, found=f"{pending} migrations are missing", fix=fix
+        ), pending
     # Nothing is left to apply; now the store knows its schema, and tells one that is broken from a fault of ours.
     store.migrate(known)
     return Check(name="schema", found=f"{len(known)} migrations, all applied"), 0
@@ -174,14 +176,14 @@ def _wake(store: Store, room_id: str) -> Check:
         if watch.wait(WAKE_SECONDS):
             return Check(name="wake", found="arrives")
     fix = "Waiting still works, up to 250 ms slower; a limit on file watches may be used up on this machine."
-    return Check(name="wake", verdict=Verdict.WARN, found="does not arrive", fix=fix)
+    return Check(name="wake", verdict=CheckVerdict.WARN, found="does not arrive", fix=fix)
 
 
 def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
     problems = [found for room_id in rooms if (found := _whole(tx, room_id) if deep else _recent(tx, room_id))]
     if problems:
         fix = "Run `tally verify` for the first bad event of each room, then restore a backup taken before it."
-        return Check(name="ledger", verdict=Verdict.BAD, found="; ".join(problems), fix=fix)
+        return Check(name="ledger", verdict=CheckVerdict.BAD, found="; ".join(problems), fix=fix)
     if deep:
         chain.check_engine(tx)
     part = "every event" if deep else f"the latest {RECENT} events of each"
@@ -205,7 +207,7 @@ def _recent(tx: Tx, room_id: str) -> str:
     return ""
 
 
-class Running(msgspec.Struct):
+class RunningFacts(msgspec.Struct):
     """What a hub that runs says about itself in the data directory."""
 
     url: str
@@ -215,13 +217,13 @@ class Running(msgspec.Struct):
 def running(folder: Path) -> Check:
     name = "hub"
     try:
-        said = msgspec.json.decode((folder / "hub.json").read_bytes(), type=Running)
+        said = msgspec.json.decode((folder / "hub.json").read_bytes(), type=RunningFacts)
     except FileNotFoundError:
         return Check(name=name, found="none is running; commands use the store directly")
     except (OSError, msgspec.MsgspecError) as wrong:
         fix = "Restart it with `tally up`, which writes the file again."
-        return Check(name=name, verdict=Verdict.WARN, found=f"hub.json cannot be read: {wrong}", fix=fix)
+        return Check(name=name, verdict=CheckVerdict.WARN, found=f"hub.json cannot be read: {wrong}", fix=fix)
     if processes.facts(said.pid) is None:
         fix = "Start it again with `tally up`, or remove hub.json."
-        return Check(name=name, verdict=Verdict.WARN, found=f"process {said.pid} of {said.url} is gone", fix=fix)
+        return Check(name=name, verdict=CheckVerdict.WARN, found=f"process {said.pid} of {said.url} is gone", fix=fix)
     return Check(name=name, found=f"process {said.pid} serves {said.url}")

@@ -1,7 +1,7 @@
 """One call of an operation, without I/O: a generator that says what it needs next and returns the response.
 
-It yields a `Read`, a `Write` under rooms' locks, a `Wait` for a room or work `Outside` the store; a driver carries each
-step out and sends back its result, or throws what it failed with. `Hub.respond` drives it in the calling thread,
+It yields a `ReadStep`, a `WriteStep` under rooms' locks, a `WaitStep` for a room or an `OutsideStep`; a driver carries
+each step out and sends back its result, or throws what it failed with. `Hub.respond` drives it in the calling thread,
 `Serving` in an event loop. The reach of a token, validation, presence, idempotency, notices and metrics are decided
 here and nowhere else.
 
@@ -17,10 +17,11 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
+from msgspec import UNSET
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.hub import notices, registry, replies
-from tallystick.hub.tokens_reach import Visitor, permit
+from tallystick.hub import idempotency, registry
+from tallystick.hub.tokens import Visitor, permit
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
@@ -41,7 +42,7 @@ LOOK_SECONDS = 2.0
 """A wait that nothing happens to looks so often all the same, for whatever else time may have changed."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     visitor: Visitor
     operation: str
     given: Mapping[str, object]
@@ -50,19 +51,19 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     with_notices: bool = False
 
 
-class Response(msgspec.Struct, frozen=True, kw_only=True):
+class CallResponse(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
     notices: Sequence[str] = ()
     """What the caller should know besides."""
 
 
-class Read(msgspec.Struct, frozen=True):
+class ReadStep(msgspec.Struct, frozen=True):
     """Run this in a read transaction."""
 
     run: Callable[[Tx], object]
 
 
-class Write(msgspec.Struct, frozen=True):
+class WriteStep(msgspec.Struct, frozen=True):
     """Commit this as the only writer of its rooms."""
 
     run: Callable[[Tx], object]
@@ -75,7 +76,7 @@ class Write(msgspec.Struct, frozen=True):
 
 
 class Signal(Enum):
-    """Why a `Wait` is over."""
+    """Why a `WaitStep` is over."""
 
     ARMED = "armed"
     """The room is watched from now on: look once more, since something may have happened before."""
@@ -86,7 +87,7 @@ class Signal(Enum):
     """The caller, or the hub, will not wait any longer."""
 
 
-class Wait(msgspec.Struct, frozen=True):
+class WaitStep(msgspec.Struct, frozen=True):
     """Sleep until something is written to the room or `until` has come, at most so many seconds, without a look.
 
     The result is a `Signal`.
@@ -99,13 +100,13 @@ class Wait(msgspec.Struct, frozen=True):
     until: Unannounced
 
 
-class Outside(msgspec.Struct, frozen=True):
+class OutsideStep(msgspec.Struct, frozen=True):
     """Work that is neither quick nor in the store (the file system, git); it may look at the store."""
 
     run: Callable[[Look], object]
 
 
-Step: TypeAlias = Read | Write | Wait | Outside
+Step: TypeAlias = ReadStep | WriteStep | WaitStep | OutsideStep
 Steps: TypeAlias = Generator[Step, Any, T]
 
 
@@ -117,7 +118,7 @@ class Call(msgspec.Struct, frozen=True):
     caller: Caller
     room_id: str | None = None
     more: tuple[object, ...] = ()
-    key: replies.Key | None = None
+    key: idempotency.IdempotencyKey | None = None
     also: Sequence[str] = ()
     """The rooms besides its own that it may write to."""
 
@@ -142,7 +143,7 @@ class Call(msgspec.Struct, frozen=True):
                 tx.try_lock(room_id)
         if self.room_id is not None:
             tx.lock(self.room_id)
-        if self.key and (known := replies.recall(tx, self.key, self.operation)):
+        if self.key and (known := idempotency.recall(tx, self.key, self.operation)):
             return known
         me = self.acting(tx)
         agents.refresh_presence(tx, self.room_id, me)
@@ -150,7 +151,7 @@ class Call(msgspec.Struct, frozen=True):
         if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
             agents.note_progress(tx, self.room_id, me)
         if self.key and not isinstance(answer, Pending | Declined):
-            replies.keep(tx, self.key, answer)
+            idempotency.keep(tx, self.key, answer)
         return answer
 
     def due(self, tx: Tx) -> bool:
@@ -167,7 +168,7 @@ class Call(msgspec.Struct, frozen=True):
         return found if found and found.applies(self.ask) else None
 
 
-def call(request: Request, observe: Observe) -> Steps[Response]:
+def call(request: CallRequest, observe: Observe) -> Steps[CallResponse]:
     """The steps of one call, from its request to its response or refusal."""
     operation = registry.OPERATIONS.get(request.operation) or registry.find(request.operation)
     started, outcome = monotonic(), "ok"
@@ -193,37 +194,37 @@ def within(tx: Tx, visitor: Visitor, name: str, given: Mapping[str, object]) -> 
     return found.otherwise if isinstance(found, Pending) else found
 
 
-def _checked(operation: AnyOperation, request: Request) -> Steps[Response]:
+def _checked(operation: AnyOperation, request: CallRequest) -> Steps[CallResponse]:
     caller = request.visitor.caller
     if not request.visitor.trusted:
         permit(request.visitor, operation, request.given)
     ask = _validated(operation, request.given)
-    key = replies.Key.of(caller.agent_id, request.key, operation, ask) if request.key else None
+    key = idempotency.IdempotencyKey.of(caller.agent_id, request.key, operation, ask) if request.key else None
     more = ()
     if operation.io_before:
-        more = ((yield Outside(lambda look: _gathered(operation, ask, caller, look))),)
+        more = ((yield OutsideStep(lambda look: _gathered(operation, ask, caller, look))),)
     also = operation.also_locks(ask) if operation.also_locks else ()
     prepared = Call(operation, ask, caller, getattr(ask, "room_id", None), more, key, also)
     if operation.waits:
         answer = yield from _wait(prepared)
         if request.with_notices:
-            return (yield Read(lambda tx: _response(tx, request, prepared, answer)))
-        return Response(answer=answer)
+            return (yield ReadStep(lambda tx: _response(tx, request, prepared, answer)))
+        return CallResponse(answer=answer)
     if operation.writes:
 
-        def write(tx: Tx) -> Response | Declined:
+        def write(tx: Tx) -> CallResponse | Declined:
             found = prepared.write(tx)
             return found if isinstance(found, Declined) else _response(tx, request, prepared, cast("Answer", found))
 
-        return cast("Response", (yield from _write(prepared, write)))
+        return cast("CallResponse", (yield from _write(prepared, write)))
 
-    def read(tx: Tx) -> tuple[Response, bool]:
+    def read(tx: Tx) -> tuple[CallResponse, bool]:
         answer = cast("Answer", prepared.read(tx))
         return _response(tx, request, prepared, answer), prepared.due(tx)
 
-    response, due = yield Read(read)
+    response, due = yield ReadStep(read)
     if due:
-        yield Write(prepared.touch)
+        yield WriteStep(prepared.touch)
     return response
 
 
@@ -243,16 +244,16 @@ def _gathered(operation: AnyOperation, ask: Ask, caller: Caller, look: Look) -> 
     return io_before(ask, lambda: look(lambda tx: read_before(tx, caller, ask)))
 
 
-def _response(tx: Tx, request: Request, prepared: Call, answer: Answer) -> Response:
+def _response(tx: Tx, request: CallRequest, prepared: Call, answer: Answer) -> CallResponse:
     if not request.with_notices:
-        return Response(answer=answer)
-    found = notices.beside(tx, prepared.operation, request.given, answer, prepared.caller)
-    return Response(answer=answer, notices=found)
+        return CallResponse(answer=answer)
+    found = beside(tx, prepared.operation, request.given, answer, prepared.caller)
+    return CallResponse(answer=answer, notices=found)
 
 
 def _write(prepared: Call, run: Callable[[Tx], object], *, unless_left: bool = False) -> Steps[object]:
     try:
-        found = yield Write(run, prepared.room_id, prepared.also, unless_left)
+        found = yield WriteStep(run, prepared.room_id, prepared.also, unless_left)
         if isinstance(found, Declined):
             # What it appended is committed by now.
             raise found.refusal
@@ -265,8 +266,8 @@ def _write(prepared: Call, run: Callable[[Tx], object], *, unless_left: bool = F
 
 def _keep_present(prepared: Call) -> Steps[None]:
     """Refresh the caller's presence where nothing else is written; most often there is nothing to do."""
-    if prepared.room_id is not None and (yield Read(prepared.due)):
-        yield Write(prepared.touch)
+    if prepared.room_id is not None and (yield ReadStep(prepared.due)):
+        yield WriteStep(prepared.touch)
 
 
 def _wait(prepared: Call) -> Steps[Answer]:
@@ -274,12 +275,12 @@ def _wait(prepared: Call) -> Steps[Answer]:
     if hooks is None:
         return (yield from _until_answered(prepared, started))
     ask = prepared.ask
-    token = yield Write(lambda tx: hooks.begin(tx, prepared.acting(tx), ask), room_id)
+    token = yield WriteStep(lambda tx: hooks.begin(tx, prepared.acting(tx), ask), room_id)
     try:
         return (yield from _until_answered(prepared, started))
     finally:
         # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
-        yield Write(lambda tx: hooks.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
+        yield WriteStep(lambda tx: hooks.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
 
 
 def _until_answered(prepared: Call, started: float) -> Steps[Answer]:
@@ -296,7 +297,7 @@ def _until_answered(prepared: Call, started: float) -> Steps[Answer]:
         if elapsed >= total:
             return pending.otherwise
         seconds = min(LOOK_SECONDS, total - elapsed)
-        signal = yield Wait(prepared.room_id or "", seconds, elapsed, total, pending.until)
+        signal = yield WaitStep(prepared.room_id or "", seconds, elapsed, total, pending.until)
         if signal is Signal.STOPPED:
             return pending.otherwise
 
@@ -306,7 +307,7 @@ def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pendi
     if woken is not None and woken.next_in_line:
         found: Answer | Pending[Answer] = woken
     else:
-        found = cast("Answer | Pending[Answer]", (yield Read(prepared.read)))
+        found = cast("Answer | Pending[Answer]", (yield ReadStep(prepared.read)))
         if not isinstance(found, Pending) or not found.act:
             return found
     try:
@@ -314,3 +315,23 @@ def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pendi
     except CallerLeft:
         return found
     return cast("Answer | Pending[Answer]", written)
+
+
+MAIL = frozenset({"messages", "notifications"})
+"""Whoever calls about these sees the mail itself."""
+
+
+def beside(
+    tx: Tx, operation: AnyOperation, given: Mapping[str, object], answer: Answer, caller: Caller
+) -> Sequence[str]:
+    """The notices for a caller who is just being answered, read in the answer's own transaction."""
+    room_id = getattr(answer, "room_id", None) or given.get("room_id")
+    if not isinstance(room_id, str) or operation.noun in MAIL or getattr(answer, "messages", UNSET):
+        return ()
+    return signs(tx, room_id, caller)
+
+
+def signs(tx: Tx, room_id: str, caller: Caller) -> list[str]:
+    me = agents.acting(tx, room_id, caller)
+    found = (capability.notice(tx, room_id, me) for capability in registry.CAPABILITIES if capability.notice)
+    return [notice for notice in found if notice]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Literal, TypeAlias
 
-from tallystick.hub.feed_watch import Batch, Encode, Party, RoomWatch, read
+from tallystick.hub.feed_watch import Batch, Encode, RoomListener, RoomWatch, read
 from tallystick.hub.hub import Hub
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Cursor
@@ -192,7 +192,7 @@ class Feeds:
             await self._loop.run_in_executor(self._pool, room.join)
 
     @contextmanager
-    def _present(self, room_id: str, party: Party) -> Generator[RoomWatch]:
+    def _present(self, room_id: str, party: RoomListener) -> Generator[RoomWatch]:
         room = self._rooms.get(room_id)
         if room is None or not room.add(party):
             room = self._rooms[room_id] = RoomWatch(self._hub, self._encode, room_id, party, self._ended)

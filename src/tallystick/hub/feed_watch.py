@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
-class Party(Protocol):
+class RoomListener(Protocol):
     """Whoever is interested in a room."""
 
     def ring(self) -> None:
@@ -78,7 +78,7 @@ class RoomWatch:
     """What the event loop shares with one room's thread. Only `_run` and what it calls happen in the thread."""
 
     def __init__(
-        self, hub: Hub, encode: Encode, room_id: str, first: Party, ended: Callable[[RoomWatch], None]
+        self, hub: Hub, encode: Encode, room_id: str, first: RoomListener, ended: Callable[[RoomWatch], None]
     ) -> None:
         self.room_id = room_id
         self.armed = asyncio.Event()
@@ -86,8 +86,8 @@ class RoomWatch:
         self._loop = asyncio.get_running_loop()
         self._changing = threading.Lock()
         self._over = False
-        self._parties: set[Party] = {first}
-        self._live: set[Party] = set()
+        self._parties: set[RoomListener] = {first}
+        self._live: set[RoomListener] = set()
         # The number of the live period, and the seq up to which events were given out in it. What was read for an
         # earlier period is not given out in a later one.
         self._place = (0, 0)
@@ -98,14 +98,14 @@ class RoomWatch:
         self._thread = threading.Thread(target=self._run, name="tally-watch", daemon=True)
         self._thread.start()
 
-    def add(self, party: Party) -> bool:
+    def add(self, party: RoomListener) -> bool:
         """Ring for this party at every wake; False when this watch has just ended."""
         with self._changing:
             if not self._over:
                 self._parties.add(party)
             return not self._over
 
-    def go_live(self, party: Party, cursor: int) -> bool:
+    def go_live(self, party: RoomListener, cursor: int) -> bool:
         """Give the party everything after `cursor` from now on; False when later events were given out already."""
         period, given = self._place
         if not self._live:
@@ -115,7 +115,7 @@ class RoomWatch:
         self._live.add(party)
         return True
 
-    def remove(self, party: Party) -> None:
+    def remove(self, party: RoomListener) -> None:
         self._live.discard(party)
         with self._changing:
             self._parties.discard(party)

@@ -14,11 +14,11 @@ from msgspec import structs
 
 from tallystick.capabilities.blobs.model import Files
 from tallystick.harnesses import processes
-from tallystick.hub import engine, notices, registry
+from tallystick.hub import engine, registry
 from tallystick.hub.blobs import BlobFolder, NoFiles
-from tallystick.hub.engine import Observe, Outside, Read, Request, Response, Signal, Step, Wait
+from tallystick.hub.engine import CallRequest, CallResponse, Observe, OutsideStep, ReadStep, Signal, Step, WaitStep
 from tallystick.hub.settings import STALE_MS, Settings
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.tokens import Visitor
 from tallystick.hub.writing import CallerLeft, Grouped
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock
@@ -111,7 +111,7 @@ class Hub:
         with self.reading() as tx:
             return run(tx)
 
-    def glance(self, run: Callable[[Tx], T]) -> T:
+    def read_at_once(self, run: Callable[[Tx], T]) -> T:
         """Read what takes no time, and nothing but the store; raises `NotBrief` where that does not do."""
         with self.store.brief(GLANCE_SECONDS) as rows:
             return run(Tx(rows, self._brief_world, writable=False))
@@ -144,12 +144,12 @@ class Hub:
     ) -> Answer:
         """Run an operation for a local caller. Raises a `TallyError` instead of answering; nothing is half-written."""
         visitor = Visitor(caller=caller, trusted=True)
-        return self.respond(Request(visitor=visitor, operation=name, given=given, key=key), interest).answer
+        return self.respond(CallRequest(visitor=visitor, operation=name, given=given, key=key), interest).answer
 
-    def respond(self, request: Request, interest: Interest | None = None) -> Response:
+    def respond(self, request: CallRequest, interest: Interest | None = None) -> CallResponse:
         """Carry a call out in this thread."""
         steps = engine.call(request, self.observe)
-        waiting = _Waiting(self.store, interest or Patient())
+        waiting = _BlockingWait(self.store, interest or Patient())
         try:
             step = next(steps)
             while True:
@@ -164,12 +164,12 @@ class Hub:
         finally:
             waiting.close()
 
-    def _carry_out(self, step: Step, waiting: _Waiting) -> object:
-        if isinstance(step, Read):
+    def _carry_out(self, step: Step, waiting: _BlockingWait) -> object:
+        if isinstance(step, ReadStep):
             return self.read(step.run)
-        if isinstance(step, Wait):
+        if isinstance(step, WaitStep):
             return waiting.wait(step)
-        if isinstance(step, Outside):
+        if isinstance(step, OutsideStep):
             return step.run(self.read)
         if step.detached:
             with suppress(Unavailable):
@@ -180,17 +180,17 @@ class Hub:
 
     def notices(self, room_id: str, caller: Caller) -> list[str]:
         """Short signs for a member: unread mail, a lost reservation."""
-        return self.read(lambda tx: notices.signs(tx, room_id, caller))
+        return self.read(lambda tx: engine.signs(tx, room_id, caller))
 
 
-class _Waiting:
+class _BlockingWait:
     """A blocked caller's watch on the room it waits for, armed by its first wait."""
 
     def __init__(self, store: Store, interest: Interest) -> None:
         self._store, self._interest = store, interest
         self._watch: Watch | None = None
 
-    def wait(self, step: Wait) -> Signal:
+    def wait(self, step: WaitStep) -> Signal:
         if self._interest.stopped():
             return Signal.STOPPED
         if self._watch is None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
+from tallystick.hub.serving import Serving
+from tallystick.kernel.errors import TallyError
 from tallystick.ledger import chain, reading, transfer
 from tallystick.ledger import rebuild as folding
 from tallystick.ledger.errors import LedgerDamaged
@@ -63,10 +66,36 @@ def export(hub: Hub) -> Iterator[bytes]:
         yield from transfer.export(tx)
 
 
-def import_(hub: Hub, lines: Iterable[bytes]) -> transfer.End:
+def import_(hub: Hub, lines: Iterable[bytes]) -> transfer.ExportEnd:
     with hub.writing() as tx:
         return transfer.import_(tx, lines)
 
 
 def backup(hub: Hub, target: Path) -> None:
     hub.store.backup(target)
+
+
+LAG = 100
+"""So many events are sooner read at a search than indexed."""
+QUIET_MS = 1000
+EVERY_SECONDS = 2.0
+
+
+def catch_up(hub: Hub) -> bool:
+    """Fold one step in the room that has been quiet for the longest time; whether there was one."""
+    with hub.reading() as tx:
+        room_id = reading.lagging_room(tx, lag=LAG, until=tx.now - QUIET_MS)
+    if room_id is None:
+        return False
+    hub.write(lambda tx: tx.catch_up(room_id), room_id)
+    return True
+
+
+async def keep_indexed(serving: Serving, every_seconds: float = EVERY_SECONDS) -> None:
+    """Do so now and then, until cancelled."""
+    while True:
+        await asyncio.sleep(every_seconds)
+        # The store is busy, say: nobody waits for this, and there is another time.
+        with suppress(TallyError):
+            while await serving.read(lambda: catch_up(serving.hub)):
+                pass

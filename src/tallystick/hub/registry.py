@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tallystick.capabilities.actions import operations as actions
 from tallystick.capabilities.agents import operations as agents
@@ -16,13 +16,12 @@ from tallystick.capabilities.rooms import operations as rooms
 from tallystick.capabilities.tasks import operations as tasks
 from tallystick.capabilities.turns import operations as turns
 from tallystick.hub import operations as hub_operations
-from tallystick.hub.holdings import AllHoldings
 from tallystick.kernel.errors import UnknownOperation
 from tallystick.kernel.operation import AnyOperation
 from tallystick.kernel.suggestions import did_you_mean
 from tallystick.ledger import operations as ledger_operations
-from tallystick.ledger.capability import Capability
-from tallystick.ledger.tx import Fold
+from tallystick.ledger.capability import Capability, Holding
+from tallystick.ledger.tx import Fold, Tx
 from tallystick.storage import migrations
 from tallystick.storage.migrations import Migration
 
@@ -93,3 +92,11 @@ def tables() -> Sequence[str]:
 def deferred_tables() -> Sequence[str]:
     """The tables of projections that may lag behind the ledger."""
     return [table for capability in CAPABILITIES for table in capability.deferred_tables]
+
+
+class AllHoldings:
+    def __init__(self, sources: Sequence[Callable[[Tx, str], Sequence[Holding]]]) -> None:
+        self._sources = sources
+
+    def held(self, tx: Tx, room_id: str) -> Sequence[Holding]:
+        return [holding for source in self._sources for holding in source(tx, room_id)]

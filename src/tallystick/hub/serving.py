@@ -16,12 +16,12 @@ from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
 from tallystick.hub import engine
-from tallystick.hub.engine import Observe, Read, Request, Response, Signal, Step, Steps, Wait, Write
+from tallystick.hub.engine import CallRequest, CallResponse, Observe, ReadStep, Signal, Step, Steps, WaitStep, WriteStep
 from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
-from tallystick.hub.tokens_reach import Visitor
-from tallystick.hub.unannounced import Checks
+from tallystick.hub.tokens import Visitor
+from tallystick.hub.wait_conditions import WaitConditions
 from tallystick.hub.writing import CallerLeft, Grouped, Outcome, QueuedWrite, queued
 from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer
@@ -55,28 +55,28 @@ class Serving:
         self._committer = hub.committer
         self._loop = asyncio.get_running_loop()
         self._writes = _Writes(self._loop, hub.committer)
-        self.checks = Checks(self._loop, hub.world)
+        self.checks = WaitConditions(self._loop, hub.world)
 
     async def call(self, visitor: Visitor, name: str, given: Mapping[str, object], *, key: str | None = None) -> Answer:
-        return (await self.respond(Request(visitor=visitor, operation=name, given=given, key=key))).answer
+        return (await self.respond(CallRequest(visitor=visitor, operation=name, given=given, key=key))).answer
 
-    async def respond(self, request: Request, on_wait: OnWait | None = None) -> Response:
+    async def respond(self, request: CallRequest, on_wait: OnWait | None = None) -> CallResponse:
         """The response; cancelled, nothing more is done for it, but a write that has begun is finished."""
         responding = self.begin(request, on_wait)
-        return responding if isinstance(responding, Response) else await responding
+        return responding if isinstance(responding, CallResponse) else await responding
 
-    def begin(self, request: Request, on_wait: OnWait | None = None) -> Response | Awaitable[Response]:
+    def begin(self, request: CallRequest, on_wait: OnWait | None = None) -> CallResponse | Awaitable[CallResponse]:
         """Carry a call out: the response itself when that takes no time, otherwise what to await for it.
 
         The first write is on its way when this returns, if it was not done.
         """
         steps = engine.call(request, self.hub.observe)
-        waiting = _Waiting(self, on_wait)
+        waiting = _AsyncWait(self, on_wait)
         try:
             step = next(steps)
-            while isinstance(step, Read | Write):
+            while isinstance(step, ReadStep | WriteStep):
                 try:
-                    found = self.hub.glance(step.run) if isinstance(step, Read) else self._writes.alone(step)
+                    found = self.hub.read_at_once(step.run) if isinstance(step, ReadStep) else self._writes.alone(step)
                 except NotBrief:
                     break
                 except Exception as failed:  # noqa: BLE001 - it belongs to the call, which raises it again
@@ -86,10 +86,10 @@ class Serving:
         except StopIteration as done:
             return done.value
         # A read that is still to be done was not brief.
-        result = self._read(step.run) if isinstance(step, Read) else self._started(step, waiting)
+        result = self._read(step.run) if isinstance(step, ReadStep) else self._started(step, waiting)
         return self._finish(steps, result, waiting)
 
-    async def _finish(self, steps: Steps[Response], result: Awaitable[object], waiting: _Waiting) -> Response:
+    async def _finish(self, steps: Steps[CallResponse], result: Awaitable[object], waiting: _AsyncWait) -> CallResponse:
         """Carry out the steps of a call after the one whose result is awaited."""
         try:
             while True:
@@ -102,7 +102,7 @@ class Serving:
                     step = steps.throw(failed)
                 else:
                     step = steps.send(found)
-                while isinstance(step, Write) and step.detached:
+                while isinstance(step, WriteStep) and step.detached:
                     self._detach(step)
                     step = steps.send(None)
                 result = self._started(step, waiting)
@@ -111,28 +111,28 @@ class Serving:
         finally:
             waiting.close()
 
-    def _started(self, step: Step, waiting: _Waiting) -> Awaitable[object]:
-        if isinstance(step, Write):
+    def _started(self, step: Step, waiting: _AsyncWait) -> Awaitable[object]:
+        if isinstance(step, WriteStep):
             return self.write(step.run, step.room_id, step.also)
-        if isinstance(step, Read):
+        if isinstance(step, ReadStep):
             return self.look(step.run)
-        if isinstance(step, Wait):
+        if isinstance(step, WaitStep):
             return waiting.wait(step)
         run = step.run
         return self.read(lambda: run(self.hub.read))
 
-    def _abandon(self, steps: Steps[Response]) -> None:
+    def _abandon(self, steps: Steps[CallResponse]) -> None:
         """The caller left: of what its call still wants, only detached writes are done."""
         with suppress(CallerLeft, StopIteration):
             step = steps.throw(CallerLeft())
             while True:
-                if isinstance(step, Write) and step.detached:
+                if isinstance(step, WriteStep) and step.detached:
                     self._detach(step)
                     step = steps.send(None)
                 else:
                     step = steps.throw(CallerLeft())
 
-    def _detach(self, step: Write) -> None:
+    def _detach(self, step: WriteStep) -> None:
         with suppress(HubClosed):
             self._committer.submit(step.run, step.room_id, step.also)
 
@@ -143,7 +143,7 @@ class Serving:
     async def look(self, at: Callable[[Tx], T]) -> T:
         """Read from the store in one transaction: at once, or in a thread when that would hold others up."""
         try:
-            return self.hub.glance(at)
+            return self.hub.read_at_once(at)
         except NotBrief:
             return await self._read(at)
 
@@ -177,7 +177,7 @@ class Serving:
         self.pool.shutdown()
 
 
-class _Waiting:
+class _AsyncWait:
     """A call's watch on the room it waits for, armed by its first wait."""
 
     def __init__(self, serving: Serving, on_wait: OnWait | None) -> None:
@@ -185,7 +185,7 @@ class _Waiting:
         self._watch: ExitStack | None = None
         self._wake: Wake
 
-    async def wait(self, step: Wait) -> Signal:
+    async def wait(self, step: WaitStep) -> Signal:
         first = self._watch is None
         if first:
             self._watch = ExitStack()
@@ -222,7 +222,7 @@ class _Writes:
         self._this_round = self._last_round = 0
         """How many writes came."""
 
-    def alone(self, step: Write) -> object:
+    def alone(self, step: WriteStep) -> object:
         """The result of a write that is likely to be the only one of its round; raises `NotBrief` for any other."""
         if self._this_round or self._last_round > 1 or self._outcomes.expected:
             raise NotBrief

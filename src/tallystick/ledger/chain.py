@@ -11,7 +11,7 @@ from tallystick.ledger.tx import SQL, Head, Tx
 from tallystick.storage.errors import StoreDamaged
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class ChainVerdict(msgspec.Struct, frozen=True, kw_only=True):
     room_id: str
     events: int
     hash: str
@@ -32,16 +32,16 @@ def flaw(event: Event, seq: int, prev_hash: str) -> str:
     return "" if event.hash == seal else "the event was changed after it was written"
 
 
-def check(room_id: str, events: Iterable[Event], head: Head | None) -> Verdict:
+def check(room_id: str, events: Iterable[Event], head: Head | None) -> ChainVerdict:
     seq, last = 0, GENESIS
     for event in events:
         if problem := flaw(event, seq + 1, last):
-            return Verdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
+            return ChainVerdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
         seq, last = event.seq, event.hash
     if head is not None and (head.seq, head.hash) != (seq, last):
         problem = f"the ledger ends at seq {seq}, but seq {head.seq} was acknowledged"
-        return Verdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
-    return Verdict(room_id=room_id, events=seq, hash=last)
+        return ChainVerdict(room_id=room_id, events=seq, hash=last, bad_seq=seq + 1, problem=problem)
+    return ChainVerdict(room_id=room_id, events=seq, hash=last)
 
 
 def check_engine(tx: Tx) -> None:
@@ -55,6 +55,6 @@ def _problem(*, problem: str) -> str:
     return problem
 
 
-def verify(tx: Tx, room_id: str) -> Verdict:
+def verify(tx: Tx, room_id: str) -> ChainVerdict:
     head = tx.head(room_id)
     return check(room_id, tx.stream(SQL["whole"], Event, room_id=room_id), head)

@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
-class Wanted(TypedDict, total=False):
+class EventFilter(TypedDict, total=False):
     """Which events: of these kinds, by this author, of this task; all where nothing is said."""
 
     kinds: Sequence[str]
@@ -58,20 +58,20 @@ def lock_every_room(tx: Tx) -> list[str]:
     return tx.all(SQL["lock_all"], _room_id)
 
 
-def since(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[Wanted]) -> list[Event]:
+def since(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[EventFilter]) -> list[Event]:
     """Up to `limit` events after `seq`, oldest first."""
     first, *more = _runs(tx, "since", wanted, room_id=room_id, seq=seq, limit=limit)
     return list(heapq.merge(first, *more, key=lambda event: event.seq))[:limit] if more else first
 
 
-def before(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[Wanted]) -> list[Event]:
+def before(tx: Tx, room_id: str, seq: int, *, limit: int, **wanted: Unpack[EventFilter]) -> list[Event]:
     """The last `limit` events before `seq`, oldest first."""
     first, *more = _runs(tx, "before", wanted, room_id=room_id, seq=seq, limit=limit)
     newest = list(heapq.merge(first, *more, key=lambda event: -event.seq))[:limit] if more else first
     return newest[::-1]
 
 
-def _runs(tx: Tx, way: str, wanted: Wanted, **place: Value) -> list[list[Event]]:
+def _runs(tx: Tx, way: str, wanted: EventFilter, **place: Value) -> list[list[Event]]:
     """What fits, one run for each kind asked for; each is found through the narrowest index there is."""
     kinds = sorted(set(wanted.get("kinds", ()))) or [""]
     by, task_id = wanted.get("by") or "", wanted.get("task_id") or ""

@@ -22,7 +22,7 @@ VERSION = 1
 _Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Line(msgspec.Struct, forbid_unknown_fields=True):
+class ExportLine(msgspec.Struct, forbid_unknown_fields=True):
     v: int
     id: str
     ts: str
@@ -51,14 +51,14 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
         )
 
 
-class End(msgspec.Struct, forbid_unknown_fields=True):
+class ExportEnd(msgspec.Struct, forbid_unknown_fields=True):
     tallystick_export: int
     rooms: int
     events: int
 
 
-_line = msgspec.json.Decoder(Line).decode
-_end = msgspec.json.Decoder(End).decode
+_line = msgspec.json.Decoder(ExportLine).decode
+_end = msgspec.json.Decoder(ExportEnd).decode
 
 
 def export(tx: Tx) -> Iterator[bytes]:
@@ -70,22 +70,22 @@ def export(tx: Tx) -> Iterator[bytes]:
             seals = f',"prev_hash":"{event.prev_hash}","hash":"{event.hash}"}}\n'
             yield event.canonical()[:-1] + seals.encode()
             count += 1
-    yield msgspec.json.encode(End(tallystick_export=VERSION, rooms=len(rooms), events=count)) + b"\n"
+    yield msgspec.json.encode(ExportEnd(tallystick_export=VERSION, rooms=len(rooms), events=count)) + b"\n"
 
 
-def import_(tx: Tx, lines: Iterable[bytes]) -> End:
+def import_(tx: Tx, lines: Iterable[bytes]) -> ExportEnd:
     """Write an export into this empty store, verifying each event; all of it or nothing."""
     if reading.every_room(tx):
         raise NotEmpty
     seq, last = 0, GENESIS
     room_id, count = "", 0
     rooms: set[str] = set()
-    end: End | None = None
+    end: ExportEnd | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         if end:
-            raise BadImport(f"Line {number} stands after the end of the export.", line=number)
+            raise BadImport(f"ExportLine {number} stands after the end of the export.", line=number)
         if line.startswith(b'{"tallystick_export"'):
             end = _whole(line, number)
             continue
@@ -94,9 +94,9 @@ def import_(tx: Tx, lines: Iterable[bytes]) -> End:
             rooms.add(event.room_id)
             room_id, seq, last = event.room_id, 0, GENESIS
         if event.room_id != room_id:
-            raise BadImport(f"Line {number} belongs to a room that ended before.", line=number)
+            raise BadImport(f"ExportLine {number} belongs to a room that ended before.", line=number)
         if problem := chain.flaw(event, seq + 1, last):
-            raise BadImport(f"Line {number}: {problem}.", line=number)
+            raise BadImport(f"ExportLine {number}: {problem}.", line=number)
         _place(tx, event, number)
         seq, last, count = event.seq, event.hash, count + 1
     if end is None or (end.rooms, end.events) != (len(rooms), count):
@@ -113,14 +113,14 @@ def _place(tx: Tx, event: Event, number: int) -> None:
         reading.find_event(tx, event.room_id, event.id)
     except (LookupError, TypeError, ValueError, msgspec.MsgspecError, Refused) as wrong:
         # A fitting hash proves that nothing was changed, not that Tallystick wrote it.
-        raise BadImport(f"Line {number} is no event that Tallystick writes: {wrong!r}.", line=number) from wrong
+        raise BadImport(f"ExportLine {number} is no event that Tallystick writes: {wrong!r}.", line=number) from wrong
 
 
-def _whole(line: bytes, number: int) -> End:
+def _whole(line: bytes, number: int) -> ExportEnd:
     try:
         end = _end(line)
     except msgspec.MsgspecError as wrong:
-        raise BadImport(f"Line {number} does not end an export: {wrong}.", line=number) from wrong
+        raise BadImport(f"ExportLine {number} does not end an export: {wrong}.", line=number) from wrong
     if end.tallystick_export != VERSION:
         raise BadImport(f"This is an export of version {end.tallystick_export}; version {VERSION} is needed.")
     return end
@@ -131,5 +131,5 @@ def _event(line: bytes, number: int) -> Event:
         event = _line(line).event()
         event.data  # noqa: B018 - a body that is not a JSON object is refused here, not at its first reader
     except (msgspec.MsgspecError, UnicodeError, TallyError) as wrong:
-        raise BadImport(f"Line {number} is not an event: {wrong}.", line=number) from wrong
+        raise BadImport(f"ExportLine {number} is not an event: {wrong}.", line=number) from wrong
     return event

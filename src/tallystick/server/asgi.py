@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.bus.dispatcher import Bus
 from tallystick.hub.hub import Hub
-from tallystick.hub.indexing import keep_indexed
+from tallystick.hub.maintenance import keep_indexed
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import system_clock
 from tallystick.server import app

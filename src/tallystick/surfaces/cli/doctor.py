@@ -30,10 +30,10 @@ def doctor(session: Session, *, deep: bool) -> int:
 
     Creates nothing. Exits 1 when something is bad.
     """
-    from tallystick.hub.diagnosis import Verdict, examine
+    from tallystick.hub.diagnosis import CheckVerdict, examine
 
     checks = [*examine(session.settings, deep=deep), _identity(session), *_harnesses(session)]
-    bad = any(check.verdict is Verdict.BAD for check in checks)
+    bad = any(check.verdict is CheckVerdict.BAD for check in checks)
     data = {"healthy": not bad, "checks": [check.data() for check in checks]}
     if not session.finish(data):
         screen.table(["", "CHECK", "FOUND"], [[check.verdict.value, check.name, check.found] for check in checks])
@@ -59,7 +59,7 @@ def _harnesses(session: Session) -> Iterator[Check]:
     from tallystick.harnesses.install import drift
     from tallystick.harnesses.install.config_edit import InstallReceipts
     from tallystick.harnesses.install.plan import NAMES, workspace
-    from tallystick.hub.diagnosis import Check, Verdict
+    from tallystick.hub.diagnosis import Check, CheckVerdict
 
     receipts, root = InstallReceipts(session.settings.data_dir), workspace(Path.cwd())
     found = [
@@ -72,7 +72,7 @@ def _harnesses(session: Session) -> Iterator[Check]:
         if each.wrong:
             fix = f"Run `tally install {each.harness}` again as before; doubles have to be taken out by hand."
             text = "; ".join(each.wrong)
-            yield Check(name=f"harness {each.harness}", verdict=Verdict.WARN, found=text, fix=fix)
+            yield Check(name=f"harness {each.harness}", verdict=CheckVerdict.WARN, found=text, fix=fix)
         elif each.present:
             yield Check(name=f"harness {each.harness}", found=", ".join(each.present))
 

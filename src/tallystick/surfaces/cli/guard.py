@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tallystick.harnesses.git_guard import Hook, Repository
-    from tallystick.hub.trespass import Trespass
+    from tallystick.hub.reservation_check import ReservedByOther
 
 ACTIONS = ("install", "uninstall", "check")
 SHOWN = 20
@@ -68,7 +68,7 @@ def _check(session: Session, hook: tuple[str, ...]) -> int:
         return 0
 
 
-def _found(session: Session, hook: tuple[str, ...]) -> list[Trespass]:
+def _found(session: Session, hook: tuple[str, ...]) -> list[ReservedByOther]:
     from tallystick.harnesses.git_guard import Repository, committed, pushed
 
     repository = Repository.here()
@@ -82,27 +82,29 @@ def _found(session: Session, hook: tuple[str, ...]) -> list[Trespass]:
 
 def _passes(session: Session, repository: Repository, paths: Sequence[str]) -> bool:
     """Whether a first look shows that nobody at all has reserved any of it."""
-    from tallystick.hub import glance
+    from tallystick.hub import reservation_precheck
     from tallystick.kernel.clock import system_clock
 
     if session.settings.database_url or repository.main_tree or repository.superproject:
         return False
-    return glance.concerns_nobody(str(session.settings.data_dir / "tally.sqlite"), paths, "", system_clock())
+    return reservation_precheck.concerns_nobody(
+        str(session.settings.data_dir / "tally.sqlite"), paths, "", system_clock()
+    )
 
 
-def _taken(session: Session, repository: Repository, paths: Sequence[str]) -> list[Trespass]:
-    from tallystick.hub import trespass
+def _taken(session: Session, repository: Repository, paths: Sequence[str]) -> list[ReservedByOther]:
+    from tallystick.hub import reservation_check
 
     ask = session.line.ask
     main, above = repository.main_tree, repository.superproject
-    if main and not trespass.rooms(ask, str(repository.top)):
+    if main and not reservation_check.rooms(ask, str(repository.top)):
         # A working tree without a room of its own goes by that of the first one, where the same file has another place.
         paths = [str(main / path[len(str(repository.top)) + 1 :]) for path in paths]
-        return trespass.found(ask, paths, folders=[str(main)])
-    return trespass.found(ask, paths, folders=[str(repository.top), *([str(above)] if above else [])])
+        return reservation_check.found(ask, paths, folders=[str(main)])
+    return reservation_check.found(ask, paths, folders=[str(repository.top), *([str(above)] if above else [])])
 
 
-def _answer(session: Session, found: Sequence[Trespass], *, refused: int) -> int:
+def _answer(session: Session, found: Sequence[ReservedByOther], *, refused: int) -> int:
     active = [each for each in found if each.active]
     rows = [
         {"path": each.path, "held_by": each.held_by, "name": each.name, "until": each.until, "active": each.active}

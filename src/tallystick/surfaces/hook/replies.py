@@ -7,7 +7,7 @@ from typing import cast
 
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses import hook_protocol
-from tallystick.hub import trespass
+from tallystick.hub import reservation_check
 from tallystick.kernel import places
 from tallystick.surfaces.hook import agent_cache
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tallystick.client.calls import Answered
-    from tallystick.hub.trespass import Trespass
+    from tallystick.hub.reservation_check import ReservedByOther
 
     Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]
     Row: TypeAlias = Mapping[str, object]
@@ -29,7 +29,7 @@ LONGEST = 300
 ADVICE = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
 
 
-def denial(found: Sequence[Trespass]) -> str:
+def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
     lines = [f"{each.path} is reserved by {_plain(each.holder)} until {each.until}." for each in found[:SHOWN]]
     lines += _more(found)
@@ -143,7 +143,7 @@ ANSWER_SECONDS = 5.0
 def before_edit(payload: Payload, paths: list[str]) -> HookReply:
     """Deny what somebody else has reserved."""
     with closing(_line()) as line:
-        found = trespass.found(line.ask, paths, folders=[payload.folder])
+        found = reservation_check.found(line.ask, paths, folders=[payload.folder])
     if found:
         return hook_protocol.deny(payload.harness, payload.event, denial(found))
     _remember(payload)
@@ -163,7 +163,7 @@ def at_start(payload: Payload) -> HookReply:
 def at_stop(payload: Payload) -> HookReply:
     """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop."""
     with closing(_line()) as line:
-        held = held_sticks(line.ask, trespass.rooms(line.ask, payload.folder))
+        held = held_sticks(line.ask, reservation_check.rooms(line.ask, payload.folder))
     if not held:
         return hook_protocol.ALLOW
     if payload.again:

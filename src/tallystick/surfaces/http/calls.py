@@ -12,7 +12,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from tallystick.hub import registry
-from tallystick.hub.engine import Request
+from tallystick.hub.engine import CallRequest
 from tallystick.hub.serving import Serving
 from tallystick.kernel import schemas
 from tallystick.kernel.errors import InvalidField
@@ -36,7 +36,9 @@ class Calls:
         context.operation = operation.name
         given = await self._given(operation, context, scope, receive)
         key = key_of(context) if operation.writes else None
-        request = Request(visitor=context.visitor, operation=operation.name, given=given, key=key, with_notices=True)
+        request = CallRequest(
+            visitor=context.visitor, operation=operation.name, given=given, key=key, with_notices=True
+        )
         work = self._serving.respond(request)
         if operation.waits:
             principal = context.visitor.caller.agent_id

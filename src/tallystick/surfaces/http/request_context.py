@@ -9,8 +9,7 @@ from typing import TypeVar, cast
 
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub.tokens import TokenInvalid, TokenMissing
-from tallystick.hub.tokens_reach import Visitor
+from tallystick.hub.tokens import TokenInvalid, TokenMissing, Visitor
 from tallystick.kernel.errors import InvalidField, TooLarge
 
 T = TypeVar("T")

@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tallystick.hub import blobs_rooms
-from tallystick.hub.blobs import SIZE_LIMIT
-from tallystick.hub.blobs_rooms import Content, DescribeBlob, Found
+from tallystick.hub import blobs
+from tallystick.hub.blobs import SIZE_LIMIT, Content, DescribeBlob, StoredBlob
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TooLarge
 from tallystick.surfaces.http import calls
@@ -38,15 +37,15 @@ class BlobUpload:
         context.operation = "blobs.put"
         if scope["method"] not in {"PUT", "POST"}:
             raise MethodNotAllowed("blobs.put takes PUT and POST.", allow="PUT, POST")
-        ask = blobs_rooms.describe(calls.read(DescribeBlob, scope["query_string"]))
+        ask = blobs.describe(calls.read(DescribeBlob, scope["query_string"]))
         context.visitor.may_see(ask.room_id)
         declared = context.head.get(b"content-length", b"")
         if declared.isdigit() and int(declared) > SIZE_LIMIT:
             raise TooLarge(f"A blob has at most {SIZE_LIMIT} bytes.", limit=SIZE_LIMIT)
-        await self._serving.read(lambda: blobs_rooms.check_room(self._serving.hub, ask.room_id))
+        await self._serving.read(lambda: blobs.check_room(self._serving.hub, ask.room_id))
         content = await self._take_in(receive)
         caller = context.visitor.caller
-        stored = await self._serving.write(lambda tx: blobs_rooms.put(tx, caller, ask, content), ask.room_id)
+        stored = await self._serving.write(lambda tx: blobs.put(tx, caller, ask, content), ask.room_id)
         await answer(send, stored.to_json())
 
     async def _take_in(self, receive: Receive) -> Content:
@@ -81,22 +80,22 @@ class BlobDownload:
         if room_id is not None:
             context.visitor.may_see(room_id)
         hub = self._serving.hub
-        found = await self._serving.read(lambda: blobs_rooms.find(hub, room_id, sha256))
+        found = await self._serving.read(lambda: blobs.find(hub, room_id, sha256))
         response = _unchanged(found, context.head.get(b"if-none-match", b"")) or _file(found)
         await response(scope, receive, send)
 
 
-def _etag(found: Found) -> str:
+def _etag(found: StoredBlob) -> str:
     return f'"{found.blob.sha256}"'
 
 
-def _unchanged(found: Found, seen: bytes) -> Response | None:
+def _unchanged(found: StoredBlob, seen: bytes) -> Response | None:
     if _etag(found).encode() not in [tag.strip().removeprefix(b"W/") for tag in seen.split(b",")]:
         return None
     return Response(status_code=304, headers={"etag": _etag(found)})
 
 
-def _file(found: Found) -> Response:
+def _file(found: StoredBlob) -> Response:
     """The content with its type. Its name is somebody's text and travels encoded; a hash never changes its content."""
     kind = found.blob.mime_type
     placement = "inline" if kind in SHOWN else "attachment"

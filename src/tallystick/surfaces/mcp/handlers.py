@@ -28,7 +28,7 @@ from mcp_types import (
     TextContent,
 )
 
-from tallystick.hub.engine import Request, Response
+from tallystick.hub.engine import CallRequest, CallResponse
 from tallystick.hub.serving import OnWait
 from tallystick.kernel.errors import InternalFault, Refused, TallyError
 from tallystick.kernel.operation import Answer
@@ -107,10 +107,10 @@ class Handlers:
             return refused(InternalFault())
         return answered(response.answer, response.notices)
 
-    async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> Response:
+    async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> CallResponse:
         name = routed.operation.name
         given = await routing.filled(routed, self._asking(request), lambda: self._client.workspace(request))
-        asked = Request(
+        asked = CallRequest(
             visitor=await self._client.visitor(request),
             operation=name,
             given=given,

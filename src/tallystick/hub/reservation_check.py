@@ -27,7 +27,7 @@ PATHS_LIMIT = 1000
 """So many paths `reservations.check` takes in one call."""
 
 
-class Trespass:
+class ReservedByOther:
     """One path and the reservation it would run into."""
 
     __slots__ = ("active", "held_by", "name", "path", "room_id", "until")
@@ -45,7 +45,7 @@ class Trespass:
         return self.held_by if self.name == self.held_by else f"{self.name} ({self.held_by})"
 
 
-def found(ask: Asking, paths: Sequence[str], *, folders: Iterable[str] = ()) -> list[Trespass]:
+def found(ask: Asking, paths: Sequence[str], *, folders: Iterable[str] = ()) -> list[ReservedByOther]:
     """What of these absolute paths is taken. `folders` are further places whose rooms have a say."""
     by_room: dict[str, list[str]] = {}
     known: dict[str, list[str]] = {}
@@ -78,8 +78,8 @@ def rooms(ask: Asking, folder: str) -> list[str]:
     return [str(room["room_id"]) for room in cast("list[Mapping[str, object]]", answer["rooms"])]
 
 
-def _taken(ask: Asking, room_id: str, paths: Sequence[str]) -> Iterable[Trespass]:
+def _taken(ask: Asking, room_id: str, paths: Sequence[str]) -> Iterable[ReservedByOther]:
     answer = ask("reservations.check", {"room_id": room_id, "paths": list(paths)}).data
     for row in cast("list[Mapping[str, object]]", answer["paths"]):
         if row["verdict"] == "taken" and row.get("held_by") and row.get("until") is not None:
-            yield Trespass(room_id, row)
+            yield ReservedByOther(room_id, row)

@@ -1,7 +1,7 @@
-"""A first look at the embedded store, for hooks that stand before every edit: may these paths concern anybody else?
+"""A quick check of the embedded store, for hooks that run before every edit: may these paths concern anybody else?
 
 It reads a few columns of two tables and imports nothing but the driver. It may say "perhaps" too often, never too
-seldom; whoever hears "perhaps" asks `hub.trespass`, which decides by the rules.
+seldom; after "perhaps" `reservation_check` decides by the rules.
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from tallystick.ledger.tx import World
 if TYPE_CHECKING:
     import asyncio
 
+
 Ring: TypeAlias = Callable[[], None]
 
 
-class Checks:
+class WaitConditions:
     """Rings for those who wait for the same thing once it has come. Everything here belongs to the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, world: World) -> None:

@@ -24,12 +24,12 @@ class IdempotencyConflict(Conflict):
     hint = "Use a new key for a new request; repeat a key only with exactly the same request."
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     answer: str
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class IdempotencyKey(msgspec.Struct, frozen=True, kw_only=True):
     """One keyed request of one principal."""
 
     principal: str
@@ -37,7 +37,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
     @classmethod
-    def of(cls, principal: str, key: str, operation: AnyOperation, ask: Ask) -> Key:
+    def of(cls, principal: str, key: str, operation: AnyOperation, ask: Ask) -> IdempotencyKey:
         if len(key) > KEY_LIMIT:
             raise TooLarge(f"An idempotency key has at most {KEY_LIMIT} characters.", limit=KEY_LIMIT)
         if not key.isprintable():
@@ -49,9 +49,9 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return cls(principal=principal, key=key, digest=digest(operation.name, asked, length=64))
 
 
-def recall(tx: Tx, key: Key, operation: AnyOperation) -> Answer | None:
+def recall(tx: Tx, key: IdempotencyKey, operation: AnyOperation) -> Answer | None:
     """The answer given before, if this very request was already done."""
-    kept = tx.one(SQL["reply"], Kept, principal=key.principal, key=key.key)
+    kept = tx.one(SQL["reply"], StoredReply, principal=key.principal, key=key.key)
     if kept is None:
         return None
     if kept.digest != key.digest:
@@ -59,7 +59,7 @@ def recall(tx: Tx, key: Key, operation: AnyOperation) -> Answer | None:
     return operation.read_answer(kept.answer)
 
 
-def keep(tx: Tx, key: Key, answer: Answer) -> None:
+def keep(tx: Tx, key: IdempotencyKey, answer: Answer) -> None:
     tx.run(SQL["forget_older"], principal=key.principal, before=tx.now - KEPT_MS)
     tx.run(
         SQL["keep"],
