@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tallystick.hub import engine
 from tallystick.hub.engine import CallRequest, OutsideStep, WriteStep
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
 

@@ -14,7 +14,7 @@ from tallystick.bus import records
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.operation import Answer
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
 from tests.bus.talking import envelope

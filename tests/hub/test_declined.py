@@ -11,7 +11,7 @@ import pytest
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Answer

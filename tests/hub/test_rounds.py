@@ -17,7 +17,7 @@ from tallystick.hub.engine import CallRequest, CallResponse
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import HubClosed
 from tallystick.ledger.errors import RoomNotFound

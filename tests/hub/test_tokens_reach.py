@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from tallystick.hub import registry
-from tallystick.hub.tokens import Visitor, permit
+from tallystick.hub.visitor import Visitor, permit
 from tallystick.kernel import schemas
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.operation import AnyOperation

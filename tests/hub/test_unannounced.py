@@ -13,7 +13,7 @@ import pytest
 from tallystick.hub import engine
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.hub.wait_conditions import WaitConditions
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.operation import Unannounced

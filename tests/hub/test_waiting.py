@@ -11,7 +11,7 @@ import pytest
 
 from tallystick.hub import engine
 from tallystick.hub.engine import CallRequest, ReadStep, WaitStep, WriteStep
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.storage.queries import Query
 from tests.hub.patience import Patience
 from tests.scene import HANDOFF, TABLES, Actor, Row, Scene, Turn

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tallystick.hub.engine import CallRequest
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tests.messages.talk import ask_attention
 from tests.scene import Actor, Scene
 from tests.surfaces import ways

@@ -20,7 +20,7 @@ from tallystick.hub import engine
 from tallystick.hub.engine import CallResponse
 from tallystick.hub.feed import Follower
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow

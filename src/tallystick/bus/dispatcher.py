@@ -7,7 +7,7 @@ from tallystick.bus.connection import BusConnection, Outbox
 from tallystick.bus.delivery import AttachedAgent, DeliveryQueue
 from tallystick.hub.feed import Feeds
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 
 
 class Bus:

@@ -16,7 +16,7 @@ from tallystick.hub import diagnosis, registry
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.hub import Hub, Interest
 from tallystick.hub.settings import Settings
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

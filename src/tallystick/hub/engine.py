@@ -21,7 +21,7 @@ from msgspec import UNSET
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.hub import idempotency, registry
-from tallystick.hub.tokens import Visitor, permit
+from tallystick.hub.visitor import Visitor, permit
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller

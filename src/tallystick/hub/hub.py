@@ -18,7 +18,7 @@ from tallystick.hub import engine, registry
 from tallystick.hub.blobs import BlobFolder, NoFiles
 from tallystick.hub.engine import CallRequest, CallResponse, Observe, OutsideStep, ReadStep, Signal, Step, WaitStep
 from tallystick.hub.settings import STALE_MS, Settings
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.hub.writing import CallerLeft, Grouped
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.clock import Clock, system_clock

@@ -20,7 +20,7 @@ from tallystick.hub.engine import CallRequest, CallResponse, Observe, ReadStep, 
 from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.hub.wait_conditions import WaitConditions
 from tallystick.hub.writing import CallerLeft, Grouped, Outcome, QueuedWrite, queued
 from tallystick.kernel.errors import HubClosed

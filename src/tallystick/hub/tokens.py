@@ -9,16 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import msgspec
 
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, ReservedName
-from tallystick.kernel.operation import AnyOperation
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -167,46 +163,3 @@ def mark_used(tx: Tx, token: Token) -> None:
 
 def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class OtherRoom(NotAllowed):
-    """This token is for one room only."""
-
-    hint = "Pass the room_id that the message names, or ask for a token of the other room."
-
-
-class IdentityFixed(NotAllowed):
-    """Over the network you act as the principal of your token and cannot choose another name."""
-
-    hint = "Leave agent_id_override out; `tally token issue --room ROOM --for NAME` makes a token for another name."
-
-
-class Visitor(msgspec.Struct, frozen=True, kw_only=True):
-    caller: Caller
-    room_id: str | None = None
-    """The only room within reach; None for all."""
-    trusted: bool = False
-    """Came over the Unix socket, so its name is a hint and no boundary."""
-    token_id: str = ""
-    expires_at: Instant | None = None
-
-    def may_see(self, room_id: str) -> None:
-        if self.room_id is not None and room_id != self.room_id:
-            raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
-
-    def may_see_all(self) -> None:
-        if self.room_id is not None:
-            raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
-
-
-def permit(visitor: Visitor, operation: AnyOperation, given: Mapping[str, object]) -> None:
-    """Refuse what lies beyond the visitor's reach, before anything is looked up for it."""
-    if not visitor.trusted and given.get("agent_id_override") is not None:
-        raise IdentityFixed
-    if visitor.room_id is None or operation.noun == "hub":
-        return
-    others = (given.get(name) for name in operation.ask.rooms if name != "room_id")
-    named = [given.get("room_id"), *(room for room in others if room is not None)]
-    # A path is a place on the hub's machine, which a token for one room has no business to explore.
-    if given.get("context_path") is not None or any(room != visitor.room_id for room in named):
-        visitor.may_see_all()

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.middleware import Limits
 from tallystick.surfaces.http.request_context import context_of

@@ -11,7 +11,7 @@ from mcp import Client
 
 from tallystick.hub.registry import OPERATIONS
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
 from tallystick.surfaces.mcp import handlers

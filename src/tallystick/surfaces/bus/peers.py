@@ -6,7 +6,7 @@ import socket
 
 from tallystick.harnesses import processes
 from tallystick.hub import local_sockets
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 
 

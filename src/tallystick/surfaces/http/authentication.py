@@ -19,7 +19,8 @@ from starlette.types import Scope
 
 from tallystick.hub import tokens
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import TokenInvalid, TokenMissing, Visitor
+from tallystick.hub.tokens import TokenInvalid, TokenMissing
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.errors import ForeignOrigin, LoginExpired, WrongHost

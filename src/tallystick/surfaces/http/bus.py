@@ -19,7 +19,7 @@ from tallystick.bus.connection import BusConnection, BusReply
 from tallystick.bus.dispatcher import Bus
 from tallystick.bus.envelope import LINE_LIMIT, BusRequest
 from tallystick.bus.errors import UnknownConnection
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
 from tallystick.surfaces.http import calls, errors, sse

@@ -9,7 +9,8 @@ from typing import TypeVar, cast
 
 from starlette.types import Receive, Scope, Send
 
-from tallystick.hub.tokens import TokenInvalid, TokenMissing, Visitor
+from tallystick.hub.tokens import TokenInvalid, TokenMissing
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.errors import InvalidField, TooLarge
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from tallystick import __version__
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import RouteNotFound, TallyError

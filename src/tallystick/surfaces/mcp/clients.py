@@ -13,7 +13,7 @@ from mcp.server.context import ServerRequestContext
 
 if TYPE_CHECKING:
     from tallystick.hub.serving import Serving
-    from tallystick.hub.tokens import Visitor
+    from tallystick.hub.visitor import Visitor
     from tallystick.kernel.caller import Caller
 
 McpRequest: TypeAlias = ServerRequestContext[None, Any]
@@ -53,7 +53,7 @@ class ProcessClient:
         self._callers: dict[str | None, Caller] = {}
 
     async def visitor(self, request: McpRequest) -> Visitor:
-        from tallystick.hub.tokens import Visitor
+        from tallystick.hub.visitor import Visitor
 
         info = request.session.client_params
         client = info.client_info.name if info else None

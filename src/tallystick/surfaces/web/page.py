@@ -12,7 +12,7 @@ from typing import TypeVar
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.hub import engine
 from tallystick.hub.hub import Hub
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer
 

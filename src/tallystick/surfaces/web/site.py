@@ -17,7 +17,7 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader
 from msgspec import structs
 
 from tallystick.hub.serving import Serving
-from tallystick.hub.tokens import Visitor
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
