@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -23,13 +23,15 @@ from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
 from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound, BlobsUnavailable
 from tallystick.capabilities.blobs.model import Blob, Content
 from tallystick.capabilities.blobs.operations import record
-from tallystick.hub.hub import Hub
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import TallyError, TooLarge
 from tallystick.ledger.tx import Tx
 from tallystick.storage.errors import DiskFailed, DiskFull
 from tallystick.storage.port import NotBrief
+
+if TYPE_CHECKING:
+    from tallystick.hub.hub import Hub
 
 SIZE_LIMIT = 32 * 1024 * 1024
 ABANDONED_SECONDS = 3600
@@ -155,9 +157,6 @@ def _refusal(wrong: OSError) -> TallyError:
     if wrong.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFull("The disk that holds the blobs is full; nothing was stored.")
     return DiskFailed(f"The blob cannot be stored or read: {wrong.strerror}.")
-
-
-__all__ = ["BlobView", "Content", "DescribeBlob", "StoredBlob", "check_room", "describe", "find", "put"]
 
 
 class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):

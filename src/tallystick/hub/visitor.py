@@ -1,4 +1,4 @@
-"""How far a visitor of a served hub may reach: who it is was found out by the surface, what it may name is decided here.
+"""How far a visitor of a served hub may reach: a surface found out who it is, what it may name is decided here.
 
 A visitor over the Unix socket is trusted like anybody who can open the store. Everybody else is what its token says: it
 cannot act under another name, and a token for one room reaches nothing outside that room.

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from tallystick import __version__
-from tallystick.hub.blobs import BlobView, DescribeBlob
+from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
 from tallystick.hub.feed import Cursor
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import schemas

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tallystick.capabilities.blobs.contract import DescribeBlob
 from tallystick.hub import blobs
-from tallystick.hub.blobs import SIZE_LIMIT, Content, DescribeBlob, StoredBlob
+from tallystick.hub.blobs import SIZE_LIMIT, Content, StoredBlob
 from tallystick.hub.serving import Serving
 from tallystick.kernel.errors import TooLarge
 from tallystick.surfaces.http import calls
