@@ -13,7 +13,7 @@ import pytest
 import tallystick
 from tallystick.capabilities.turns.errors import StaleLease
 from tallystick.client import calls
-from tallystick.client.calls import NoAnswer, Reply, answer_of
+from tallystick.client.calls import HttpReply, NoAnswer, answer_of
 from tallystick.client.connection import HubNotRunning
 from tallystick.kernel.errors import Conflict, TallyError, Unavailable, every_error
 from tallystick.surfaces.http.errors import body_of, status_of
@@ -55,7 +55,7 @@ def come_back(kind: type[TallyError]) -> tuple[type[TallyError], object]:
     """What a client makes of what the hub says of this error."""
     error = kind("no", hint="do that", details={"room_id": "R"})
     with pytest.raises(TallyError) as caught:
-        answer_of(Reply(status=status_of(kind), body=body_of(error)))
+        answer_of(HttpReply(status=status_of(kind), body=body_of(error)))
     return type(caught.value), caught.value.payload()
 
 
@@ -75,7 +75,7 @@ def test_a_code_that_this_client_does_not_know_keeps_its_name_and_family() -> No
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"ok": true}'])
 def test_a_reply_of_something_else_is_no_answer(body: bytes) -> None:
     with pytest.raises(NoAnswer):
-        answer_of(Reply(status=502, body=body))
+        answer_of(HttpReply(status=502, body=body))
 
 
 def test_without_a_hub_a_call_says_how_to_start_one(data_dir: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
-from tallystick.client.calls import Lost, Reply
+from tallystick.client.calls import HttpReply, Lost
 from tallystick.client.connection import HubNotRunning
 from tallystick.client.following import Following
 from tallystick.kernel.errors import TooSlow
@@ -70,7 +70,7 @@ def test_a_refusal_that_no_other_connection_would_mend_is_raised() -> None:
     body = json.dumps({"error": {"code": "room_not_found", "message": "no"}}).encode()
 
     with refused("room_not_found"):
-        following().ended(Reply(status=404, body=body))
+        following().ended(HttpReply(status=404, body=body))
 
 
 def test_patience_has_an_end() -> None:

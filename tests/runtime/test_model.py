@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.runtime import model
-from tallystick.runtime.model import ActionDelivery, ActionOutcome, AgentReplaced
+from tallystick.runtime.model import ActionDelivery, AgentReplaced, DeliveredResult
 
 MESSAGE = {
     "type": "message",
@@ -37,7 +37,7 @@ def test_what_the_bus_brings_is_put_into_our_own_words() -> None:
         action_id="a2", src="boss", context_id="c1", task_id="a2", text="the tests", command="review"
     )
     result = {"type": "action.result", "payload": {"action_id": "a3", "status": "completed"}}
-    assert model.delivery(result) == ActionOutcome(action_id="a3", status="completed")
+    assert model.delivery(result) == DeliveredResult(action_id="a3", status="completed")
     assert model.delivery({"type": "agent.replaced", "payload": {"id": "worker"}}) == AgentReplaced(agent="worker")
 
 

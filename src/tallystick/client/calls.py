@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Step: TypeAlias = "Send | Pause"
-    Outcome: TypeAlias = "Reply | Lost | None"
+    Outcome: TypeAlias = "HttpReply | Lost | None"
     Dialogue: TypeAlias = Generator[Step, Outcome, "Answered"]
 
 
@@ -85,7 +85,7 @@ class Pause:
         self.seconds = seconds
 
 
-class Reply:
+class HttpReply:
     __slots__ = ("body", "notices", "status")
 
     def __init__(self, *, status: int, body: bytes, notices: Sequence[str] = ()) -> None:
@@ -141,7 +141,7 @@ def dialogue(name: str, given: Mapping[str, object], patience: Patience, *, met:
             met = met or outcome.connected
         else:
             try:
-                reply = cast("Reply", outcome)
+                reply = cast("HttpReply", outcome)
                 return Answered(answer_of(reply), reply.notices)
             except Unavailable as unavailable:
                 failed, met = unavailable, True
@@ -151,7 +151,7 @@ def dialogue(name: str, given: Mapping[str, object], patience: Patience, *, met:
         yield pause
 
 
-def answer_of(reply: Reply) -> dict[str, object]:
+def answer_of(reply: HttpReply) -> dict[str, object]:
     """The result in a reply, or the refusal raised."""
     try:
         found = cast("dict[str, object]", json.loads(reply.body))

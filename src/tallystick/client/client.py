@@ -7,7 +7,7 @@ import threading
 import time
 
 from tallystick.client import calls
-from tallystick.client.calls import Answered, Lost, Patience, Pause, Reply
+from tallystick.client.calls import Answered, HttpReply, Lost, Patience, Pause
 from tallystick.client.connection import Connection, HubLocation, HubNotRunning, Unreachable
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tallystick.client.calls import Dialogue, Outcome, Send, Step
-    from tallystick.client.connection import Address, Over, Response
+    from tallystick.client.connection import Address, HttpResponse, Over
 
 IDLE = 8
 """So many connections are kept for the next call."""
@@ -85,7 +85,7 @@ class Client:
         dialogue = calls.dialogue(operation, given, Patience(self._patience), met=self._met, key=key)
         return self._carry_out(dialogue, seconds, stop)
 
-    def get(self, path: str, *, seconds: float | None = None) -> Reply:
+    def get(self, path: str, *, seconds: float | None = None) -> HttpReply:
         """One request that is no operation, such as `/v1/status`; raises `HubNotRunning` when nobody answers."""
         try:
             return self._exchange("GET", calls.Send(path=path, headers={}), seconds, None)
@@ -109,7 +109,7 @@ class Client:
                         for piece in got.pieces():
                             yield from following.feed(piece)
                     else:
-                        outcome = Reply(status=got.status, body=got.read())
+                        outcome = HttpReply(status=got.status, body=got.read())
                 finally:
                     connection.close()
             except HubNotRunning as absent:
@@ -143,7 +143,7 @@ class Client:
         except HubNotRunning as absent:
             return Lost(connected=False, why=absent.message)
 
-    def _exchange(self, method: str, send: Send, seconds: float | None, stop: int | None) -> Reply:
+    def _exchange(self, method: str, send: Send, seconds: float | None, stop: int | None) -> HttpReply:
         connection = self._taken() or Connection(self.place.find())
         try:
             try:
@@ -161,7 +161,7 @@ class Client:
             raise
         self._met = True
         self._keep(connection)
-        return Reply(status=got.status, body=body, notices=[v for name, v in got.headers if name == "tally-notice"])
+        return HttpReply(status=got.status, body=body, notices=[v for name, v in got.headers if name == "tally-notice"])
 
     def _request(
         self,
@@ -170,7 +170,7 @@ class Client:
         send: Send,
         seconds: float | None = None,
         stop: int | None = None,
-    ) -> Response:
+    ) -> HttpResponse:
         address = connection.address
         headers = {**self._own(address), **send.headers}
         path = address.prefix + send.path

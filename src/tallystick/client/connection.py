@@ -143,7 +143,7 @@ class Garbled(ConnectionError):
     """What answers does not speak HTTP."""
 
 
-class Response:
+class HttpResponse:
     __slots__ = ("_connection", "headers", "status")
 
     def __init__(self, connection: Connection, status: int, headers: list[tuple[str, str]]) -> None:
@@ -201,7 +201,7 @@ class Connection:
         *,
         seconds: float | None = None,
         stop: int | None = None,
-    ) -> Response:
+    ) -> HttpResponse:
         """The head of the answer. Waits `seconds` for every part of it, and for the first until `stop` is readable."""
         self._socket.settimeout(seconds)
         lines = [f"{method} {path} HTTP/1.1", f"host: {self.address.host}"]
@@ -213,7 +213,7 @@ class Connection:
             self._await(stop, seconds)
         return self._head()
 
-    def body(self, response: Response) -> Iterator[bytes]:
+    def body(self, response: HttpResponse) -> Iterator[bytes]:
         length = response.header("content-length")
         if response.status in {204, 304}:
             return
@@ -251,7 +251,7 @@ class Connection:
         if self._socket not in readable:
             raise Stopped
 
-    def _head(self) -> Response:
+    def _head(self) -> HttpResponse:
         head = self._until(b"\r\n\r\n").decode("utf-8", "replace").split("\r\n")
         version, _, status = head[0].partition(" ")
         if not version.startswith("HTTP/1."):
@@ -259,7 +259,7 @@ class Connection:
         headers = [
             (name.strip().lower(), value.strip()) for name, _, value in (each.partition(":") for each in head[1:])
         ]
-        response = Response(self, _number(status[:3], 10), headers)
+        response = HttpResponse(self, _number(status[:3], 10), headers)
         self._ends = response.header("connection").lower() == "close"
         return response
 

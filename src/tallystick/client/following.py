@@ -7,7 +7,7 @@ from typing import cast
 from urllib.parse import urlencode
 
 from tallystick.client import calls
-from tallystick.client.calls import Lost, Patience, Pause, Reply, Send
+from tallystick.client.calls import HttpReply, Lost, Patience, Pause, Send
 from tallystick.client.connection import HubNotRunning
 from tallystick.kernel.errors import TallyError, Unavailable
 
@@ -47,10 +47,10 @@ class Following:
             elif fields.get(b"event") == b"error":
                 _check(calls.refusal_of(500, cast("Mapping[str, object]", json.loads(fields[b"data"])["error"])))
 
-    def ended(self, outcome: Reply | Lost | None) -> Pause:
+    def ended(self, outcome: HttpReply | Lost | None) -> Pause:
         """How long to pause before the next connection; raises when there should be none."""
         failed: TallyError = HubNotRunning(outcome.why if isinstance(outcome, Lost) else None)
-        if isinstance(outcome, Reply):
+        if isinstance(outcome, HttpReply):
             self._met = True
             try:
                 calls.answer_of(outcome)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from tallystick import __version__
-from tallystick.demo.workspace import Workspace
+from tallystick.demo.workspace import DemoRepository
 
 # Without the folder we stand in: the play's own files must not pass for modules.
 PYTHON = (sys.executable, "-P", "-m")
@@ -41,7 +41,7 @@ async def play(part: str, root: Path, memory: Path, pace: float) -> None:
         player = Player(
             name=name,
             client=client,
-            workspace=Workspace(root),
+            workspace=DemoRepository(root),
             memory=memory,
             pace=pace,
             room_id=cast("str", joined["room_id"]),

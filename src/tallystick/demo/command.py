@@ -16,7 +16,7 @@ from tallystick.demo.cast import Cast
 from tallystick.demo.director import Director, keeper
 from tallystick.demo.ending import Ending
 from tallystick.demo.options import Arguments
-from tallystick.demo.workspace import Workspace
+from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 
@@ -37,7 +37,7 @@ def run(arguments: Arguments) -> Ending:
 def _perform(arguments: Arguments, folder: Path) -> Ending:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
-    workspace = Workspace.made(folder / "lighthouse")
+    workspace = DemoRepository.made(folder / "lighthouse")
     hub = Hub.open(settings)
     pace = FAST_PACE_S if arguments.fast else PACE_S
     cast = Cast(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
@@ -101,7 +101,7 @@ def _summarise(found: Ending) -> None:
     )
 
 
-def _look_again(arguments: Arguments, settings: Settings, workspace: Workspace) -> None:
+def _look_again(arguments: Arguments, settings: Settings, workspace: DemoRepository) -> None:
     if not arguments.keep:
         print("\n`tally demo --keep` leaves it all behind to look at; `tally join` starts a room of your own.")
         return

@@ -12,7 +12,7 @@ from tallystick.demo.cast import Cast, StoryFailed
 from tallystick.demo.script import Cue
 from tallystick.demo.stage import Stage
 from tallystick.demo.telling import STICK, Seen, Story
-from tallystick.demo.workspace import Workspace
+from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 
@@ -26,7 +26,7 @@ def keeper() -> Caller:
 
 
 class Director:
-    def __init__(self, hub: Hub, cast_: Cast, stage: Stage, workspace: Workspace) -> None:
+    def __init__(self, hub: Hub, cast_: Cast, stage: Stage, workspace: DemoRepository) -> None:
         self._hub = hub
         self._cast = cast_
         self._stage = stage

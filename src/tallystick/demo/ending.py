@@ -11,7 +11,7 @@ from typing import cast
 from tallystick.demo import script
 from tallystick.demo.cast import StoryFailed
 from tallystick.demo.telling import STICK, Seen
-from tallystick.demo.workspace import Workspace
+from tallystick.demo.workspace import DemoRepository
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
@@ -46,7 +46,7 @@ class Ending:
     noticed_ms: int
 
 
-def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: Workspace) -> Ending:
+def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: DemoRepository) -> Ending:
     """Check everything the story claims; refuses to end well otherwise."""
     verified = hub.call("events.verify", {"room_id": room_id}, me).to_data()
     stick = [event for event in seen if event.kind.startswith(STICK)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tallystick.demo import script
-from tallystick.demo.workspace import Workspace
+from tallystick.demo.workspace import DemoRepository
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -36,7 +36,7 @@ class Player:
 
     name: str
     client: Client
-    workspace: Workspace
+    workspace: DemoRepository
     memory: Path
     """Where it keeps what it would remember of an earlier life."""
     pace: float

@@ -18,12 +18,12 @@ class GitMissing(Unavailable):
     hint = "Install git and run `tally demo` again."
 
 
-class Workspace:
+class DemoRepository:
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
-    def made(cls, root: Path) -> Workspace:
+    def made(cls, root: Path) -> DemoRepository:
         if not shutil.which("git"):
             raise GitMissing
         root.mkdir()

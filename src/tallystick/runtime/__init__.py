@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tallystick.runtime.relay import RelayEnd
-    from tallystick.runtime.start import AttachedAgent, RemoteHub, attach, attached, relaying
+    from tallystick.runtime.start import AgentAttachment, RemoteHub, attach, attached, relaying
 
-__all__ = ["AttachedAgent", "RelayEnd", "RemoteHub", "attach", "attached", "relaying"]
+__all__ = ["AgentAttachment", "RelayEnd", "RemoteHub", "attach", "attached", "relaying"]
 
 _HOMES = {"RelayEnd": "relay"}
 

@@ -21,7 +21,7 @@ from tallystick.kernel.ids import new_id
 from tallystick.runtime import model, rules
 from tallystick.runtime import program as engines
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.model import ActionDelivery, ActionOutcome, AgentReplaced, Context, Delivery
+from tallystick.runtime.model import ActionDelivery, AgentReplaced, Context, DeliveredResult, Delivery
 from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
 from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
 from tallystick.runtime.rules import ActionEnding, ActionVerdict
@@ -101,7 +101,7 @@ class Agent:
                 return "told to end"
             case Gone():
                 return mail.why.message
-            case ActionOutcome():
+            case DeliveredResult():
                 pass
         return ""
 

@@ -29,7 +29,7 @@ class ActionDelivery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionOutcome:
+class DeliveredResult:
     """What became of an action of ours."""
 
     action_id: str
@@ -43,7 +43,7 @@ class AgentReplaced:
     agent: str
 
 
-Delivery: TypeAlias = "ActionDelivery | ActionOutcome | AgentReplaced"
+Delivery: TypeAlias = "ActionDelivery | DeliveredResult | AgentReplaced"
 
 
 def delivery(envelope: Mapping[str, object]) -> Delivery | None:
@@ -53,7 +53,7 @@ def delivery(envelope: Mapping[str, object]) -> Delivery | None:
         case "action.submit":
             return _action_delivery(envelope, payload)
         case "action.result":
-            return ActionOutcome(action_id=_text(payload, "action_id"), status=_text(payload, "status"))
+            return DeliveredResult(action_id=_text(payload, "action_id"), status=_text(payload, "status"))
         case "agent.replaced":
             return AgentReplaced(agent=_text(payload, "id"))
         case _:

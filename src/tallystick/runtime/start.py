@@ -34,7 +34,7 @@ class RemoteHub:
     token: str = field(repr=False)
 
 
-class AttachedAgent:
+class AgentAttachment:
     """An agent that is on the bus. `work` blocks; `leave` may be called from anywhere, also from a signal handler."""
 
     def __init__(self, agent: Agent, line: RoomConnection, mail: MailBox) -> None:
@@ -71,7 +71,7 @@ def attached(
     hub: RemoteHub | None = None,
     environ: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
-) -> Generator[AttachedAgent]:
+) -> Generator[AgentAttachment]:
     """A program as an agent of a room: by default of the room of the folder in which it works."""
     engine = AgentProgram.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
@@ -88,7 +88,7 @@ def attached(
             tell=say,
         )
         say(f"is in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
-        yield AttachedAgent(agent, line, mail)
+        yield AgentAttachment(agent, line, mail)
 
 
 def folder_at(cwd: Path | str) -> Path:
