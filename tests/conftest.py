@@ -35,13 +35,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs us in its background ignores Ctrl-C for all our children; theirs is under test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-memory.use_memory_for_temporary_files()
-
 # How long an example takes says something about the machine, not about the code. Half as many as usual, in every run.
 settings.register_profile("patient", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    memory.use_for_temporary_files(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    memory.give_back(session.config, exitstatus)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,11 +8,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 1024**3
 """Bytes that must be free there; in many containers it is much smaller, and then the disk has to do."""
 DISK = "TALLYSTICK_TEST_DISK"
 """The variable that tells our workers where temporary files would lie otherwise."""
+FOLDER = pytest.StashKey[str]()
 
 
 def kept_folder() -> Path:
@@ -20,13 +23,22 @@ def kept_folder() -> Path:
     return Path(os.environ.get(DISK) or tempfile.gettempdir())
 
 
-def use_memory_for_temporary_files() -> None:
+def use_for_temporary_files(config: pytest.Config) -> None:
     """For us, our workers and the programs we start, unless somebody has said where temporary files belong."""
     if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < ENOUGH:
         return
     os.environ[DISK] = tempfile.gettempdir()
-    # Not a folder of our own in it: sockets lie below it, and the system bounds the length of their paths.
-    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+    # Short names: sockets lie below, and the system bounds the length of their paths.
+    folder = tempfile.mkdtemp(prefix="t", dir=MEMORY)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    config.option.basetemp = config.option.basetemp or f"{folder}/p"
+    config.stash[FOLDER] = folder
+
+
+def give_back(config: pytest.Config, status: int) -> None:
+    """Delete it, unless a test failed and somebody may want to see what it left."""
+    if status == pytest.ExitCode.OK and (folder := config.stash.get(FOLDER, None)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def leave_what_is_loaded_alone() -> None:
