@@ -14,7 +14,7 @@ from tallystick.surfaces.cli import render, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.init import SessionStart
 from tallystick.surfaces.cli.options import room_option
-from tallystick.surfaces.cli.session import Reply, Session, absolute
+from tallystick.surfaces.cli.session import CallReply, Session, absolute
 
 P = ParamSpec("P")
 
@@ -30,14 +30,14 @@ class Acting:
             shown = session.ask("agents.show", ShowAgent(room_id=self.room_id, agent_id=who), AgentView)
             session.act_as(shown.agent_id)
 
-    def ask(self, operation: str, **given: object) -> Reply:
+    def ask(self, operation: str, **given: object) -> CallReply:
         return ask(self.session, operation, self.room_id, **given)
 
     def call(self, operation: str, **given: object) -> None:
         call(self.session, operation, self.room_id, **given)
 
 
-def ask(session: Session, operation: str, room_id: str, **given: object) -> Reply:
+def ask(session: Session, operation: str, room_id: str, **given: object) -> CallReply:
     """Call an operation about a room; what was not given is left out."""
     return session.call(
         operation, {"room_id": room_id} | {key: each for key, each in given.items() if each is not None}
@@ -134,7 +134,7 @@ def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
     messages = reply.data["messages"]
     data = {**reply.data, "messages": [each for each in messages if state is None or _state(each) == state]}
     if not me.session.finish(data):
-        render.render("messages.inbox", Reply(data))
+        render.render("messages.inbox", CallReply(data))
 
 
 def _state(received: Mapping[str, Any]) -> str:

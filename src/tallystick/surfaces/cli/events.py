@@ -12,7 +12,7 @@ from tallystick.ledger.contract import Envelope, Events, Verified
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
-from tallystick.surfaces.cli.session import Reply, Session, StopSignal
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 PAGE = 1_000
 WAIT_MS = 30_000
@@ -51,7 +51,7 @@ def events(
         screen.table(["SEQ", "TIME", "BY", "KIND", "WHAT"], [_row(event) for event in found])
 
 
-def _follow(session: Session, reply: Reply, ask: dict[str, object]) -> None:
+def _follow(session: Session, reply: CallReply, ask: dict[str, object]) -> None:
     with StopSignal() as stop:
         while True:
             _stream(session, reply)
@@ -61,7 +61,7 @@ def _follow(session: Session, reply: Reply, ask: dict[str, object]) -> None:
             reply = session.call("events.follow", {**ask, "since_seq": since}, stop)
 
 
-def _stream(session: Session, reply: Reply) -> None:
+def _stream(session: Session, reply: CallReply) -> None:
     if session.as_json:
         for event in reply.data["events"]:
             print(visible_json(event), flush=True)

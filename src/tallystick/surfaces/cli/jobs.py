@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import cast
 
 import click
 
@@ -12,7 +11,7 @@ from tallystick.commandline.visible import visible_json, visible_lines
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, room_option
-from tallystick.surfaces.cli.session import Reply, Session, StopSignal
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
@@ -67,7 +66,7 @@ def _watch(session: Session, ask: dict[str, object]) -> None:
                 _draw(session, found)
 
 
-def _draw(session: Session, found: Reply) -> None:
+def _draw(session: Session, found: CallReply) -> None:
     if session.as_json:
         print(visible_json(found.data), flush=True)
         return
@@ -76,8 +75,8 @@ def _draw(session: Session, found: Reply) -> None:
     _show(found)
 
 
-def _show(found: Reply) -> None:
-    print(*visible_lines(cast("str", found.data["text"])), sep="\n", flush=True)
+def _show(found: CallReply) -> None:
+    print(*visible_lines(found.data["text"]), sep="\n", flush=True)
 
 
 @click.command("open", cls=Command)

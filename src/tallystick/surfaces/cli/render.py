@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from tallystick.capabilities.jobs.views import JobEvent
     from tallystick.capabilities.reservations.contract import ReservationView
-    from tallystick.surfaces.cli.session import Reply
+    from tallystick.surfaces.cli.session import CallReply
 
-    Renderer: TypeAlias = Callable[[Reply], None]
+    Renderer: TypeAlias = Callable[[CallReply], None]
 
 
-def render(operation: str, reply: Reply) -> None:
+def render(operation: str, reply: CallReply) -> None:
     if renderer := RENDERERS.get(operation):
         renderer(reply)
     else:
         screen.answer(reply.data)
 
 
-def _agents(reply: Reply) -> None:
+def _agents(reply: CallReply) -> None:
     from tallystick.capabilities.agents.contract import Agents
 
     screen.table(
@@ -46,8 +46,8 @@ def _agents(reply: Reply) -> None:
     )
 
 
-def _inbox(reply: Reply) -> None:
-    """Plain data: see `session.Reply`."""
+def _inbox(reply: CallReply) -> None:
+    """Plain data: see `session.CallReply`."""
     inbox = reply.data
     for received in inbox["messages"]:
         event = received["event"]
@@ -67,7 +67,7 @@ def _received_state(received: Mapping[str, Any]) -> str:
     return f"{seen}, needs your ack" if received["needs_ack"] else seen
 
 
-def _sent(reply: Reply) -> None:
+def _sent(reply: CallReply) -> None:
     from tallystick.capabilities.messages.contract import SendMessageResult
 
     sent = reply.read(SendMessageResult)
@@ -75,7 +75,7 @@ def _sent(reply: Reply) -> None:
     screen.say(f"Sent to {', '.join(sent.recipients) or 'nobody'}{before}: {sent.event.id}")
 
 
-def _reserved(reply: Reply) -> None:
+def _reserved(reply: CallReply) -> None:
     from tallystick.capabilities.reservations.contract import ReserveResult
 
     found = reply.read(ReserveResult)
@@ -86,7 +86,7 @@ def _reserved(reply: Reply) -> None:
         screen.say(f"Shared with {each.name}, who has {each.path} until {screen.time(each.until)}.")
 
 
-def _renewed(reply: Reply) -> None:
+def _renewed(reply: CallReply) -> None:
     from tallystick.capabilities.reservations.contract import RenewResult
 
     _say_reserved(reply.read(RenewResult).reservation)
@@ -97,7 +97,7 @@ def _say_reserved(mine: ReservationView) -> None:
     screen.say(f"{mine.path} is reserved for {mine.name} until {until} ({mine.mode}, fence {mine.fence}).")
 
 
-def _reservations(reply: Reply) -> None:
+def _reservations(reply: CallReply) -> None:
     from tallystick.capabilities.reservations.contract import ReservationList
 
     found = reply.read(ReservationList).reservations
@@ -110,7 +110,7 @@ def _reservations(reply: Reply) -> None:
     )
 
 
-def _checked(reply: Reply) -> None:
+def _checked(reply: CallReply) -> None:
     """Plain data: who holds a path, and until when, is left out where nobody does."""
     screen.table(
         ["path", "verdict", "holder", "until"],
@@ -118,7 +118,7 @@ def _checked(reply: Reply) -> None:
     )
 
 
-def _jobs(reply: Reply) -> None:
+def _jobs(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import Jobs
 
     found = reply.read(Jobs)
@@ -137,7 +137,7 @@ def _job_events(events: Sequence[JobEvent]) -> None:
         screen.say(f"{each.ref}  {each.kind}: {each.message}{refs}")
 
 
-def _tail(reply: Reply) -> None:
+def _tail(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import JobTail
 
     found = reply.read(JobTail)
@@ -149,7 +149,7 @@ def _tail(reply: Reply) -> None:
         screen.say(f"There is more: go on with --after-seq {found.next_after_seq}.")
 
 
-def _waited(reply: Reply) -> None:
+def _waited(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import JobWaited
 
     found = reply.read(JobWaited)
@@ -161,7 +161,7 @@ def _waited(reply: Reply) -> None:
         screen.say(f"{job.job_id} is still {job.status}. Wait again.")
 
 
-def _delegated(reply: Reply) -> None:
+def _delegated(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import Delegated
 
     found = reply.read(Delegated)
@@ -170,7 +170,7 @@ def _delegated(reply: Reply) -> None:
     screen.say(f"{found.job.job_id} is queued." if found.job else "No job was asked for.")
 
 
-def _merged(reply: Reply) -> None:
+def _merged(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import Merged
 
     found = reply.read(Merged)
@@ -180,7 +180,7 @@ def _merged(reply: Reply) -> None:
         screen.say(f"Without proof: {', '.join(found.missing_proof)}")
 
 
-def _snapshot(reply: Reply) -> None:
+def _snapshot(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import TaskSnapshot
 
     screen.say(*reply.read(TaskSnapshot).text.split("\n"))

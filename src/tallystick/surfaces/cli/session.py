@@ -74,7 +74,7 @@ ANSWER_SECONDS = 30.0
 """A hub that takes longer than this does not answer at all; the call is then done without it."""
 
 
-class Reply:
+class CallReply:
     """An operation's answer as JSON, and as the struct of its contract for those who ask for it.
 
     Loading msgspec and a contract takes as long as half of `tally --help`. The commands that people and hooks run most
@@ -166,10 +166,10 @@ class Session(Invocation):
         self._notices = ()
         self._hang_up()
 
-    def call(self, name: str, given: Mapping[str, object], stop: Stop | None = None) -> Reply:
+    def call(self, name: str, given: Mapping[str, object], stop: Stop | None = None) -> CallReply:
         answered = self.line.ask(name, given, stop=stop)
         self._notices = answered.notices
-        return Reply(answered.data)
+        return CallReply(answered.data)
 
     def ask(self, name: str, asked: Ask, answer: type[AnswerT]) -> AnswerT:
         """The same with types: for commands that go on with an answer and do not show it."""

@@ -11,7 +11,7 @@ from tallystick.commandline.visible import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.options import about_a_room
-from tallystick.surfaces.cli.session import Reply, Session, StopSignal
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def _watch(session: Session, room: str) -> None:
             session.call("events.follow", follow, stop)
 
 
-def _lasting(reply: Reply) -> dict[str, object]:
+def _lasting(reply: CallReply) -> dict[str, object]:
     """A state without what moves although nothing changed."""
     members = [{**member, "last_seen_at": None} for member in reply.data["members"]]
     return {**reply.data, "members": members}
 
 
-def _show_again(session: Session, reply: Reply) -> None:
+def _show_again(session: Session, reply: CallReply) -> None:
     if session.as_json:
         print(visible_json(reply.data), flush=True)
         return
@@ -70,7 +70,7 @@ def _show_again(session: Session, reply: Reply) -> None:
 
 
 def show(state: Mapping[str, Any]) -> None:
-    """A `TurnState` as plain data: see `session.Reply`."""
+    """A `TurnState` as plain data: see `session.CallReply`."""
     owner, reserved_for = state["owner"], state["reserved_for"]
     screen.pairs(
         {

@@ -32,7 +32,7 @@ from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
-from tallystick.surfaces.cli.session import Reply, Session, StopSignal, absolute
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, absolute
 
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 WAITED = (YourTurn, NotYet, TakeoverAvailable, Closed)
@@ -43,7 +43,7 @@ AGAIN_MS = 50
 """A hub that is going down answers those who wait at once. Whoever waits on gives it the time to be gone."""
 
 
-def waited(session: Session, room_id: str, timeout_ms: int | None, stop: StopSignal) -> Reply:
+def waited(session: Session, room_id: str, timeout_ms: int | None, stop: StopSignal) -> CallReply:
     """Wait for a turn, for as long as it takes when no time is given."""
     deadline = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
     while True:
@@ -167,7 +167,7 @@ def pass_(
     _handed_over(session, session.call("turns.pass", {**fence, **given}), PassStickResult)
 
 
-def _handed_over(session: Session, reply: Reply, answer: type[ReleaseStickResult | PassStickResult]) -> None:
+def _handed_over(session: Session, reply: CallReply, answer: type[ReleaseStickResult | PassStickResult]) -> None:
     if session.finish(reply.data):
         return
     to = reply.read(answer).reserved_for

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from msgspec import structs
 
+from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import paths
 from tallystick.kernel.errors import InvalidInput, NoRoomHere, TallyError, UnknownOperation
@@ -75,8 +76,7 @@ async def _placed(operation: AnyOperation, workspace: str, ask: Ask) -> Mapping[
 
 
 async def _room_at(path: str, ask: Ask) -> str:
-    answer = (await ask("rooms.list", {"context_path": path, "limit": 1})).to_data()
-    rooms = cast("Sequence[Mapping[str, str]]", answer["rooms"])
-    if not rooms:
+    answer = await ask("rooms.list", {"context_path": path, "limit": 1})
+    if not isinstance(answer, Rooms) or not answer.rooms:
         raise NoRoomHere(f"There is no room at {path} or above it in its workspace.", workspace=path)
-    return rooms[0]["room_id"]
+    return answer.rooms[0].room_id
