@@ -101,6 +101,24 @@ def test_a_reply_quotes_what_it_answers(hub: RunningHub, look: Look, room: str) 
     assert (said["reply_to"], said["quote_text"], said["to"]) == (event["id"], "keep the v1 path or drop it?", ["ada"])
 
 
+def test_a_reply_still_answers_its_message_when_news_comes_while_it_is_written(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    event = ada.say("keep the v1 path or drop it?", to=["@user"])
+    viewer = look()
+    viewer.go(f"/rooms/{room}/sessions")
+    viewer.find(f"#e{event['seq']} [data-quote]").click()
+    ada.say("CI is green", to=["@user"])
+    viewer.shows("#rows", "CI is green")
+    expect(viewer.find("#say-quoted blockquote")).to_have_text("keep the v1 path or drop it?")
+    viewer.find("#say [name=text]").fill("drop it")
+    viewer.page.keyboard.press("Control+Enter")
+    viewer.shows("#rows", "drop it")
+    (letter,) = ada.call("messages.inbox")["messages"]
+    assert letter["event"]["data"]["reply_to"] == event["id"]
+
+
 def test_files_are_attached_and_can_be_fetched_again(hub: RunningHub, look: Look, room: str, tmp_path: Path) -> None:
     (tmp_path / "log <b>.txt").write_text("it broke\n")
     (ada,) = join(hub, room, "ada")

@@ -11,9 +11,10 @@ export function morph(old, fresh) {
   children(old, fresh);
 }
 
-/** An open panel with a form belongs to the person who opened it, with the fence it was opened with. */
+/** An open panel with a form belongs to the person who opened it, with the fence it was opened with, and so does
+ * whatever is marked `data-own`: the message that a reply answers must not change under the person who writes it. */
 function kept(node) {
-  return node.tagName === "DETAILS" && node.open && node.classList.contains("act");
+  return "own" in node.dataset || (node.tagName === "DETAILS" && node.open && node.classList.contains("act"));
 }
 
 function attributes(old, fresh) {
