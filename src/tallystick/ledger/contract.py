@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from tallystick.kernel.envelope import BODIES, Body, Event
@@ -42,9 +43,15 @@ class Envelope(Answer):
 
     @property
     def content(self) -> Body | None:
-        """What the event says as the struct of its kind; None for a kind that is not ours or not imported here."""
+        """What the event says as the struct of its kind; None for a kind that is not ours or not imported here.
+
+        None too for a body that does not fit, which an import may have brought: whoever shows it shows it as it is.
+        """
         declared = BODIES.get(self.kind)
-        return as_record(declared, self.data) if declared else None
+        try:
+            return as_record(declared, self.data) if declared else None
+        except msgspec.ValidationError:
+            return None
 
 
 SinceSeq = Annotated[
