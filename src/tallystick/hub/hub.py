@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import structs
 
-from tallystick.capabilities.blobs.model import Files
+from tallystick.capabilities.blobs.contract import Files
 from tallystick.harnesses import processes
 from tallystick.hub import engine, registry
 from tallystick.hub.blobs import BlobFolder, NoFiles

@@ -10,20 +10,37 @@ from tallystick.capabilities.blobs.contract import (
     INLINE_LIMIT,
     BlobContent,
     BlobView,
+    Content,
     DescribeBlob,
+    Files,
     GetBlob,
     PutBlob,
 )
 from tallystick.capabilities.blobs.errors import BlobElsewhere
 from tallystick.capabilities.blobs.events import BlobAdded
-from tallystick.capabilities.blobs.model import Content, Files
-from tallystick.capabilities.blobs.projections import FOLDS
+from tallystick.capabilities.blobs.queries import SQL
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
+from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.operation import operation
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, fold
 from tallystick.ledger.tx import Tx
+
+
+@fold(BlobAdded)
+def added(tx: Tx, event: Event, body: BlobAdded) -> None:
+    tx.run(
+        SQL["put"],
+        room_id=event.room_id,
+        sha256=body.sha256,
+        size=body.bytes,
+        mime_type=body.mime_type,
+        name=body.name,
+        seq=event.seq,
+    )
+
+
+FOLDS = (added,)
 
 
 def _decoded(ask: PutBlob) -> bytes:

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tallystick.capabilities.messages.events import MessageFormat, MessageKind, MessagePriority, NotificationPriority
-from tallystick.capabilities.messages.model import Searched
-from tallystick.capabilities.messages.references import Attachment, Reference
+from tallystick.capabilities.messages.model import Attachment, Reference, Searched
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text, WaitMs
 

@@ -1,15 +1,33 @@
-"""Inputs and results of `protocol.*`."""
+"""Inputs and results of `protocol.*`, and the kinds of protocol events."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from tallystick.capabilities.protocol.model import EventType
+from tallystick.capabilities.agents.events import AgentResumed
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
+from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.kernel.scopes import LONGEST
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text
+
+VERSION = "v1"
+
+
+class EventType(StrEnum):
+    HANDOFF = "HANDOFF"
+    BLOCKED = "BLOCKED"
+    INCURSION = "INCURSION"
+    RESUME = "RESUME"
+
+
+ProtocolBody: TypeAlias = WorkHandedOver | WorkBlocked | IncursionRecorded | AgentResumed | StickReleased | StickPassed
+"""What the protocol has an envelope for. Handing over the stick is a HANDOFF too."""
+
 
 TEXT_LIMIT = 16_384
 

@@ -7,23 +7,26 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.messages.operations import send_text
 from tallystick.capabilities.messages.receipts import acked_at
-from tallystick.capabilities.protocol import queries, rendering, rules
+from tallystick.capabilities.protocol import queries, rules
 from tallystick.capabilities.protocol.contract import (
+    VERSION,
     AckView,
     ListedEvent,
     ListProtocol,
+    ProtocolBody,
+    ProtocolEvent,
     ProtocolEvents,
     SendProtocol,
 )
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.model import ProtocolBody
-from tallystick.capabilities.protocol.projections import FOLDS
+from tallystick.capabilities.protocol.projections import FOLDS, agents_concerned, event_type, task_of
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import JsonObject, moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -78,7 +81,7 @@ def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
 
 
 def _listed(tx: Tx, room: Room, event: Event, body: ProtocolBody) -> ListedEvent:
-    shown = rendering.envelope(event, body, room.canonical_path)
+    shown = envelope(event, body, room.canonical_path)
     return ListedEvent(seq=event.seq, event=shown, ack=_ack(tx, event.room_id, body))
 
 
@@ -119,3 +122,30 @@ CAPABILITY = Capability(
     folds=FOLDS,
     tables=("protocol_events", "protocol_parties"),
 )
+
+
+def envelope(event: Event, body: ProtocolBody, project_root: str) -> ProtocolEvent:
+    from_agent, to_agent = agents_concerned(body)
+    of_stick = isinstance(body, StickReleased | StickPassed)
+    return ProtocolEvent(
+        id=event.id,
+        version=VERSION,
+        event_type=event_type(body),
+        project_root=project_root,
+        bead_id=task_of(body),
+        from_agent=from_agent,
+        to_agent=to_agent,
+        scope=None if of_stick else body.scope,
+        created_at=moment(event.ts),
+        payload=_stick_payload(body) if of_stick else body.payload.to_data(),
+    )
+
+
+def _stick_payload(body: StickReleased | StickPassed) -> JsonObject:
+    """A handoff of the stick: the claim of the turn accepts it, so it asks for no ack of its own."""
+    return {
+        "subject": f"The stick, turn {body.turn_id}",
+        "summary": body.handoff["status"],
+        "next_action": body.handoff["next_action"],
+        "requires_ack": False,
+    }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tallystick.capabilities.agents.events import AgentResumed
+from tallystick.capabilities.protocol.contract import EventType, ProtocolBody
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.model import EventType, ProtocolBody
 from tallystick.capabilities.protocol.queries import SQL
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.turns.events import StickPassed, StickReleased

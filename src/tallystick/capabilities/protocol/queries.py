@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.protocol.model import EventType
+from tallystick.capabilities.protocol.contract import EventType
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries

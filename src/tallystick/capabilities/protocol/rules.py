@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import TypedDict
 
 from tallystick.capabilities.protocol.contract import SendProtocol
-from tallystick.capabilities.protocol.errors import InvalidPayload
 from tallystick.capabilities.protocol.events import BlockedPayload, HandoffPayload, WorkBlocked, WorkHandedOver
+from tallystick.kernel.errors import InvalidInput
+
+
+class InvalidPayload(InvalidInput):
+    """The payload does not fit the type of the event."""
+
+    hint = (
+        "HANDOFF takes subject, summary, next_action and requires_ack; "
+        "BLOCKED takes subject, blocker, requested_action and urgency, and always requires an ack."
+    )
+
 
 _FIELDS = {
     "HANDOFF": ("summary", "next_action"),

@@ -1,11 +1,16 @@
-"""`turns.*`: keep, hand over and recover the stick. Waiting for it is in `waiting`."""
+"""`turns.*`: keep, hand over and recover the stick, and the stick as rooms see it. Waiting for it is in `waiting`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.contract import PolicyView
-from tallystick.capabilities.turns import history, queries, rules, waiting
+from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.rooms.sticks import Sticks, StickSummary
+from tallystick.capabilities.turns import queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     PassStick,
     PassStickResult,
@@ -18,14 +23,14 @@ from tallystick.capabilities.turns.contract import (
     TakeOverStickResult,
     TurnState,
 )
+from tallystick.capabilities.turns.errors import HoldsStick
 from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickTakenOver
 from tallystick.capabilities.turns.model import Lease, TurnSnapshot
 from tallystick.capabilities.turns.projections import FOLDS
-from tallystick.capabilities.turns.sticks import OFFERS, holdings
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Capability, Holding
 from tallystick.ledger.tx import Tx
 
 
@@ -170,6 +175,39 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     )
 
 
+class RoomSticks:
+    def summary(self, tx: Tx, room: Room, members: Sequence[Member]) -> StickSummary:
+        snapshot = queries.snapshot_of(tx, room, members)
+        return StickSummary(
+            state=rules.state(snapshot, now=tx.now),
+            owner=snapshot.stick.owner,
+            reserved_for=snapshot.stick.reserved_for,
+            turn_id=snapshot.stick.turn_id,
+        )
+
+    def turn_id(self, tx: Tx, room_id: str) -> int:
+        return queries.stick(tx, room_id).turn_id
+
+    def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
+        if queries.stick(tx, room_id).owner == me.agent_id:
+            raise HoldsStick("You hold the stick of this room.", room_id=room_id)
+
+    def check_closing(
+        self, tx: Tx, room_id: str, me: Caller, *, lease_id: str | None, expected_turn_id: int | None
+    ) -> int:
+        snapshot = queries.snapshot(tx, room_id, me)
+        rules.check_close(snapshot, me, lease_id=lease_id, expected_turn_id=expected_turn_id, now=tx.now)
+        return snapshot.stick.turn_id
+
+
+def holdings(tx: Tx, room_id: str) -> list[Holding]:
+    owner = queries.stick(tx, room_id).owner
+    return [Holding(agent_id=owner, what="the stick")] if owner else []
+
+
+OFFERS: dict[type, object] = {Sticks: RoomSticks()}
+
+
 CAPABILITY = Capability(
     name="turns",
     package="tallystick.capabilities.turns",
@@ -180,7 +218,7 @@ CAPABILITY = Capability(
         pass_,
         takeover,
         show_state,
-        history.stick_events,
+        waiting.stick_events,
     ),
     folds=FOLDS,
     tables=("sticks",),

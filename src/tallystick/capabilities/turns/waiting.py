@@ -1,21 +1,170 @@
-"""`turns.wait`: the one call an agent loops on. It claims the stick when its time has come, and may bring mail."""
+"""`turns.wait`, the one call an agent loops on, and `turns.history`.
+
+A wait claims the stick when its time has come. It may also bring mail, actions and questions of jobs, so that an agent
+needs one loop. A wait that listens for those is attended: it is the only one of its name, and writes once when it
+begins and once when it ends.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
+import msgspec
 from msgspec import structs
 
+from tallystick.capabilities.actions.operations import next_action
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.turns import history, listening, queries, rules
-from tallystick.capabilities.turns.contract import Closed, NotYet, TakeoverAvailable, WaitTarget, WaitTurn, YourTurn
+from tallystick.capabilities.jobs import queries as jobs
+from tallystick.capabilities.messages import inbox
+from tallystick.capabilities.messages.events import MessageSent, NotificationSent
+from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.turns import queries, rules
+from tallystick.capabilities.turns.contract import (
+    Closed,
+    NotYet,
+    RoomEvents,
+    StickEvent,
+    StickEvents,
+    TakeoverAvailable,
+    WaitTarget,
+    WaitTurn,
+    YourTurn,
+)
 from tallystick.capabilities.turns.errors import ObserverCannotHold
-from tallystick.capabilities.turns.events import ClaimReason, StickClaimed
+from tallystick.capabilities.turns.events import STICK_EVENTS, ClaimReason, StickClaimed
 from tallystick.capabilities.turns.model import Handed, Lease, TurnSnapshot
 from tallystick.kernel.caller import HOLDERS, Caller
-from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.envelope import Draft, Event
+from tallystick.kernel.operation import Pending, WaitHooks, as_record, operation
+from tallystick.ledger import reading
+from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
+
+KINDS: Mapping[WaitTarget, str] = {
+    WaitTarget.MESSAGES: MessageSent.kind,
+    WaitTarget.NOTIFICATIONS: NotificationSent.kind,
+}
+
+
+class WaitNews(msgspec.Struct, frozen=True, kw_only=True):
+    """What came in. Without anything to listen for, nothing ever does."""
+
+    events: tuple[Event, ...] = ()
+    wanted: tuple[WaitTarget, ...] = ()
+    actions: tuple[Mapping[str, object], ...] | None = None
+    questions: tuple[Event, ...] | None = None
+    cursor: int | None = None
+    act: bool = False
+
+    @property
+    def something(self) -> bool:
+        return bool(self.events or self.actions or self.questions)
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """The part of an answer that carries it: one list for each thing that was asked for."""
+        found: dict[str, object] = {
+            wanted.value: [Envelope.of(event) for event in self.events if event.kind == KINDS[wanted]]
+            for wanted in self.wanted
+        }
+        if self.actions is not None:
+            found[WaitTarget.ACTIONS.value] = [dict(each) for each in self.actions]
+        if self.questions is not None:
+            found[WaitTarget.JOBS.value] = [Envelope.of(event) for event in self.questions]
+        return found
+
+
+def read_news(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> WaitNews:
+    wanted = tuple(each for each in WaitTarget if each in ask.include and each in KINDS)
+    actions = _actions(tx, room, me) if WaitTarget.ACTIONS in ask.include else None
+    after = int(ask.cursor) if ask.cursor is not None else None
+    asked = tuple(jobs.questions(tx, room.room_id, after=after)) if WaitTarget.JOBS in ask.include else None
+    if not wanted:
+        return WaitNews(actions=actions, questions=asked)
+    news = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)
+    return WaitNews(
+        events=tuple(news.events),
+        wanted=wanted,
+        actions=actions,
+        questions=asked,
+        cursor=news.cursor,
+        act=news.act,
+    )
+
+
+def _actions(tx: Tx, room: Room, me: Caller) -> tuple[Mapping[str, object], ...]:
+    found = next_action(tx, room.room_id, me)
+    return (found.to_data(),) if found else ()
+
+
+def _listens(ask: WaitTurn) -> bool:
+    return ask.max_wait_ms != 0 and not KINDS.keys().isdisjoint(ask.include)
+
+
+def _begin(tx: Tx, me: Caller, ask: WaitTurn) -> str:
+    tx.lock(ask.room_id)
+    room = rooms.room(tx, ask.room_id)
+    agent_rules.membership(agents.roster(tx, room.room_id), me)
+    return inbox.begin_listening(tx, room.room_id, me, wait_ms=allowed_wait_ms(room, ask))
+
+
+def _end(tx: Tx, me: Caller, ask: WaitTurn, listener_id: str) -> None:
+    inbox.end_listening(tx, ask.room_id, me, listener_id)
+
+
+def allowed_wait_ms(room: Room, ask: WaitTurn) -> int:
+    return room.policy.wait_for_turn_max_wait_ms if ask.max_wait_ms is None else ask.max_wait_ms
+
+
+WAIT_HOOKS = WaitHooks(applies=_listens, begin=_begin, end=_end)
+
+
+def handed(tx: Tx, room_id: str, seq: int | None) -> Handed | None:
+    """The handoff written at `seq`."""
+    if not seq:
+        return None
+    event = reading.event_at(tx, room_id, seq)
+    return Handed(by=event.by, kind=event.kind, body=event.body)
+
+
+def _row(event: Event) -> StickEvent:
+    return as_record(
+        StickEvent,
+        {
+            "event_seq": event.seq,
+            "event_id": event.id,
+            "room_id": event.room_id,
+            "event_type": event.kind.rpartition(".")[2],
+            "from_agent_id": None,
+            "to_agent_id": None,
+            "handoff": None,
+            "reason": None,
+            "created_at": event.ts,
+            **event.data,
+        },
+    )
+
+
+@operation("turns.history", examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
+def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
+    """Read the stick's history: claims, releases, passes and takeovers, with every handoff word for word.
+
+    After a takeover this is where the context is. Page on with the returned cursor as `after_event_seq`.
+    """
+    rooms.room(tx, ask.room_id)
+    kinds = [body.kind for body in STICK_EVENTS]
+    if ask.newest:
+        head = tx.head(ask.room_id).seq
+        events = reading.before(tx, ask.room_id, head + 1, kinds=kinds, limit=ask.limit)
+        events = [event for event in events if event.seq > ask.after_event_seq]
+    else:
+        events = reading.since(tx, ask.room_id, ask.after_event_seq, kinds=kinds, limit=ask.limit)
+    cursor = events[-1].seq if events else ask.after_event_seq
+    return StickEvents(events=[_row(event) for event in events], cursor=cursor)
+
 
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 
@@ -23,7 +172,7 @@ Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 @operation(
     "turns.wait",
     waits=True,
-    wait_hooks=listening.WAIT_HOOKS,
+    wait_hooks=WAIT_HOOKS,
     short="wait",
     examples=({"room_id": "ROOM", "max_wait_ms": 30_000}, {"room_id": "ROOM", "include": ["turn", "messages"]}),
 )
@@ -39,7 +188,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     if snapshot.room.closed_at is not None:
         return Closed(room_id=ask.room_id)
     agent_rules.membership(snapshot.members, me)
-    news = listening.read(tx, snapshot.room, me, ask)
+    news = read_news(tx, snapshot.room, me, ask)
     head = tx.head(ask.room_id).seq
     mail_first = news.act and not tx.writable
     found = _turn(tx, snapshot, me) if WaitTarget.TURN in ask.include and not mail_first else None
@@ -51,7 +200,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
         return Pending(not_yet, act=True)
     if news.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
-    wait_ms = listening.wait_ms(snapshot.room, ask)
+    wait_ms = allowed_wait_ms(snapshot.room, ask)
     if WaitTarget.TURN not in ask.include:
         return Pending(not_yet, wait_ms=wait_ms)
     next_in_line = rules.upcoming(snapshot, now=tx.now) == me.agent_id
@@ -71,7 +220,7 @@ def _turn(tx: Tx, snapshot: TurnSnapshot, me: Caller) -> YourTurn | TakeoverAvai
     """The caller's turn, if it is, or its chance to take over; the reason for its turn where nothing can be written."""
     holding = rules.holds(snapshot, me)
     if holding and snapshot.lease.lease_id:
-        received = history.handed(tx, snapshot.room.room_id, snapshot.stick.received_seq)
+        received = handed(tx, snapshot.room.room_id, snapshot.stick.received_seq)
         return _granted(snapshot, snapshot.stick.turn_id, snapshot.lease.lease_id, received, ClaimReason.ALREADY_OWNER)
     reason = ClaimReason.ALREADY_OWNER if holding else rules.claim_reason(snapshot, me)
     if reason:
@@ -94,7 +243,7 @@ def _turn(tx: Tx, snapshot: TurnSnapshot, me: Caller) -> YourTurn | TakeoverAvai
 def _claim(tx: Tx, snapshot: TurnSnapshot, me: Caller, reason: ClaimReason) -> YourTurn:
     room_id, turn_id, received = snapshot.room.room_id, snapshot.stick.turn_id, snapshot.handed
     if reason is ClaimReason.ALREADY_OWNER:
-        received = history.handed(tx, room_id, snapshot.stick.received_seq)
+        received = handed(tx, room_id, snapshot.stick.received_seq)
     else:
         turn_id += 1
         body = StickClaimed(
