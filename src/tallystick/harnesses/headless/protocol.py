@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias
 
 from tallystick.harnesses.registry import HARNESSES
+from tallystick.kernel.json_values import object_of, objects_of
 
 STEP_CHARS = 200
 SAID_CHARS = 1_000_000
@@ -130,20 +131,17 @@ def line_object(line: str) -> dict[str, object]:
         found: object = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def part(found: Mapping[str, object], name: str) -> dict[str, object]:
     """An object within an object; empty when it is anything else."""
-    value = found.get(name)
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return object_of(found.get(name))
 
 
 def rows(found: Mapping[str, object], name: str) -> list[dict[str, object]]:
     """The objects of a list within an object."""
-    value = found.get(name)
-    listed = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("dict[str, object]", each) for each in listed if isinstance(each, dict)]
+    return objects_of(found.get(name))
 
 
 def answer_object(text: str) -> dict[str, object] | None:

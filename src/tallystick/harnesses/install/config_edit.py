@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import cast
+
+import msgspec
 
 from tallystick.harnesses.errors import ConfigUnreadable, ConfigUnwritable
 
@@ -61,19 +62,10 @@ class InstallReceipts:
 
     def _read(self) -> dict[str, InstallReceipt]:
         try:
-            found = cast("dict[str, dict[str, object]]", json.loads(self._file.read_bytes()))
-            return {path: _receipt(each) for path, each in found.items()}
-        except (OSError, ValueError, TypeError, AttributeError, KeyError):
+            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, InstallReceipt])
+        except (OSError, ValueError, msgspec.MsgspecError):
             # Without receipts our entries are still recognised by what they say.
             return {}
-
-
-def _receipt(data: Mapping[str, object]) -> InstallReceipt:
-    return InstallReceipt(
-        pieces=tuple(str(each) for each in cast("list[object]", data["pieces"])),
-        created=data["created"] is True,
-        folders=tuple(str(each) for each in cast("list[object]", data["folders"])),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

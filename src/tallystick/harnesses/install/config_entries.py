@@ -10,11 +10,11 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from tallystick.harnesses.errors import ConfigTaken
 from tallystick.harnesses.install import json_file, toml_file
 from tallystick.harnesses.install.config_edit import FileDraft
+from tallystick.kernel.json_values import is_list, is_object, list_of, object_of
 
 SERVER = "tally"
 """The name that our server has in every harness."""
@@ -70,14 +70,17 @@ HOOKS: Mapping[str, Sequence[HookEntry]] = {
 }
 
 
-def server(harness: str, program: TallyProgram) -> dict[str, object]:
+def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
     """Our entry among the harness's MCP servers."""
-    entry: dict[str, object] = {"command": program.path, "args": program.arguments}
-    if harness == "claude":
-        return {"type": "stdio", **entry, "env": {}}
-    if harness == "codex" and program.forward:
-        return {**entry, "env_vars": list(program.forward)}
-    return entry
+    if harness == "codex":
+        return _codex_server(program)
+    entry = {"command": program.path, "args": program.arguments}
+    return {"type": "stdio", **entry, "env": {}} if harness == "claude" else entry
+
+
+def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
+    forward = {"env_vars": list(program.forward)} if program.forward else {}
+    return {"command": program.path, "args": program.arguments, **forward}
 
 
 def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[str, object]:
@@ -92,10 +95,9 @@ def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[st
 
 def serves_tally(entry: object) -> bool:
     """Whether a server's entry is one of ours, by whatever path it is started."""
-    found = _object(entry)
-    command, args = found.get("command"), found.get("args")
-    first = cast("list[object]", args)[0:1] if isinstance(args, list) else []
-    return isinstance(command, str) and _is_tally(command) and first == ["mcp"]
+    found = object_of(entry)
+    command, args = found.get("command"), list_of(found.get("args"))
+    return isinstance(command, str) and _is_tally(command) and args[0:1] == ["mcp"]
 
 
 def reaches_tally(entry: object) -> bool:
@@ -104,20 +106,19 @@ def reaches_tally(entry: object) -> bool:
 
 
 def url_of(entry: object) -> str:
-    found = _object(entry)
+    found = object_of(entry)
     url = found.get("url") or found.get("httpUrl") or found.get("serverUrl")
     return url if isinstance(url, str) else ""
 
 
 def command_of(entry: object) -> str:
-    command = _object(entry).get("command")
+    command = object_of(entry).get("command")
     return command if isinstance(command, str) else ""
 
 
 def our_commands(group_: object) -> list[str]:
     """The commands of ours in one group of hooks."""
-    hooks = _object(group_).get("hooks")
-    commands = [command_of(each) for each in cast("list[object]", hooks)] if isinstance(hooks, list) else []
+    commands = [command_of(each) for each in list_of(object_of(group_).get("hooks"))]
     return [command for command in commands if HOOK_COMMAND.search(command)]
 
 
@@ -133,10 +134,6 @@ def _is_tally(command: str) -> bool:
     return re.split(r"[/\\]", command)[-1].removesuffix(".exe") == "tally"
 
 
-def _object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
-
-
 TABLES = {"claude": "mcpServers", "codex": "mcp_servers", "gemini": "mcpServers"}
 
 
@@ -145,8 +142,7 @@ def servers(harness: str, text: str) -> Mapping[str, object]:
     if not text.strip():
         return {}
     whole: object = toml_file.read_toml(text) if harness == "codex" else json_file.read_json(text).value
-    found = cast("dict[str, object]", whole).get(TABLES[harness]) if isinstance(whole, dict) else None
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return object_of(object_of(whole).get(TABLES[harness]))
 
 
 def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
@@ -163,7 +159,7 @@ def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDra
         draft = _without(harness, draft.taken_back(is_server))
     path, text = (TABLES[harness], SERVER), draft.text or ""
     if harness == "codex":
-        return draft.inserted(*toml_file.added(text, path, cast("dict[str, str | list[str]]", wanted)))
+        return draft.inserted(*toml_file.added(text, path, _codex_server(program)))
     return draft.inserted(*json_file.add_json(text, path, wanted))
 
 
@@ -194,7 +190,7 @@ def is_server(piece: str) -> bool:
 def _as_written(harness: str, present: object) -> bool:
     """Whether an entry has only what `tally install` writes, as in a project where somebody else ran it."""
     keys = set(server(harness, TallyProgram(path="tally", forward=("-",))))
-    return isinstance(present, dict) and set(cast("dict[str, object]", present)) <= keys
+    return is_object(present) and present.keys() <= keys
 
 
 def add_hooks(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
@@ -231,8 +227,8 @@ def hook_groups(text: str) -> Mapping[str, list[object]]:
     if not text.strip():
         return {}
     hooks = json_file.find_json(json_file.read_json(text), ("hooks",))
-    found = cast("dict[str, object]", hooks.value) if hooks and isinstance(hooks.value, dict) else {}
-    return {event: cast("list[object]", each) for event, each in found.items() if isinstance(each, list)}
+    found = object_of(hooks.value if hooks else None)
+    return {event: each for event, each in found.items() if is_list(each)}
 
 
 def _first(text: str) -> tuple[json_file.Node, int] | None:

@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from tallystick.harnesses.errors import ConfigUnreadable
 from tallystick.harnesses.install import config_entries
 from tallystick.harnesses.install.config_edit import InstallReceipts, read_text
 from tallystick.harnesses.install.config_entries import SERVER
 from tallystick.harnesses.install.plan import ConfigFiles, InstallScope, config_files
+from tallystick.kernel.json_values import object_of
 
 _BEARER = re.compile(r"Bearer\s+(\S+)", re.IGNORECASE)
 
@@ -109,9 +109,9 @@ class _Installation:
 
 def _secret(entry: object) -> str | None:
     """The token that an entry sends; None when it sends none. One from a variable cannot be seen and passes."""
-    found = cast("Mapping[str, object]", entry)
+    found = object_of(entry)
     headers = found.get("headers") or found.get("http_headers")
-    for value in cast("Mapping[str, object]", headers).values() if isinstance(headers, dict) else ():
+    for value in object_of(headers).values():
         if bearer := _BEARER.fullmatch(str(value).strip()):
             return bearer[1]
     return "" if found.get("bearer_token_env_var") or found.get("env_http_headers") else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import cast
 
 from tallystick.harnesses.errors import ConfigUnreadable
 
@@ -174,7 +173,8 @@ class _JsonReader:
         found = _SCALAR.match(self._text, at)
         try:
             if found:
-                return Node(start=at, end=found.end(), value=cast("object", json.loads(found[0])))
+                value: object = json.loads(found[0])
+                return Node(start=at, end=found.end(), value=value)
         except ValueError:
             pass
         raise self.wrong(at)

@@ -6,9 +6,9 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from tallystick.harnesses.errors import ConfigUnreadable
+from tallystick.kernel.json_values import is_object
 
 _HEADER = re.compile(r"^[ \t]*\[+([^\]\n]*)\]+[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -64,9 +64,9 @@ def removed(text: str, path: tuple[str, ...]) -> str:
 def _without(values: dict[str, object], path: tuple[str, ...]) -> dict[str, object]:
     key, rest = path[0], path[1:]
     inner = values.get(key)
-    if not rest or not isinstance(inner, dict):
+    if not rest or not is_object(inner):
         return {name: value for name, value in values.items() if name != key}
-    left = _without(cast("dict[str, object]", inner), rest)
+    left = _without(inner, rest)
     # Its own header brought the outer table into being, and takes it along.
     return {name: (left if name == key else value) for name, value in values.items() if name != key or left}
 
@@ -78,8 +78,8 @@ def _names(header: str) -> tuple[str, ...]:
         return ()
     found = list[str]()
     inner: object = names
-    while isinstance(inner, dict):
-        ((name, inner),) = cast("dict[str, object]", inner).items()
+    while is_object(inner):
+        ((name, inner),) = inner.items()
         found.append(name)
     return tuple(found)
 

@@ -9,6 +9,7 @@ from typing import cast
 import click
 
 from tallystick.commandline.command import Command
+from tallystick.kernel.json_values import is_object
 from tallystick.surfaces.cli import catalogue, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED
@@ -48,9 +49,9 @@ def _input(text: str) -> dict[str, object]:
         given: object = json.loads(text)
     except (ValueError, RecursionError) as wrong:
         raise Usage(f"The input is not JSON: {wrong}.", hint="See `tally call --help`.") from None
-    if not isinstance(given, dict):
+    if not is_object(given):
         raise Usage("The input must be a JSON object.", hint="See `tally call --help`.")
-    return cast("dict[str, object]", given)
+    return given
 
 
 @click.command(cls=Command)

@@ -6,10 +6,11 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from typing import TypedDict, TypeVar, cast
+from typing import TypedDict, TypeVar
 
 import click
 
+from tallystick.kernel.json_values import is_object
 from tallystick.surfaces.cli.errors import Usage
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -114,6 +115,6 @@ def _from_stdin() -> dict[str, object]:
         found: object = json.load(sys.stdin)
     except (ValueError, RecursionError) as wrong:
         raise Usage(f"stdin is not JSON: {wrong}.") from None
-    if not isinstance(found, dict):
+    if not is_object(found):
         raise Usage("stdin must be a JSON object with status and next_action.")
-    return cast("dict[str, object]", found)
+    return found

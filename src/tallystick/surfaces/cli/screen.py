@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tallystick.commandline.visible import visible, visible_json, visible_lines
+from tallystick.kernel.json_values import is_list, is_object, list_of, objects_of
 
 if TYPE_CHECKING:
     from tallystick.capabilities.turns.contract import Artifact, Handoff
@@ -25,11 +26,10 @@ def cell(value: object) -> str:
             return "yes" if value else "no"
         case str():
             return visible(value)
-        case list():
-            items = cast("list[object]", value)
-            return visible_json(items) if any(isinstance(item, dict | list) for item in items) else _joined(items)
-        case dict():
-            return visible_json(cast("object", value))
+        case _ if is_list(value):
+            return visible_json(value) if any(isinstance(item, dict | list) for item in value) else _joined(value)
+        case _ if is_object(value):
+            return visible_json(value)
         case _:
             return visible(str(value))
 
@@ -111,14 +111,14 @@ def answer(data: Mapping[str, object]) -> None:
         if name in plain:
             continue
         print(f"{visible(name)}:")
-        if isinstance(value, dict):
-            pairs({f"  {key}": item for key, item in cast("dict[str, object]", value).items()})
+        if is_object(value):
+            pairs({f"  {key}": item for key, item in value.items()})
             continue
-        rows = cast("list[dict[str, object]]", value)
+        rows = objects_of(value)
         headers = list(dict.fromkeys(key for row in rows for key in row))
         table(headers, [[row.get(key) for key in headers] for row in rows])
 
 
 def _is_table(value: object) -> bool:
-    rows = cast("list[object]", value) if isinstance(value, list) else []
+    rows = list_of(value)
     return bool(rows) and all(isinstance(row, dict) for row in rows)

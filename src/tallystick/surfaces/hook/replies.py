@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import cast
 
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses import hook_protocol
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
+from tallystick.kernel.json_values import is_object, objects_of
 from tallystick.surfaces.hook import agent_cache
 
 TYPE_CHECKING = False
@@ -80,8 +80,7 @@ def _handoff(ask: Asking, room_id: str, state: Row) -> Iterable[str]:
         return
     latest = _rows(ask("turns.history", {"room_id": room_id, "newest": True, "limit": 20}).data, "events")
     for row in reversed(latest):
-        if row["event_seq"] == state["pending_handoff_event_seq"] and isinstance(row["handoff"], dict):
-            handoff = cast("Row", row["handoff"])
+        if row["event_seq"] == state["pending_handoff_event_seq"] and is_object(handoff := row["handoff"]):
             yield f"Handoff from {_plain(row['from_agent_id'])}: {_quoted(handoff.get('status'))}"
             yield f"Next action: {_quoted(handoff.get('next_action'))}"
 
@@ -114,8 +113,8 @@ def still_holding(held: Sequence[Row]) -> str:
     return f"Tallystick: the agent stops while it holds the stick of room {held[0]['room_id']}; others wait for it."
 
 
-def _rows(answer: Row, name: str) -> list[Row]:
-    return cast("list[Row]", answer[name])
+def _rows(answer: Row, name: str) -> Sequence[Row]:
+    return objects_of(answer[name])
 
 
 def _more(found: Sequence[object]) -> list[str]:
