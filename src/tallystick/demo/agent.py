@@ -12,7 +12,6 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
 from tallystick import __version__
 from tallystick.demo.workspace import DemoRepository
@@ -44,7 +43,7 @@ async def play(part: str, root: Path, memory: Path, pace: float) -> None:
             workspace=DemoRepository(root),
             memory=memory,
             pace=pace,
-            room_id=cast("str", joined["room_id"]),
+            room_id=str(joined["room_id"]),
         )
         await PARTS[part](player)
         # Whoever has left the stage counts as gone; the play may still need its name in the turn order.

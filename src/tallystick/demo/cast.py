@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from tallystick.demo.agent import PYTHON
 from tallystick.harnesses import processes
@@ -53,7 +53,9 @@ class Cast:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        voice, ears = cast("IO[bytes]", launcher.stdin), cast("IO[bytes]", launcher.stdout)
+        voice, ears = launcher.stdin, launcher.stdout
+        if voice is None or ears is None:
+            raise self.failed(part, "has no pipes")
         said = ears.readline()
         launcher.wait()
         process = processes.facts(int(said)) if said else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Iterator
-from typing import cast
 
+from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.demo import script
 from tallystick.demo.cast import Cast, StoryFailed
 from tallystick.demo.script import Cue
@@ -15,6 +15,8 @@ from tallystick.demo.telling import STICK, Seen, Story
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.operation import as_record
+from tallystick.ledger.contract import Events
 
 LAST_TURN = 5
 _SILENCE_S = 30.0
@@ -55,9 +57,9 @@ class Director:
         """The room that ada opens by joining."""
         until = time.monotonic() + _SILENCE_S
         while time.monotonic() < until:
-            found = self._ask("rooms.list", context_path=str(self._workspace.root))["rooms"]
-            if rooms := cast("list[dict[str, str]]", found):
-                return rooms[0]["room_id"]
+            found = as_record(Rooms, self._ask("rooms.list", context_path=str(self._workspace.root)))
+            if found.rooms:
+                return found.rooms[0].room_id
             self._cast.check()
             time.sleep(0.05)
         raise self._cast.failed("ada", "did not open the room")
@@ -65,11 +67,12 @@ class Director:
     def _events(self) -> Iterator[Seen]:
         cursor, heard = 0, time.monotonic()
         while time.monotonic() - heard < _SILENCE_S:
-            found = self._ask("events.follow", room_id=self.room_id, since_seq=cursor, max_wait_ms=500)
-            for envelope in cast("list[dict[str, object]]", found["events"]):
+            asked = self._ask("events.follow", room_id=self.room_id, since_seq=cursor, max_wait_ms=500)
+            found = as_record(Events, asked)
+            for envelope in found.events:
                 heard = time.monotonic()
                 yield Seen.of(envelope)
-            cursor = cast("int", found["cursor"])
+            cursor = found.cursor
             self._cast.check()
         raise StoryFailed(f"Nothing happened for {_SILENCE_S:.0f} s after event {cursor}.")
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import cast
 
 from tallystick.demo import script
 from tallystick.demo.cast import StoryFailed
@@ -15,6 +14,8 @@ from tallystick.demo.workspace import DemoRepository
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.operation import as_record
+from tallystick.ledger.contract import Verified
 
 TOLD = (
     ("claim", 1, "ada"),
@@ -48,10 +49,10 @@ class Ending:
 
 def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: DemoRepository) -> Ending:
     """Check everything the story claims; refuses to end well otherwise."""
-    verified = hub.call("events.verify", {"room_id": room_id}, me).to_data()
+    verified = as_record(Verified, hub.call("events.verify", {"room_id": room_id}, me).to_data())
     stick = [event for event in seen if event.kind.startswith(STICK)]
     claims: Mapping[str, Callable[[], bool]] = {
-        "the ledger verifies": lambda: bool(verified["ok"]),
+        "the ledger verifies": lambda: verified.ok,
         "the projections equal a fresh fold of the ledger": lambda: not maintenance.check(hub),
         "the stick went as told": lambda: tuple(map(_step, stick)) == TOLD,
         "the returned holder was refused": lambda: any(event.word("error") == "turn_mismatch" for event in seen),
@@ -63,7 +64,7 @@ def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: 
     if broken := [claim for claim, holds in claims.items() if not holds()]:
         raise StoryFailed(f"Not so: {'; '.join(broken)}.")
     return Ending(
-        events=cast("int", verified["events"]),
+        events=verified.events,
         turns=_turns(stick),
         handover_ms=_handover(stick),
         noticed_ms=_noticed(seen),
@@ -71,7 +72,7 @@ def reckon(hub: Hub, me: Caller, room_id: str, seen: Sequence[Seen], workspace: 
 
 
 def _step(event: Seen) -> tuple[str, int, str]:
-    return event.kind.removeprefix(STICK), cast("int", event.data["turn_id"]), event.by
+    return event.kind.removeprefix(STICK), event.turn_id, event.by
 
 
 def _turns(stick: Sequence[Seen]) -> list[tuple[str, str, str, str]]:

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tallystick.demo import script
 from tallystick.demo.workspace import DemoRepository
+from tallystick.kernel.json_values import objects_of
+from tallystick.kernel.operation import as_record
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -27,7 +29,6 @@ class Refusal(Exception):
 class Turn:
     turn_id: int
     lease_id: str
-    handoff: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class Player:
     async def present(self, *names: str) -> None:
         """Wait until these members are here."""
         while True:
-            members = cast("list[dict[str, object]]", (await self.state())["members"])
+            members = objects_of((await self.state())["members"])
             if set(names) <= {member["agent_id"] for member in members if member["status"] == "active"}:
                 return
             await asyncio.sleep(0.1)
@@ -85,16 +86,12 @@ class Player:
 
 
 def taken(answer: Mapping[str, object]) -> Turn:
-    return Turn(
-        turn_id=cast("int", answer["turn_id"]),
-        lease_id=cast("str", answer["lease_id"]),
-        handoff=cast("Mapping[str, object] | None", answer.get("handoff")),
-    )
+    return as_record(Turn, answer)
 
 
 async def call(client: Client, tool: str, **given: object) -> dict[str, object]:
     result = await client.call_tool(tool, given)
-    content = cast("dict[str, object]", result.structured_content or {})
+    content: dict[str, object] = result.structured_content or {}
     if result.is_error:
         raise Refusal(content)
     return content

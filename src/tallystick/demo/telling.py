@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import cast
 
+from tallystick.capabilities.turns.contract import Handoff
 from tallystick.demo import script
 from tallystick.kernel.clock import Instant, from_wire
+from tallystick.kernel.operation import as_record
+from tallystick.ledger.contract import Envelope
 
 STICK = "x.tally.stick."
 _WHY = {"open_claim": "it was free", "sequence": "next in turn", "direct_pass": "it was passed here"}
@@ -25,14 +27,13 @@ class Seen:
     data: Mapping[str, object]
 
     @classmethod
-    def of(cls, envelope: Mapping[str, object]) -> Seen:
-        return cls(
-            seq=cast("int", envelope["seq"]),
-            at=from_wire(cast("str", envelope["ts"])),
-            kind=cast("str", envelope["kind"]),
-            by=cast("str", envelope["by"]),
-            data=cast("Mapping[str, object]", envelope["data"]),
-        )
+    def of(cls, envelope: Envelope) -> Seen:
+        return cls(seq=envelope.seq, at=from_wire(envelope.ts), kind=envelope.kind, by=envelope.by, data=envelope.data)
+
+    @property
+    def turn_id(self) -> int:
+        """Of an event of the stick."""
+        return as_record(int, self.data["turn_id"])
 
     def word(self, name: str) -> str:
         found = self.data.get(name)
@@ -90,7 +91,7 @@ class Story:
         elif who not in self.lanes:
             return
         elif event.kind in {f"{STICK}claim", f"{STICK}takeover"}:
-            self.turn_id = cast("int", event.data["turn_id"])
+            self.turn_id = event.turn_id
             self.lanes[who] = Lane.HOLDS
         elif event.kind in {f"{STICK}release", f"{STICK}pass", "actor.add"} or self.lanes[who] is Lane.DEAD:
             self.lanes[who] = Lane.HERE
@@ -135,8 +136,8 @@ def _stick(event: Seen) -> str:
 
 def _said(event: Seen) -> list[str]:
     handoff = event.data.get("handoff")
-    if isinstance(handoff, dict):
-        return _handoff(cast("Mapping[str, object]", handoff))
+    if handoff is not None:
+        return _handoff(as_record(Handoff, handoff))
     match event.kind:
         case "x.tally.note.add":
             return [event.word("body")]
@@ -148,13 +149,10 @@ def _said(event: Seen) -> list[str]:
             return []
 
 
-def _handoff(handoff: Mapping[str, object]) -> list[str]:
-    def texts(name: str) -> list[str]:
-        return cast("list[str]", handoff.get(name) or [])
-
+def _handoff(handoff: Handoff) -> list[str]:
     return [
-        cast("str", handoff["status"]),
-        f"Next: {handoff['next_action']}",
-        *(f"Open: {question}" for question in texts("open_questions")),
-        *texts("do_not"),
+        handoff.status,
+        f"Next: {handoff.next_action}",
+        *(f"Open: {question}" for question in handoff.open_questions or []),
+        *(handoff.do_not or []),
     ]

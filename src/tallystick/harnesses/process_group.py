@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 SUBREAPER = Path(__file__).with_name("subreaper.py")
 LONGEST_LINE = 4 * 1024 * 1024
@@ -93,7 +93,8 @@ class ProcessGroup:
             return self.wait()
 
     def _watch(self, on_line: Callable[[str], None], on_end: Callable[[], None]) -> None:
-        _listen(cast("IO[str]", self._process.stdout), on_line)
+        if self._process.stdout is not None:
+            _listen(self._process.stdout, on_line)
         # A program may close its output and go on; it is over when it is gone.
         self._process.wait()
         on_end()

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from tallystick.capabilities.actions.contract import ActionQueue
+from tallystick.client import typed
 from tallystick.harnesses.headless.programs import CannotDo
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
 from tallystick.kernel.errors import TallyError
@@ -201,14 +203,10 @@ class Agent:
             self._tell(f"an earlier answer to {ending.action.src} is sent now")
             self._reports.end(ending)
             self._journal.settle(ending.action.action_id)
-        found = cast("list[dict[str, object]]", self._line.ask("actions.pending", {})["open"])
-        for each in found:
-            action_id = cast("str", each["action_id"])
-            if each["status"] is not None:
-                bare = ActionDelivery(
-                    action_id=action_id, src=cast("str", each["src"]), context_id="", task_id=action_id
-                )
-                action = self._journal.begun.get(action_id, bare)
+        for each in typed.read(self._line.ask("actions.pending", {}), ActionQueue).open:
+            if each.status is not None:
+                bare = ActionDelivery(action_id=each.action_id, src=each.src, context_id="", task_id=each.action_id)
+                action = self._journal.begun.get(each.action_id, bare)
                 self._tell(f"what {action.src} asked before was not finished, and is not run again")
                 self._reports.end(rules.abandoned(action))
         self._journal.begun.clear()

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
+
+from tallystick.kernel.json_values import is_object, list_of, object_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ Delivery: TypeAlias = "ActionDelivery | DeliveredResult | AgentReplaced"
 
 def delivery(envelope: Mapping[str, object]) -> Delivery | None:
     """What an envelope that was not asked for means to us; None when it is not our business."""
-    payload = _part(envelope, "payload")
+    payload = object_of(envelope.get("payload"))
     match envelope.get("type"):
         case "action.submit":
             return _action_delivery(envelope, payload)
@@ -61,29 +63,22 @@ def delivery(envelope: Mapping[str, object]) -> Delivery | None:
 
 
 def _action_delivery(envelope: Mapping[str, object], payload: Mapping[str, object]) -> ActionDelivery | None:
-    listed = payload.get("actions")
     # The bus hands over one action at a time.
-    if not isinstance(listed, list) or not listed or not isinstance(listed[0], dict):
+    action = next(iter(list_of(payload.get("actions"))), None)
+    if not is_object(action):
         return None
-    action = cast("dict[str, object]", listed[0])
-    plan = _part(action, "plan")
-    steps = plan.get("steps")
+    plan = object_of(action.get("plan"))
     return ActionDelivery(
         action_id=_text(action, "action_id"),
         src=_text(envelope, "src"),
-        context_id=_text(_part(payload, "context"), "context_id"),
+        context_id=_text(object_of(payload.get("context")), "context_id"),
         task_id=_text(payload, "task_id") or _text(action, "action_id"),
         text=_text(action, "text") or _text(action, "args"),
         kind=_text(action, "kind"),
         command=_text(action, "command"),
-        steps=tuple(map(str, cast("list[object]", steps))) if isinstance(steps, list) else (),
+        steps=tuple(map(str, list_of(plan.get("steps")))),
         note=_text(plan, "note"),
     )
-
-
-def _part(found: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = found.get(name)
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _text(found: Mapping[str, object], name: str) -> str:

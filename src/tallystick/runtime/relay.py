@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
+from tallystick.kernel.json_values import objects_of
 from tallystick.runtime import model, relay_messages
 from tallystick.runtime import program as engines
 from tallystick.runtime.model import ActionDelivery, Context, Delivery
@@ -75,7 +76,7 @@ class TaskRelay:
         self._heard: Heard = queue.SimpleQueue()
 
     def run(self, task: str) -> RelayEnd:
-        agents = cast("Sequence[Mapping[str, object]]", self._line.ask("agent.list", {})["agents"])
+        agents = objects_of(self._line.ask("agent.list", {})["agents"])
         prompt = relay_messages.opening(self._line.agent, agents, task)
         for turn in range(1, self._max_turns + 1):
             outcome = self._think(prompt)
@@ -155,12 +156,11 @@ class TaskRelay:
             self._tell(f"said what was refused: {refused.message}")
             return relay_messages.correction(refused.message, refused.advice, left)
         self._opened = True
-        placed = cast("Sequence[Mapping[str, object]]", relayed["actions"])
-        for action, place in zip(actions, placed, strict=True):
+        for action, place in zip(actions, objects_of(relayed["actions"]), strict=True):
             self._tell(f"to {place['dst']}: {action.get('text') or action.get('command')}")
         ask = {"group_id": relayed["group_id"], "max_wait_ms": WAIT_MS}
         found = self._settled(ask)
-        for each in cast("Sequence[Mapping[str, object]]", found.get("actions") or []):
+        for each in objects_of(found.get("actions")):
             self._tell(f"{each['dst']}: {each['status']} {each['detail'] or ''}")
         return relay_messages.outcomes(found, left)
 

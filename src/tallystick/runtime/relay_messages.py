@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
+
+from tallystick.kernel.json_values import list_of, object_of, objects_of
 
 _FENCE = re.compile(
     r"\A(?P<fence>`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<body>.*?)\r?\n?(?P=fence)\Z", re.DOTALL
@@ -69,19 +71,19 @@ def _object(text: str) -> dict[str, object]:
         found: object = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def _actions(found: Mapping[str, object]) -> RelayActions | Malformed:
-    listed = found.get("actions")
-    if not isinstance(listed, list) or not listed:
+    listed = list_of(found.get("actions"))
+    if not listed:
         return Malformed(why="relay_actions needs `actions`, a list with at least one action.")
-    actions = cast("list[object]", listed)
-    if not all(isinstance(each, dict) for each in actions):
+    actions = objects_of(listed)
+    if len(actions) < len(listed):
         return Malformed(why="Every action is an object with type, dst and what that type needs.")
     if unknown := sorted(found.keys() - {"type", "actions"}):
         return Malformed(why=f"relay_actions has no field '{unknown[0][:80]}'.")
-    return RelayActions(actions=[cast("dict[str, object]", each) for each in actions])
+    return RelayActions(actions=actions)
 
 
 def _done(found: Mapping[str, object]) -> TaskDone | Malformed:
@@ -131,7 +133,7 @@ def _named(agent: Mapping[str, object]) -> str:
 def outcomes(found: Mapping[str, object], turns_left: int) -> str:
     """What came of a turn's actions, in their order."""
     lines = ["This is what came of your actions."]
-    for each in cast("list[Mapping[str, object]]", found.get("actions") or []):
+    for each in objects_of(found.get("actions")):
         lines += ["", f"{each.get('dst')}: {each.get('status')}{_why(each)}"]
         if each.get("reply"):
             lines.append(str(each["reply"]))

@@ -11,8 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol, TextIO, TypeAlias, cast
+from typing import Protocol, TextIO, TypeAlias
 
+from tallystick.capabilities.rooms.contract import JoinRoomResult
+from tallystick.client import typed
 from tallystick.client.bus import BusClient
 from tallystick.client.bus_protocol import BusClosed, Envelope
 from tallystick.commandline.visible import visible
@@ -70,7 +72,7 @@ class RoomConnection:
     def enter(self, room_id: str | None, path: Path) -> str:
         """Become a member of a room, by its id or as the one of a folder."""
         where = {"room_id": room_id} if room_id else {"context_path": str(path)}
-        self.room_id = cast("str", self.ask("rooms.join", where)["room_id"])
+        self.room_id = typed.read(self.ask("rooms.join", where), JoinRoomResult).room_id
         return self.room_id
 
     def add(self) -> None:

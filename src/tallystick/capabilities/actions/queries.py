@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from tallystick.capabilities.actions.events import ActionResultReported
 from tallystick.capabilities.actions.model import (
     Action,
@@ -34,10 +32,12 @@ def mine(tx: Tx, room_id: str, me: Caller) -> list[Participant]:
 def action(tx: Tx, room_id: str, action_id: str) -> Action | None:
     if not tx.holds(room_id):
         return tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)
-    known = cast("Action | None", tx.folded(room_id).get(("action", action_id)))
-    if known is None and (known := tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id)):
-        remember(tx, room_id, known)
-    return known
+    known = tx.folded(room_id).get(("action", action_id))
+    if isinstance(known, Action):
+        return known
+    if found := tx.one(SQL["action"], Action.of_row, room_id=room_id, action_id=action_id):
+        remember(tx, room_id, found)
+    return found
 
 
 def remember(tx: Tx, room_id: str, known: Action | Conversation) -> None:
@@ -82,7 +82,8 @@ def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
 
 def known_conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:
     """The same from the cache only: None does not say that there is none."""
-    return cast("Conversation | None", tx.folded(room_id).get(("conversation", context_id)))
+    known = tx.folded(room_id).get(("conversation", context_id))
+    return known if isinstance(known, Conversation) else None
 
 
 def forget_conversation(tx: Tx, room_id: str, context_id: str) -> None:

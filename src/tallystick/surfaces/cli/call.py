@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import cast
 
 import click
 
@@ -69,5 +68,6 @@ def completion(ctx: click.Context, *, shell: str) -> None:
     if kind is None:
         raise Usage(f"There is no completion for {shell}.")
     script = kind(ctx.find_root().command, {}, "tally", "_TALLY_COMPLETE").source()
-    if not cast("Session", ctx.obj).finish({"shell": shell, "script": script}):
+    session: Session = ctx.obj
+    if not session.finish({"shell": shell, "script": script}):
         print(script)

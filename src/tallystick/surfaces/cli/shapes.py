@@ -11,7 +11,7 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from tallystick.kernel import schemas
 from tallystick.kernel.operation import AnyOperation, Record
@@ -131,11 +131,12 @@ def parts(model: type[Record]) -> Iterator[type[Record]]:
 
 
 def _models(annotation: object) -> Iterator[type[Record]]:
+    shapes: tuple[type[Record], ...] = getattr(annotation, "shapes", ())
     if isinstance(annotation, type) and issubclass(annotation, Record):
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
-    yield from cast("tuple[type[Record], ...]", getattr(cast("object", annotation), "shapes", ()))
+    yield from shapes
 
 
 def _said_beside(model: type[Record]) -> dict[str, str]:
@@ -145,7 +146,7 @@ def _said_beside(model: type[Record]) -> dict[str, str]:
     for parent in reversed(model.__bases__):
         if issubclass(parent, Record) and parent is not Record:
             said.update(_said_beside(parent))
-    body = cast("ast.ClassDef", tree).body
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
     for field, beside in itertools.pairwise(body):
         match field, beside:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as text)):
