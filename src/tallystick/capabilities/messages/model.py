@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Annotated, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, ValidationError
@@ -17,6 +17,7 @@ from tallystick.kernel import schemas
 from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.json_values import object_of
 from tallystick.kernel.operation import Custom, JsonObject, Record, as_record
 
 USER = "user"
@@ -139,6 +140,7 @@ BlobPath = Annotated[
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z", description="SHA-256 of the content, in hex.")]
 Size = Annotated[int, Meta(ge=0, description="Size in bytes.")]
 Label = Annotated[str, Meta(max_length=2000)]
+KnownT = TypeVar("KnownT", bound=Record)
 
 
 class AttachmentFields(Record, frozen=True):
@@ -204,22 +206,21 @@ class TaskReference(Record, frozen=True):
     status: Label | None = None
 
 
-class _ExtensibleRecord(Custom):
+class _ExtensibleRecord(Custom, Generic[KnownT]):
     """The fields we know are checked; the whole is kept as it was given."""
 
     shapes: ClassVar[tuple[type[Record], ...]]
 
-    def __init__(self, known: Record, given: Mapping[str, object]) -> None:
-        self._known = known
+    def __init__(self, known: KnownT, given: Mapping[str, object]) -> None:
+        self.known = known
         self._given = given
 
     @classmethod
     def from_plain(cls, given: object) -> Self:
         try:
-            known = as_record(cls._shape(given), given)
+            return cls(as_record(cls._shape(given), given), as_record(JsonObject, given))
         except ValidationError as wrong:
             raise ValueError(str(wrong)) from wrong  # msgspec adds the place to this one only.
-        return cls(known, cast("Mapping[str, object]", given))
 
     def to_plain(self) -> dict[str, object]:
         return dict(self._given)
@@ -229,40 +230,39 @@ class _ExtensibleRecord(Custom):
         return schemas.written_out(cls.shapes)
 
     @classmethod
-    def _shape(cls, given: object) -> type[Record]:
+    def _shape(cls, given: object) -> type[KnownT]:
         """Which of the shapes it claims to have."""
-        del given
-        return cls.shapes[0]
+        raise NotImplementedError
 
 
-class Attachment(_ExtensibleRecord):
+class Attachment(_ExtensibleRecord[AttachmentFields]):
     shapes = (AttachmentFields,)
-
-    @property
-    def known(self) -> AttachmentFields:
-        return cast("AttachmentFields", self._known)
 
     def data(self) -> JsonObject:
         """As it is stored: what was given, and always the kind and the hash."""
         return {**self._given, "kind": self.known.kind, "sha256": self.known.hash}
 
+    @classmethod
+    def _shape(cls, given: object) -> type[AttachmentFields]:
+        del given
+        return AttachmentFields
 
-class Reference(_ExtensibleRecord):
+
+AnyReference: TypeAlias = PlainReference | PresentationReference | TaskReference
+
+
+class Reference(_ExtensibleRecord[AnyReference]):
     shapes = (PlainReference, PresentationReference, TaskReference)
-    _named: ClassVar[Mapping[object, type[Record]]] = {
+    _named: ClassVar[Mapping[object, type[AnyReference]]] = {
         "presentation_ref": PresentationReference,
         "task_ref": TaskReference,
     }
-
-    @property
-    def known(self) -> PlainReference | PresentationReference | TaskReference:
-        return cast("PlainReference | PresentationReference | TaskReference", self._known)
 
     def data(self) -> JsonObject:
         """As it is stored: what was given, and always the kind."""
         return {**self._given, "kind": self.known.kind}
 
     @classmethod
-    def _shape(cls, given: object) -> type[Record]:
-        kind = cast("dict[str, object]", given).get("kind") if isinstance(given, dict) else None
+    def _shape(cls, given: object) -> type[AnyReference]:
+        kind = object_of(given).get("kind")
         return cls._named.get(kind, PlainReference) if isinstance(kind, str) else PlainReference
