@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 
 from tallystick.hub import maintenance
-from tallystick.kernel.envelope import Draft
-from tallystick.kernel.subjects import TASK_LIMIT, tasks_of
+from tallystick.kernel.envelope import TASK_LIMIT, Draft, tasks_of
 from tests.scene import Actor, Row, Scene, refused
 
 

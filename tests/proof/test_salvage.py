@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
-from tallystick.proof.salvage import salvage
+from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT, salvage
 
 
 @pytest.mark.parametrize(

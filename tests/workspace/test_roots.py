@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import InvalidField, TooLarge
-from tallystick.workspace import roots
-from tallystick.workspace.roots import MARKERS, Workspace, WorkspaceNotFound, WorkspaceUnreadable, resolve
+from tallystick.workspace import room_paths
+from tallystick.workspace.room_paths import MARKERS, Workspace, WorkspaceNotFound, WorkspaceUnreadable, resolve
 
 
 @pytest.fixture
@@ -325,7 +325,7 @@ def test_a_repository_of_somebody_else_is_still_one(public: Path) -> None:
 def test_where_case_does_not_matter_a_path_is_spelled_as_it_is_listed(here: Path) -> None:
     folder(here / "Project" / "Ünïcode" / "src")
 
-    spelled = roots.true_case(f"{here}/pROJECT/u\u0308NI\u0308CODE/SRC", insensitive=lambda _: True)
+    spelled = room_paths.true_case(f"{here}/pROJECT/u\u0308NI\u0308CODE/SRC", insensitive=lambda _: True)
 
     assert spelled == f"{here}/Project/Ünïcode/src"
 
@@ -334,9 +334,9 @@ def test_where_case_matters_two_spellings_are_two_folders(here: Path) -> None:
     folder(here / "project")
     folder(here / "Project")
 
-    assert not roots.is_insensitive(here / "project")
+    assert not room_paths.is_insensitive(here / "project")
     assert resolve(str(here / "Project")).canonical == str(here / "Project")
-    assert roots.true_case(str(here / "Project"), insensitive=lambda _: True) == str(here / "Project")
+    assert room_paths.true_case(str(here / "Project"), insensitive=lambda _: True) == str(here / "Project")
 
 
 def test_a_folder_that_may_not_be_listed_keeps_the_spelling_it_was_asked_by(public: Path) -> None:
@@ -344,4 +344,4 @@ def test_a_folder_that_may_not_be_listed_keeps_the_spelling_it_was_asked_by(publ
     (public / "closed").chmod(0o111)
 
     with as_nobody():
-        assert roots.true_case(str(below), insensitive=lambda _: True) == str(below)
+        assert room_paths.true_case(str(below), insensitive=lambda _: True) == str(below)

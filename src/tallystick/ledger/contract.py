@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tallystick.kernel.envelope import BODIES, Body, Event
+from tallystick.kernel.envelope import BODIES, TASK_LIMIT, Body, Event
 from tallystick.kernel.operation import NO_NUL, Answer, Ask, JsonObject, Moment, as_record
-from tallystick.kernel.subjects import TASK_LIMIT
 
 LIST_LIMIT = 1000
 WAIT_LIMIT_MS = 110_000

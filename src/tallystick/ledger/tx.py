@@ -14,10 +14,9 @@ import msgspec
 
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
-from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, to_json
+from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, tasks_of, to_json
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
-from tallystick.kernel.subjects import tasks_of
 from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
 from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.storage.queries import Queries, Query

@@ -13,7 +13,7 @@ from tallystick.capabilities.jobs.contract import SUMMARY_LIMIT
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.proof import files, verdict
-from tallystick.proof.salvage import salvage
+from tallystick.proof.refs import salvage
 from tallystick.runner import answer, executors, rules, skill_packs, slices, worktrees
 from tallystick.runner.answer import BadAnswer, ExecutorNote, clipped
 from tallystick.runner.executors import Executor

@@ -1,22 +1,180 @@
-"""Where a path lies in a room: links followed on this machine, spelled from the room's root.
+"""Which workspace a path belongs to, and where it lies in a room: links followed, spelled from the room's root.
 
-All roots of a room are checkouts of one project, so a path has the same name in each. See also `kernel.scopes`.
+A workspace has one true spelling, its root, and the folders between, where a room may be. All roots of a room are
+checkouts of one project, so a path has the same name in each. See also `kernel.scopes`. This module reads the file
+system and starts nothing: `git` itself would cost more than everything else in a join.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from tallystick.kernel import paths, scopes
+from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, TallyError, TooLarge
 from tallystick.kernel.scopes import GlobNotSupported, PathOutside, RoomPath
-from tallystick.workspace.roots import is_insensitive
+
+MARKERS = ("CLAUDE.md", "AGENTS.md", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
+"""Files that make a folder a workspace where there is no git."""
+
+LONGEST = 4096
 
 _WINDOWS = os.name == "nt"
+
+
+class WorkspaceNotFound(NotFound):
+    """There is nothing at that path."""
+
+    hint = "Name a file or folder that exists, by its absolute path."
+
+
+class WorkspaceUnreadable(NotAllowed):
+    """The user that Tallystick runs as may not look at that path."""
+
+    hint = "Name a path that this user can open, or give it access to every folder on the way."
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True):
+    requested: str
+    canonical: str
+    """The folder asked for: links followed, a file's parent, spelled as the file system spells it."""
+    root: str
+    chain: tuple[str, ...]
+    """From `canonical` up to `root`, deepest first."""
+
+
+def resolve(context_path: str, *, home: Path | None = None) -> Workspace:
+    """Find the workspace of an absolute path. What lies in the home folder itself counts for that folder only."""
+    canonical = _canonical(_checked(context_path))
+    root = _root(canonical, _home(home))
+    return Workspace(requested=context_path, canonical=canonical, root=root, chain=paths.chain(canonical, root))
+
+
+def _home(home: Path | None) -> str | None:
+    try:
+        return _spelled(os.path.realpath(home or Path.home()))
+    except RuntimeError:
+        return None  # A user without an account has no home folder, as in many containers.
+
+
+def _checked(path: str) -> str:
+    if "\0" in path:
+        raise InvalidField("A path cannot contain a NUL character.")
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError as wrong:
+        raise InvalidField(f"The path {path[:200]!r} is not valid UTF-8.") from wrong
+    if size > LONGEST:
+        raise TooLarge(f"The path has {size} bytes; at most {LONGEST} are allowed.", limit=LONGEST)
+    if not paths.is_absolute(path, windows=_WINDOWS):
+        raise InvalidField(f"'{path[:200]}' is not an absolute path.", hint="Send the full path; `~` is not expanded.")
+    return path
+
+
+def _canonical(path: str) -> str:
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+        folder = real if stat.S_ISDIR(real.stat().st_mode) else real.parent
+    except OSError as wrong:
+        raise _refusal(path, wrong) from wrong
+    return _checked(_spelled(str(folder)))
+
+
+def _spelled(real: str) -> str:
+    return true_case(paths.normalised(real, windows=_WINDOWS))
+
+
+def _refusal(path: str, wrong: OSError) -> TallyError:
+    if wrong.errno in {errno.ENOENT, errno.ENOTDIR}:
+        return WorkspaceNotFound(f"There is nothing at {path}, or it is a link to something that does not exist.")
+    if wrong.errno == errno.ELOOP:
+        return WorkspaceNotFound(f"{path} leads into a loop of symbolic links.")
+    if wrong.errno == errno.ENAMETOOLONG:
+        return InvalidField("A name in the path is longer than the file system allows.")
+    return WorkspaceUnreadable(f"{path} cannot be looked at: {wrong.strerror}.")
+
+
+def _root(canonical: str, home: str | None) -> str:
+    candidates = paths.ancestors(canonical)
+    if home in candidates[1:]:
+        # Dotfiles under git and agent notes in the home folder say nothing about the projects below it.
+        candidates = candidates[: candidates.index(home)]
+    folders = [Path(each) for each in candidates]
+    found = next(filter(_is_repository, folders), None) or next(filter(_is_marked, folders), None)
+    return candidates[folders.index(found)] if found else canonical
+
+
+def _is_marked(folder: Path) -> bool:
+    try:
+        return any((folder / marker).is_file() for marker in MARKERS)
+    except OSError:
+        return False  # A folder that may not be entered shows no markers.
+
+
+def _is_repository(folder: Path) -> bool:
+    """Whether git has its top level here: a `.git` folder, or the file that a worktree or a submodule has instead."""
+    git = folder / ".git"
+    try:
+        mode = git.stat().st_mode
+    except OSError:
+        return False
+    try:
+        if stat.S_ISDIR(mode):
+            (git / "HEAD").lstat()
+            return True
+        # Only a regular file is opened: anyone may leave a pipe here, and opening one waits for ever.
+        return stat.S_ISREG(mode) and _first_bytes(git, 7) == b"gitdir:"
+    except PermissionError:
+        return True  # Somebody else's repository is still one.
+    except OSError:
+        return False
+
+
+def _first_bytes(file: Path, count: int) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(count)
+
+
+def is_insensitive(path: Path) -> bool:
+    """Whether the file system takes the last name of an existing path in another case for the same file."""
+    other = "".join(swapped if len(swapped := letter.swapcase()) == 1 else letter for letter in path.name)
+    if other == path.name:
+        return False
+    try:
+        return os.path.samestat((path.parent / other).lstat(), path.lstat())
+    except OSError:
+        return False
+
+
+def true_case(path: str, *, insensitive: Callable[[Path], bool] = is_insensitive) -> str:
+    """Spell an existing path as its folders list it. Each name is asked about, since a mount can begin anywhere."""
+    top, *below = (Path(each) for each in reversed(paths.ancestors(path)))
+    true = top
+    for each in below:
+        here = true / each.name
+        true = true / _listed(here) if insensitive(here) else here
+    return true.as_posix()
+
+
+def _listed(path: Path) -> str:
+    try:
+        names = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return path.name
+    if path.name in names:
+        return path.name
+    return next((each for each in names if _folded(each) == _folded(path.name)), path.name)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 class RoomRoots(msgspec.Struct, frozen=True, kw_only=True):

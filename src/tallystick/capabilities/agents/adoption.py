@@ -30,8 +30,7 @@ from tallystick.ledger.tx import Tx
 from tallystick.workspace import beads, git_changes, room_paths
 from tallystick.workspace.beads import Bead
 from tallystick.workspace.git_changes import Changes, WorkLeft
-from tallystick.workspace.room_paths import RoomRoots
-from tallystick.workspace.roots import resolve
+from tallystick.workspace.room_paths import RoomRoots, resolve
 
 
 class FoundOutside(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,8 +35,7 @@ from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import moment, operation
 from tallystick.ledger.tx import Tx
 from tallystick.proof import files
-from tallystick.proof.refs import Ref, RefKind, parse
-from tallystick.proof.salvage import salvage
+from tallystick.proof.refs import Ref, RefKind, parse, salvage
 from tallystick.proof.verdict import Evidence, FileFact, Own, ProofVerdict, judge
 
 

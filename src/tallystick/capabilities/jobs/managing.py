@@ -24,7 +24,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof.salvage import salvage
+from tallystick.proof.refs import salvage
 
 _CREATE = {
     "room_id": "ROOM",

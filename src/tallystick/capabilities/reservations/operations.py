@@ -49,8 +49,7 @@ from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import Replay
 from tallystick.ledger.tx import Tx
 from tallystick.workspace import room_paths
-from tallystick.workspace.room_paths import RoomRoots
-from tallystick.workspace.roots import Workspace, resolve
+from tallystick.workspace.room_paths import RoomRoots, Workspace, resolve
 
 SYSTEM = "system"
 

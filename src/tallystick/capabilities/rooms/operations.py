@@ -63,8 +63,7 @@ from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import Replay
 from tallystick.ledger.tx import Tx
-from tallystick.workspace.room_paths import RoomRoots
-from tallystick.workspace.roots import Workspace, resolve
+from tallystick.workspace.room_paths import RoomRoots, Workspace, resolve
 
 
 def _workspace(ask: ListRooms | JoinRoom | CreateRoom | AttachScope) -> Workspace | None:

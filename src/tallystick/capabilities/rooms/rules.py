@@ -13,7 +13,7 @@ from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, Sco
 from tallystick.capabilities.rooms.model import Policy, Scope
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.ids import digest
-from tallystick.workspace.roots import Workspace
+from tallystick.workspace.room_paths import Workspace
 
 HANDOFF_TEMPLATE: Mapping[str, object] = {
     "status": "What I did:\nWhat I learned:\nOpen risks:",

@@ -16,9 +16,9 @@ from tallystick.capabilities.messages.events import (
 )
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.capabilities.tasks.events import TaskFocused
+from tallystick.kernel.envelope import tasks_of
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
-from tallystick.kernel.subjects import tasks_of
 from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import event_text, filters
 from tallystick.surfaces.web.page import PageReader
