@@ -6,7 +6,7 @@ Whatever is no command is looked up among the operations, whose names the bus ta
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from tallystick.kernel.operation import AnyOperation
 if TYPE_CHECKING:
     from tallystick.bus.connection import BusConnection
 
-Row: TypeAlias = dict[str, object]
+Row: TypeAlias = dict[str, Any]
 NO_SUCH_TYPE = "Use a bus command such as action.submit, or an operation by its name (hub.capabilities lists them)."
 
 
@@ -54,15 +54,13 @@ def _own(request: BusRequest, named: str) -> str:
 async def create_session(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.CreateSession, request.payload)
     made = await connection.call(request, "rooms.create", {"title": ask.name})
-    return CommandResult(
-        payload={"session": {"id": made["room_id"], "name": ask.name}}, session=cast("str", made["room_id"])
-    )
+    return CommandResult(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=made["room_id"])
 
 
 async def list_sessions(connection: BusConnection, request: BusRequest) -> CommandResult:
     ask = inputs.read(payloads.ListSessions, request.payload)
-    rooms = cast("list[Row]", (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"])
-    ids = [cast("str", room["room_id"]) for room in rooms]
+    rooms: list[Row] = (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"]
+    ids: list[str] = [room["room_id"] for room in rooms]
     changed = await bus_reads.changed_at(connection.serving, ids)
     sessions = [
         {
@@ -70,7 +68,7 @@ async def list_sessions(connection: BusConnection, request: BusRequest) -> Comma
             "name": room["title"],
             "status": "closed" if room["closed_at"] else "open",
             "created_at": room["created_at"],
-            "updated_at": to_wire(changed[cast("str", room["room_id"])]),
+            "updated_at": to_wire(changed[room["room_id"]]),
         }
         for room in rooms
     ]
@@ -91,7 +89,7 @@ async def add_agent(connection: BusConnection, request: BusRequest) -> CommandRe
     if ask.name is not None:
         await connection.call(request, "agents.update", {"room_id": room_id, "name": ask.name}, keyed=False)
     # Later results come by themselves; the cursor says up to where it is this agent's business to ask.
-    cursor = ask.since_seq if ask.since_seq is not None else int(cast("str", joined["cursor"]))
+    cursor = ask.since_seq if ask.since_seq is not None else int(joined["cursor"])
     view = await _agent(connection, request, room_id, agent)
     return CommandResult(
         payload={"agent": {**view, "status": "online"}, "cursor": cursor},
@@ -103,7 +101,7 @@ async def add_agent(connection: BusConnection, request: BusRequest) -> CommandRe
 async def list_agents(connection: BusConnection, request: BusRequest) -> CommandResult:
     inputs.read(payloads.ListSessionAgents, request.payload)
     room_id = session_of(request)
-    found = cast("list[Row]", (await connection.call(request, "agents.list", {"room_id": room_id}))["agents"])
+    found: list[Row] = (await connection.call(request, "agents.list", {"room_id": room_id}))["agents"]
     return CommandResult(payload={"agents": [_shown(connection, room_id, each) for each in found]}, session=room_id)
 
 
@@ -129,7 +127,7 @@ async def _agent(connection: BusConnection, request: BusRequest, room_id: str, a
 
 
 def _shown(connection: BusConnection, room_id: str, agent: Row) -> Row:
-    online = connection.online(room_id, cast("str", agent["agent_id"]))
+    online = connection.online(room_id, agent["agent_id"])
     return {
         "id": agent["agent_id"],
         "name": agent["name"],
@@ -143,7 +141,7 @@ async def create_message(connection: BusConnection, request: BusRequest) -> Comm
     ask = payloads.spoken(request.payload)
     given: Row = {"text": ask.text, "to": [request.dst] if request.dst else None, "conversation": ask.conversation()}
     sent = await connection.call(request, "messages.send", {"room_id": session_of(request), **given})
-    event = cast("Row", sent["event"])
+    event: Row = sent["event"]
     return CommandResult(
         payload={"message_id": event["id"], "seq": event["seq"], "recipients": sent["recipients"]},
         session=request.session,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 from msgspec import structs
@@ -130,7 +130,7 @@ class BusConnection:
 
     async def call(
         self, request: BusRequest, operation: str, given: Mapping[str, object], *, keyed: bool = True
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """What an operation answers, for a command that says it in its own words."""
         responding = self.respond(request, operation, given, keyed=keyed)
         response = responding if isinstance(responding, CallResponse) else await responding

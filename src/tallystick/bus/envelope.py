@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,7 @@ from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
 from tallystick.kernel.clock import system_clock, to_wire
 from tallystick.kernel.errors import TallyError, TooLarge, UnknownField
 from tallystick.kernel.ids import new_id
+from tallystick.kernel.json_values import is_object
 from tallystick.kernel.suggestions import did_you_mean
 
 VERSION = 1
@@ -89,7 +90,7 @@ def corr_of(line: Line) -> str | None:
         found = _anything(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    given = cast("dict[str, object]", found).get("id") if isinstance(found, dict) else None
+    given = found.get("id") if is_object(found) else None
     return given if isinstance(given, str) and 0 < len(given) <= 200 else None
 
 
@@ -100,12 +101,11 @@ def _explained(line: Line, wrong: Exception) -> TallyError:
         return InvalidEnvelope("The line is nested too deeply.")
     except (msgspec.DecodeError, UnicodeDecodeError) as broken:
         return InvalidEnvelope(f"The line is not JSON: {broken}.")
-    if not isinstance(found, dict):
+    if not is_object(found):
         return InvalidEnvelope("The line is JSON, but no object.")
-    given = cast("dict[str, object]", found)
-    if "v" in given and given["v"] != VERSION:
-        return UnsupportedVersion(f"v is {str(given['v'])[:40]}.", v=given["v"])
-    if unknown := sorted(given.keys() - set(FIELDS)):
+    if "v" in found and found["v"] != VERSION:
+        return UnsupportedVersion(f"v is {str(found['v'])[:40]}.", v=found["v"])
+    if unknown := sorted(found.keys() - set(FIELDS)):
         meant = did_you_mean(unknown[0], FIELDS, cutoff=0.5)
         text = f"Unknown field '{unknown[0][:80]}'.{meant}"
         return UnknownField(text, field=unknown[0][:200], valid=sorted(FIELDS))

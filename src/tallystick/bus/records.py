@@ -23,6 +23,7 @@ from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, Sco
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.json_values import is_object
 
 Data = Mapping[str, object]
 Payload = dict[str, object]
@@ -48,7 +49,7 @@ def _agent(data: Data) -> Payload:
 
 def _message(data: Data) -> Payload:
     about = data.get("conversation")
-    conversation = cast("Payload", about) if isinstance(about, dict) else {}
+    conversation = about if is_object(about) else {}
     named = _chosen(conversation, "context_id", "owner_id", "task_id", "parent_message_id", "reply_to_action_id")
     return {
         "text": data["text"],

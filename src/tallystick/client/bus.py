@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tallystick.client import bus_protocol, calls
 from tallystick.client.bus_protocol import Asked, BusClosed, Envelope, Talk
@@ -160,12 +160,12 @@ def _envelopes(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def replied(sent: bytes, content: bytes) -> bytes | None:
     """The line that answers an envelope; None when the connection is not there any more."""
     try:
-        found = cast("dict[str, object]", json.loads(content))
+        found: dict[str, Any] = json.loads(content)
     except ValueError:
         return None
     if "corr" in found:
         return content
-    error = cast("dict[str, object]", found.get("error") or {})
+    error: dict[str, object] = found.get("error") or {}
     if error.get("code") == "unknown_connection":
         return None
     # Refused before the bus saw it.
@@ -175,7 +175,7 @@ def replied(sent: bytes, content: bytes) -> bytes | None:
 def turned_away(status: int, content: bytes) -> TallyError:
     """Why there is no stream."""
     try:
-        error = cast("dict[str, object]", json.loads(content)["error"])
+        error: dict[str, object] = json.loads(content)["error"]
     except (ValueError, KeyError, TypeError):
         return HubNotRunning(f"What answers with status {status} is no hub.")
     refusal = calls.refusal_of(status, error)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from tallystick.client import calls
 from tallystick.kernel.clock import system_clock, to_wire
 from tallystick.kernel.errors import TallyError, TooLarge, Unavailable
 from tallystick.kernel.ids import new_id
 
-Envelope: TypeAlias = Mapping[str, object]
+Envelope: TypeAlias = Mapping[str, Any]
 LINE_LIMIT = 1024 * 1024
 
 
@@ -59,10 +59,10 @@ class Talk:
         key: str | None = None,
     ) -> Asked:
         """A request; under its key it is done once, however often it is sent."""
-        head = {"v": 1, "type": type, "id": new_id(), "ts": to_wire(system_clock()), "src": self.agent}
+        head = {"v": 1, "type": type, "id": (id := new_id()), "ts": to_wire(system_clock()), "src": self.agent}
         optional = {"session": session, "dst": dst, "idempotency_key": key}
         given = {name: value for name, value in optional.items() if value is not None}
-        return Asked(id=cast("str", head["id"]), line=_line({**head, **given, "payload": payload}))
+        return Asked(id=id, line=_line({**head, **given, "payload": payload}))
 
     def join(self, session: str, name: str | None) -> Asked:
         """Take a seat now and after every reconnection: what is asked of this agent comes to us."""
@@ -91,7 +91,7 @@ class Talk:
 
         Raises the refusal of a seat, or `ConnectionAbortedError` where the next connection may get it.
         """
-        envelope = cast("Envelope", json.loads(line))
+        envelope: Envelope = json.loads(line)
         self._note(envelope)
         if envelope.get("corr") not in self._sitting:
             return envelope
@@ -102,17 +102,17 @@ class Talk:
         return None
 
     def _note(self, envelope: Envelope) -> None:
-        seat = self._seats.get(cast("str", envelope.get("session")))
+        seat = self._seats.get(envelope.get("session", ""))
         if seat:
-            payload = cast("Mapping[str, object]", envelope.get("payload") or {})
+            payload: Mapping[str, Any] = envelope.get("payload") or {}
             match envelope.get("type"):
                 case "agent.add" if seat.cursor is None and envelope.get("status") == "ok":
-                    seat.cursor = cast("int", payload["cursor"])
+                    seat.cursor = payload["cursor"]
                 case "action.result" if "corr" not in envelope:
-                    seat.cursor = cast("int", envelope["seq"])
+                    seat.cursor = envelope["seq"]
                 case "agent.replaced":
                     # Another connection speaks for this agent; to come back would only be to fight over it.
-                    self.forget(cast("str", envelope["session"]))
+                    self.forget(envelope["session"])
                 case _:
                     pass
 
@@ -120,12 +120,12 @@ class Talk:
 def answer(reply: Envelope) -> dict[str, object]:
     """A reply's payload, or the hub's own refusal raised."""
     if reply.get("status") != "error":
-        return cast("dict[str, object]", reply.get("payload") or {})
+        return reply.get("payload") or {}
     raise refusal(reply)
 
 
 def refusal(reply: Envelope) -> TallyError:
-    error = cast("Mapping[str, object]", reply.get("error") or {})
+    error: Mapping[str, object] = reply.get("error") or {}
     return calls.refusal_of(503 if error.get("retryable") else 400, error)
 
 

@@ -25,7 +25,7 @@ from tallystick.kernel.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     Step: TypeAlias = "Send | Pause"
     Outcome: TypeAlias = "HttpReply | Lost | None"
@@ -49,11 +49,11 @@ _FAMILIES: Mapping[int, type[TallyError]] = {
 }
 
 
-def refusal_of(status: int, payload: Mapping[str, object]) -> TallyError:
+def refusal_of(status: int, payload: Mapping[str, Any]) -> TallyError:
     """The refusal that a payload stands for. Whoever catches a class has imported it; others read its code."""
     code = str(payload.get("code") or "")
     kind = next((each for each in every_error() if each.code == code), None)
-    details = cast("Mapping[str, object]", payload.get("details") or {})
+    details: Mapping[str, object] = payload.get("details") or {}
     error = (kind or _FAMILIES.get(status, Fault))(
         str(payload.get("message") or ""), hint=str(payload.get("hint") or ""), details=details
     )
@@ -154,10 +154,10 @@ def dialogue(name: str, given: Mapping[str, object], patience: Patience, *, met:
 def answer_of(reply: HttpReply) -> dict[str, object]:
     """The result in a reply, or the refusal raised."""
     try:
-        found = cast("dict[str, object]", json.loads(reply.body))
+        found: dict[str, Any] = json.loads(reply.body)
         if reply.status == 200:
             return found
-        payload = cast("Mapping[str, object]", found["error"])
+        payload: Mapping[str, object] = found["error"]
     except (ValueError, KeyError, TypeError) as wrong:
         raise NoAnswer(f"A reply with status {reply.status} is no answer of a hub.") from wrong
     raise refusal_of(reply.status, payload)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import cast
 from urllib.parse import urlencode
 
 from tallystick.client import calls
@@ -13,7 +12,7 @@ from tallystick.kernel.errors import TallyError, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class Following:
@@ -43,9 +42,9 @@ class Following:
                 seq = int(fields[b"id"])
                 if seq > self._cursor:
                     self._cursor = seq
-                    yield cast("dict[str, object]", json.loads(fields[b"data"]))
+                    yield json.loads(fields[b"data"])
             elif fields.get(b"event") == b"error":
-                _check(calls.refusal_of(500, cast("Mapping[str, object]", json.loads(fields[b"data"])["error"])))
+                _check(calls.refusal_of(500, json.loads(fields[b"data"])["error"]))
 
     def ended(self, outcome: HttpReply | Lost | None) -> Pause:
         """How long to pause before the next connection; raises when there should be none."""

@@ -127,7 +127,7 @@ class Call(msgspec.Struct, frozen=True):
         return agents.acting(tx, self.room_id, self.caller)
 
     def run(self, tx: Tx, me: Caller | None = None) -> Found:
-        return cast("Found", self.operation.run(tx, me or self.acting(tx), self.ask, *self.more))
+        return self.operation.run(tx, me or self.acting(tx), self.ask, *self.more)
 
     def read(self, tx: Tx) -> Answer | Pending[Answer]:
         found = self.run(tx)
@@ -216,7 +216,7 @@ def _checked(operation: AnyOperation, request: CallRequest) -> Steps[CallRespons
             found = prepared.write(tx)
             return found if isinstance(found, Declined) else _response(tx, request, prepared, cast("Answer", found))
 
-        return cast("CallResponse", (yield from _write(prepared, write)))
+        return (yield from _write(prepared, write))
 
     def read(tx: Tx) -> tuple[CallResponse, bool]:
         answer = cast("Answer", prepared.read(tx))
@@ -251,9 +251,9 @@ def _response(tx: Tx, request: CallRequest, prepared: Call, answer: Answer) -> C
     return CallResponse(answer=answer, notices=found)
 
 
-def _write(prepared: Call, run: Callable[[Tx], object], *, unless_left: bool = False) -> Steps[object]:
+def _write(prepared: Call, run: Callable[[Tx], T | Declined], *, unless_left: bool = False) -> Steps[T]:
     try:
-        found = yield WriteStep(run, prepared.room_id, prepared.also, unless_left)
+        found: T | Declined = yield WriteStep(run, prepared.room_id, prepared.also, unless_left)
         if isinstance(found, Declined):
             # What it appended is committed by now.
             raise found.refusal
@@ -307,14 +307,14 @@ def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pendi
     if woken is not None and woken.next_in_line:
         found: Answer | Pending[Answer] = woken
     else:
-        found = cast("Answer | Pending[Answer]", (yield ReadStep(prepared.read)))
+        found = yield ReadStep(prepared.read)
         if not isinstance(found, Pending) or not found.act:
             return found
     try:
         written = yield from _write(prepared, prepared.write, unless_left=True)
     except CallerLeft:
         return found
-    return cast("Answer | Pending[Answer]", written)
+    return written
 
 
 MAIL = frozenset({"messages", "notifications"})

@@ -6,18 +6,17 @@ The hooks of harnesses and the git guard decide by this alone.
 from __future__ import annotations
 
 import os
-from typing import cast
 
 from tallystick.kernel.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Protocol, TypeAlias
+    from typing import Any, Protocol, TypeAlias
 
     class Answered(Protocol):
         @property
-        def data(self) -> Mapping[str, object]: ...
+        def data(self) -> Mapping[str, Any]: ...
 
     Asking: TypeAlias = Callable[[str, Mapping[str, object]], Answered]
     """Any way to call an operation."""
@@ -75,11 +74,13 @@ def rooms(ask: Asking, folder: str) -> list[str]:
         answer = ask("rooms.list", {"context_path": folder, "limit": ROOMS_LIMIT}).data
     except NotFound:
         return []
-    return [str(room["room_id"]) for room in cast("list[Mapping[str, object]]", answer["rooms"])]
+    found: list[Mapping[str, object]] = answer["rooms"]
+    return [str(room["room_id"]) for room in found]
 
 
 def _taken(ask: Asking, room_id: str, paths: Sequence[str]) -> Iterable[ReservedByOther]:
     answer = ask("reservations.check", {"room_id": room_id, "paths": list(paths)}).data
-    for row in cast("list[Mapping[str, object]]", answer["paths"]):
+    rows: list[Mapping[str, object]] = answer["paths"]
+    for row in rows:
         if row["verdict"] == "taken" and row.get("held_by") and row.get("until") is not None:
             yield ReservedByOther(room_id, row)

@@ -31,6 +31,7 @@ import msgspec
 from tallystick.kernel.caller import Caller, Process
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.errors import Refused
+from tallystick.kernel.json_values import is_list
 
 _NAME = re.compile(r"[a-z]+(\.[a-z_]+){1,2}")
 
@@ -98,7 +99,7 @@ class Record(msgspec.Struct, metaclass=RecordMeta, frozen=True):
 
     def to_data(self, *, without: Container[str] = ()) -> dict[str, Any]:
         """The value as plain dicts, lists, texts and numbers."""
-        whole = cast("dict[str, Any]", msgspec.to_builtins(self, enc_hook=to_plain, str_keys=True))
+        whole: dict[str, Any] = msgspec.to_builtins(self, enc_hook=to_plain, str_keys=True)
         return {name: each for name, each in whole.items() if name not in without} if without else whole
 
     def present(self, *, without: Container[str] = ()) -> dict[str, Any]:
@@ -122,8 +123,8 @@ class Answer(Record, frozen=True):
 def _present(value: object) -> object:
     if isinstance(value, Record):
         return value.present()
-    if isinstance(value, list):
-        return [_present(each) for each in cast("list[object]", value)]
+    if is_list(value):
+        return [_present(each) for each in value]
     return msgspec.to_builtins(value, enc_hook=to_plain, str_keys=True)
 
 
@@ -267,7 +268,7 @@ class Operation(msgspec.Struct, Generic[AskT, AnswerT], frozen=True, eq=False, d
 
     @cached_property
     def ask(self) -> type[AskT]:
-        return cast("type[AskT]", self._hints["ask"])
+        return self._hints["ask"]
 
     @cached_property
     def answer(self) -> object:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from tallystick.kernel.json_values import is_list, is_object
 from tallystick.kernel.operation import NO_NUL, Custom
 
 Schema: TypeAlias = dict[str, Any]
@@ -18,7 +19,7 @@ def several(kinds: Iterable[object], ref_template: str = "#/$defs/{name}") -> tu
     kinds = list(kinds)
     found, shared = msgspec.json.schema_components(kinds, schema_hook=_schema_of, ref_template=ref_template)
     orders = {frozenset(each): each for kind in kinds for each in _choices(kind, set())}
-    return cast("list[Schema]", _tidied(found, orders)), cast("dict[str, Schema]", _tidied(shared, orders))
+    return [_tidied(each, orders) for each in found], {name: _tidied(each, orders) for name, each in shared.items()}
 
 
 def of(kind: object) -> Schema:
@@ -29,7 +30,9 @@ def of(kind: object) -> Schema:
 
 
 def _schema_of(kind: type) -> Schema:
-    return cast("type[Custom]", kind).json_schema()
+    if not issubclass(kind, Custom):
+        raise NotImplementedError(f"{kind.__name__} has no JSON Schema")
+    return kind.json_schema()
 
 
 def _choices(kind: object, seen: set[object]) -> Iterator[tuple[object, ...]]:
@@ -48,38 +51,49 @@ def _choices(kind: object, seen: set[object]) -> Iterator[tuple[object, ...]]:
         yield from _choices(part, seen)
 
 
-def _tidied(node: object, orders: Mapping[frozenset[object], tuple[object, ...]]) -> object:
+_Orders: TypeAlias = Mapping[frozenset[object], tuple[object, ...]]
+
+
+def _tidied(node: Schema, orders: _Orders) -> Schema:
     """Choices in their order and as texts; without the rule about NUL, which no caller needs to read at every field."""
-    if isinstance(node, list | tuple):
-        return [_tidied(value, orders) for value in cast("Iterable[object]", node)]
-    if not isinstance(node, dict):
-        return node
-    whole = cast("Schema", node)
-    tidy = {key: _tidied(value, orders) for key, value in whole.items() if (key, value) != ("pattern", NO_NUL)}
+    tidy: Schema = {
+        key: _tidied_value(value, orders) for key, value in node.items() if (key, value) != ("pattern", NO_NUL)
+    }
     if "pattern" in tidy:
         tidy["pattern"] = str(tidy["pattern"]).replace(r"\Z", "$")  # As ECMAScript writes it.
     if "enum" in tidy:
-        choices = cast("list[object]", tidy["enum"])
+        choices: list[object] = tidy["enum"]
         tidy["enum"] = list(orders.get(frozenset(choices), choices))
         if all(isinstance(each, str) for each in choices):
             tidy.setdefault("type", "string")
     return tidy
 
 
+def _is_array(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _tidied_value(value: object, orders: _Orders) -> object:
+    if _is_array(value):
+        return [_tidied_value(each, orders) for each in value]
+    return _tidied(value, orders) if is_object(value) else value
+
+
 def written_out(kinds: Sequence[object]) -> Schema:
     """The schema of any of these structs, without references: for a type that has its JSON form by itself."""
     found, shared = several(kinds)
-    each = [cast("Schema", _resolved(node, shared)) for node in found]
+    each = [_resolved(node, shared) for node in found]
     return each[0] if len(each) == 1 else {"anyOf": each}
 
 
-def _resolved(node: object, shared: dict[str, Schema]) -> object:
-    if isinstance(node, list):
-        return [_resolved(each, shared) for each in cast("list[object]", node)]
-    if not isinstance(node, dict):
-        return node
-    whole = cast("Schema", node)
-    if "$ref" in whole:
-        whole = {**shared[str(whole["$ref"]).rpartition("/")[2]], **whole}
-        del whole["$ref"]
-    return {key: _resolved(value, shared) for key, value in whole.items()}
+def _resolved(node: Schema, shared: Mapping[str, Schema]) -> Schema:
+    if "$ref" in node:
+        node = {**shared[str(node["$ref"]).rpartition("/")[2]], **node}
+        del node["$ref"]
+    return {key: _resolved_value(value, shared) for key, value in node.items()}
+
+
+def _resolved_value(value: object, shared: Mapping[str, Schema]) -> object:
+    if is_list(value):
+        return [_resolved_value(each, shared) for each in value]
+    return _resolved(value, shared) if is_object(value) else value

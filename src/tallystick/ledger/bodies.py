@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import cast
 
 from tallystick.kernel.envelope import Body, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.json_values import is_list, is_object
 from tallystick.kernel.operation import Record
 
 BODY_LIMIT = 256 * 1024
@@ -48,6 +48,6 @@ def _inside(value: object) -> list[object]:
         raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
     if isinstance(value, Record):
         return [getattr(value, name) for name in value.__struct_fields__]
-    if isinstance(value, dict):
-        return list(cast("dict[str, object]", value).values())
-    return cast("list[object]", value) if isinstance(value, list) else []
+    if is_object(value):
+        return list(value.values())
+    return value if is_list(value) else []

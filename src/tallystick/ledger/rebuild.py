@@ -6,7 +6,7 @@ Leases and presence are not in the ledger and are not touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
@@ -66,8 +66,8 @@ def deferred_differences(live: Tx, folded: Tx, tables: Sequence[str]) -> list[st
     """The same of deferred tables: the live ones lack what was not folded yet."""
     upto = {room_id: live.head(room_id).deferred_seq for room_id in reading.every_room(live)}
 
-    def due(row: tuple[tuple[str, object], ...]) -> bool:
+    def due(row: tuple[tuple[str, Any], ...]) -> bool:
         cells = dict(row)
-        return cast("int", cells["seq"]) <= upto[cast("str", cells["room_id"])]
+        return cells["seq"] <= upto[cells["room_id"]]
 
     return [table for table in tables if snapshot(live, table) != [*filter(due, snapshot(folded, table))]]

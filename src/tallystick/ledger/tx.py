@@ -150,7 +150,7 @@ class Tx:
 
     def use(self, port: type[T]) -> T:
         """What another capability offers under a Protocol; the hub binds them."""
-        return cast("T", self.world.offers[port])
+        return self.world.offers[port]
 
     def head(self, room_id: str) -> Head:
         """Where the room's ledger ends; refuses an unknown room."""
@@ -339,7 +339,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """How long an agent may stay silent before it is stale; evicted after twice as long."""
     folds: Mapping[str, Sequence[Fold]]
     """Event kind -> what turns such an event into rows, in the order of the capabilities."""
-    offers: Mapping[type, object]
+    offers: Mapping[type, Any]
     deferred: Mapping[str, Fold]
     """Folds that run some time after their event was written (see `Tx.catch_up`)."""
     caches: RoomCaches = msgspec.field(default_factory=RoomCaches)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -38,7 +38,8 @@ class Pages:
         self._ending = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context, path = context_of(scope), cast("str", scope["path"])
+        context = context_of(scope)
+        path: str = scope["path"]
         context.operation = "page"
         if path.startswith("/act/"):
             await self._act(context, scope, receive, send)
@@ -80,7 +81,7 @@ class Pages:
         if scope["method"] != "POST":
             raise MethodNotAllowed("An action takes POST.", allow="POST")
         # Found before it is counted: what a client makes up must not become a label of the metrics.
-        operation = registry.find(cast("str", scope["path"]).removeprefix("/act/")).name
+        operation = registry.find(scope["path"].removeprefix("/act/")).name
         context.operation = operation
         given = decoded(context, await body(scope, receive, self._limits.body_bytes))
         result = await (await self._loaded()).act(context.visitor, operation, given, key_of(context))

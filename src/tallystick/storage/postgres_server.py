@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import psycopg
 from psycopg.abc import Buffer
@@ -112,7 +112,7 @@ class PostgresServer:
             # The driver's message quotes the address, password and all.
             raise InvalidDatabaseUrl from None
         self._parameters: dict[str, Any] = {**DEFAULTS, **given}
-        self._settings = SETTINGS.format(patience_ms=int(patience * 1000))
+        self._settings = SETTINGS.format(patience_ms=int(patience * 1000)).encode()
         self._password = str(given.get("password") or "")
 
     @property
@@ -131,7 +131,7 @@ class PostgresServer:
         except psycopg.Error as wrong:
             raise self._unreachable(wrong) from None
         try:
-            connection.execute(cast("Any", self._settings))
+            connection.execute(self._settings)
         except psycopg.Error as wrong:
             connection.close()
             raise from_postgres(wrong) from wrong

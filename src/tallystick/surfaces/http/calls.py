@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import cast
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -16,7 +15,9 @@ from tallystick.hub.engine import CallRequest
 from tallystick.hub.serving import Serving
 from tallystick.kernel import schemas
 from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.json_values import is_object
 from tallystick.kernel.operation import AnyOperation, Ask
+from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
 from tallystick.surfaces.http.middleware import Allowances, Limits
@@ -71,12 +72,12 @@ def decoded(context: RequestContext, content: bytes) -> dict[str, object]:
     if context.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
         raise WrongMediaType
     try:
-        given = cast("object", _decode(content))
+        given: object = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise InvalidField(f"The body is not JSON: {wrong}.") from wrong
-    if not isinstance(given, dict):
+    if not is_object(given):
         raise InvalidField("The body must be a JSON object with the operation's fields.")
-    return cast("dict[str, object]", given)
+    return given
 
 
 def key_of(context: RequestContext) -> str | None:
@@ -98,10 +99,12 @@ def read(ask: type[Ask], query: bytes) -> dict[str, object]:
     """The input that a query string spells. Unknown names are left to the model, which suggests the right one."""
     kinds = kinds_of(ask)
     given: dict[str, object] = {}
+    lists: dict[str, list[object]] = {}
     for name, text in pairs(query):
         kind = kinds.get(name, "string")
         if kind.startswith("array:"):
-            cast("list[object]", given.setdefault(name, [])).append(_value(name, kind.removeprefix("array:"), text))
+            given[name] = values = lists.setdefault(name, [])
+            values.append(_value(name, kind.removeprefix("array:"), text))
         elif name in given:
             raise InvalidField(f"{name} is given twice.", field=name)
         else:
@@ -122,16 +125,17 @@ def pairs(query: bytes) -> list[tuple[str, str]]:
 def kinds_of(ask: type[Ask]) -> Mapping[str, str]:
     """Each field's JSON type; a list's as `array:` and the type of its items."""
     schema = schemas.of(ask)
-    properties = cast("dict[str, dict[str, object]]", schema.get("properties", {}))
+    properties: dict[str, Schema] = schema.get("properties", {})
     return {name: _kind(each) for name, each in properties.items()}
 
 
-def _kind(schema: Mapping[str, object]) -> str:
-    for part in cast("list[dict[str, object]]", schema.get("anyOf", [])):
+def _kind(schema: Schema) -> str:
+    parts: list[Schema] = schema.get("anyOf", [])
+    for part in parts:
         if part.get("type") != "null":
             return _kind(part)
-    kind = cast("str", schema.get("type", "string"))
-    return f"array:{_kind(cast('dict[str, object]', schema['items']))}" if kind == "array" else kind
+    kind: str = schema.get("type", "string")
+    return f"array:{_kind(schema['items'])}" if kind == "array" else kind
 
 
 def _value(name: str, kind: str, text: str) -> object:
@@ -146,7 +150,7 @@ def _value(name: str, kind: str, text: str) -> object:
             return _TRUTH[text.lower()]
         case "object" | "number":
             try:
-                return cast("object", msgspec.json.decode(text))
+                return msgspec.json.decode(text)
             except msgspec.DecodeError as wrong:
                 raise InvalidField(f"{name}: '{text[:40]}' is not JSON.", field=name) from wrong
         case _:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
 
 from tallystick.harnesses import processes
 from tallystick.kernel.caller import Process
@@ -98,9 +97,10 @@ class HubFiles:
     def facts(self) -> dict[str, object] | None:
         """What `hub.json` says; None while there is none."""
         try:
-            return cast("dict[str, object]", json.loads(self.card.read_bytes()))
+            found: dict[str, object] = json.loads(self.card.read_bytes())
         except (FileNotFoundError, ValueError):
             return None
+        return found
 
     @contextmanager
     def shown(self, facts: Mapping[str, object]) -> Generator[None]:

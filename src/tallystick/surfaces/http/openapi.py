@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
-from typing import TypeAlias, cast
 
 import msgspec
 
@@ -16,6 +15,7 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import schemas
 from tallystick.kernel.errors import every_error
 from tallystick.kernel.operation import AnyOperation
+from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.bus import StreamBus
 from tallystick.surfaces.http.calls import only_reads
 from tallystick.surfaces.http.errors import status_of
@@ -177,8 +177,6 @@ def _open(summary: str, answer: Schema) -> Schema:
     return {"summary": summary, "security": [], "responses": {**responses(answer), "200": ok, "503": failing}}
 
 
-Schema: TypeAlias = "dict[str, object]"
-
 ANYWHERE = (400, 401, 403, 404, 405, 408, 421, 429, 431, 500, 503)
 """Statuses that any address may answer."""
 
@@ -277,12 +275,13 @@ def parameter(name: str, schema: Schema, description: str = "") -> Schema:
 
 def parameters(model: Schema) -> list[Schema]:
     """A model's fields as query parameters. In a query nothing is null: a field is there or it is not."""
-    required = cast("list[str]", model.get("required", []))
-    fields = cast("Mapping[str, Schema]", model.get("properties", {}))
+    required: list[str] = model.get("required", [])
+    fields: Mapping[str, Schema] = model.get("properties", {})
     found: list[Schema] = []
     for name, field in fields.items():
         schema = {key: value for key, value in field.items() if key not in {"description", "title", "default", "anyOf"}}
-        for part in cast("list[Schema]", field.get("anyOf", [])):
+        parts: list[Schema] = field.get("anyOf", [])
+        for part in parts:
             if part.get("type") != "null":
                 schema |= part
         text = str(field.get("description", ""))

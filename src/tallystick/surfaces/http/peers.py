@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 from starlette.types import Scope
 
@@ -108,7 +108,7 @@ class PeerProcess:
 
 def of(scope: Scope) -> PeerProcess | None:
     """The process behind a request; None for a client from the network."""
-    facts = cast("Facts | None", _extension(scope, PEER))
+    facts: Facts | None = _extension(scope, PEER)
     if facts is None:
         return None
     return PeerProcess(pid=facts["pid"], uid=facts["uid"], seen=facts.setdefault("seen", PeerFacts(pid=facts["pid"])))
@@ -116,7 +116,7 @@ def of(scope: Scope) -> PeerProcess | None:
 
 def abort(scope: Scope) -> None:
     """Drop the connection of a request, where the server can."""
-    drop = cast("Callable[[], object] | None", _extension(scope, ABORT))
+    drop: Callable[[], object] | None = _extension(scope, ABORT)
     if drop is not None:
         drop()
 
@@ -130,5 +130,6 @@ def facts_of(transport: BaseTransport) -> Facts | None:
     return {"pid": pid or 0, "uid": uid}
 
 
-def _extension(scope: Scope, name: str) -> object:
-    return cast("dict[str, object]", scope.get("extensions") or {}).get(name)
+def _extension(scope: Scope, name: str) -> Any:
+    extensions: dict[str, Any] = scope.get("extensions") or {}
+    return extensions.get(name)

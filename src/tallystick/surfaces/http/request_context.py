@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TypeVar
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from tallystick.hub.tokens import TokenInvalid, TokenMissing
 from tallystick.hub.visitor import Visitor
@@ -41,7 +41,8 @@ class RequestContext:
 
 
 def context_of(scope: Scope) -> RequestContext:
-    return cast("RequestContext", scope["state"]["context"])
+    context: RequestContext = scope["state"]["context"]
+    return context
 
 
 async def body(scope: Scope, receive: Receive, limit: int) -> bytes:
@@ -61,11 +62,10 @@ async def body(scope: Scope, receive: Receive, limit: int) -> bytes:
     return bytes(whole)
 
 
-def _chunk(message: object, left: int, limit: int = 0) -> bytes:
-    received = cast("dict[str, object]", message)
-    if received["type"] == "http.disconnect":
+def _chunk(message: Message, left: int, limit: int = 0) -> bytes:
+    if message["type"] == "http.disconnect":
         raise ClientGone
-    chunk = cast("bytes", received.get("body", b""))
+    chunk: bytes = message.get("body", b"")
     if len(chunk) > left:
         raise _too_large(limit or left)
     return chunk

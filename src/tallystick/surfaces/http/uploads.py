@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import cast
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -59,7 +58,7 @@ class BlobUpload:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientGone
-                waiting += cast("bytes", message.get("body", b""))
+                waiting += message.get("body", b"")
                 more = bool(message.get("more_body"))
                 if len(waiting) >= CHUNK or not more:
                     chunk, waiting = bytes(waiting), bytearray()

@@ -6,15 +6,17 @@ It happens to honest clients: JavaScript writes half of a torn emoji as a lone s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, Self, cast
+from typing import Protocol, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
+
+from tallystick.kernel.json_values import is_object
 
 
 class MessageSource(Protocol):
@@ -70,7 +72,7 @@ def _complaint(wrong: Exception) -> JSONRPCError | None:
     if not isinstance(wrong, ValidationError):
         return _error(PARSE_ERROR, str(wrong), [])
     problems = wrong.errors(include_url=False)
-    inputs = [cast("object", each["input"]) for each in problems]
+    inputs: list[object] = [each["input"] for each in problems]
     if problems[0]["type"] != "json_invalid":
         return _error(INVALID_REQUEST, "The line is no JSON-RPC request, notification or response.", inputs)
     line = str(inputs[0])
@@ -90,7 +92,7 @@ def _error(code: int, message: str, inputs: Sequence[object]) -> JSONRPCError:
 
 def _request_id(line: object) -> str | int | None:
     """The id of the request that a line was meant to be. A response's id belongs to somebody else's request."""
-    if not isinstance(line, dict) or "method" not in line:
+    if not is_object(line) or "method" not in line:
         return None
-    given = cast("Mapping[str, object]", line).get("id")
+    given = line.get("id")
     return given if isinstance(given, str | int) and not isinstance(given, bool) else None

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -58,7 +58,7 @@ def refused(error: TallyError) -> CallToolResult:
 def flat(error: TallyError) -> dict[str, object]:
     """Talking Stick's shape: the details stand beside the code, and never in its place."""
     own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
-    details = cast("dict[str, object]", msgspec.json.decode(msgspec.json.encode(dict(error.details), enc_hook=str)))
+    details = msgspec.json.decode(msgspec.json.encode(dict(error.details), enc_hook=str), type=dict[str, object])
     return {**own, **details, **own}
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -73,10 +72,11 @@ async def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, ob
     if found[2] == "state":
         return (await ask("turns.state", {"room_id": room_id})).to_data()
     history = await ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT})
-    events = cast("Sequence[Mapping[str, object]]", history.to_data()["events"])
+    events: Sequence[Mapping[str, object]] = history.to_data()["events"]
     return {"room_id": room_id, "handoffs": [event for event in events if event["handoff"]]}
 
 
 async def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
     answer = await ask("rooms.list", {} if workspace is None else {"context_path": workspace})
-    return cast("Sequence[Mapping[str, object]]", answer.to_data()["rooms"])
+    rooms: Sequence[Mapping[str, object]] = answer.to_data()["rooms"]
+    return rooms

@@ -7,12 +7,12 @@ They describe; the hub checks every input against the whole type and names the b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast, get_args
+from typing import TypeAlias, get_args
 
 from tallystick.kernel import schemas
-from tallystick.kernel.operation import Answer, Ask
+from tallystick.kernel.operation import Ask
+from tallystick.kernel.schemas import Schema
 
-Schema: TypeAlias = dict[str, object]
 _Definitions: TypeAlias = Mapping[str, Schema]
 
 _KEPT = ("type", "description", "enum", "maximum", "default")
@@ -29,7 +29,7 @@ def of_ask(ask: type[Ask]) -> Schema:
 def of_answer(answer: object) -> Schema:
     """What an operation answers: its fields and their types, one level deep; several answers become one object."""
     fields: dict[str, Schema] = {}
-    for variant in cast("Sequence[type[Answer]]", get_args(answer) or (answer,)):
+    for variant in get_args(answer) or (answer,):
         schema = schemas.of(variant)
         for name, field in _properties(schema).items():
             shape = _shape(field, _definitions(schema))
@@ -40,10 +40,10 @@ def of_answer(answer: object) -> Schema:
 def _asked(node: Schema, defs: _Definitions) -> Schema:
     node = _without_null(_written_out(node, defs), defs)
     lean = {key: node[key] for key in _KEPT if node.get(key) is not None}
-    if cast("int", lean.get("maximum", 0)) >= _NO_LIMIT:
+    if lean.get("maximum", 0) >= _NO_LIMIT:
         del lean["maximum"]
     if "items" in node:
-        lean["items"] = _asked(cast("Schema", node["items"]), defs)
+        lean["items"] = _asked(node["items"], defs)
     if node.get("minItems") == node.get("maxItems"):
         lean |= {key: node[key] for key in ("minItems", "maxItems") if key in node}
     if properties := _properties(node):
@@ -66,7 +66,7 @@ def _shape(node: Schema, defs: _Definitions) -> Schema:
 
 def _or_null(shape: Schema) -> Schema:
     if "enum" in shape:
-        return {"enum": [*cast("list[object]", shape["enum"]), None]}
+        return {"enum": [*shape["enum"], None]}
     return {"type": [shape["type"], "null"]} if shape else {}
 
 
@@ -75,7 +75,7 @@ def _either(one: Schema, other: Schema) -> Schema:
     if one == other:
         return one
     if "enum" in one and "enum" in other:
-        return {"enum": list(dict.fromkeys([*cast("list[object]", one["enum"]), *cast("list[object]", other["enum"])]))}
+        return {"enum": list(dict.fromkeys([*one["enum"], *other["enum"]]))}
     return {}
 
 
@@ -86,7 +86,8 @@ def _without_null(node: Schema, defs: _Definitions) -> Schema:
 
 
 def _not_null(node: Schema) -> list[Schema]:
-    return [part for part in cast("Sequence[Schema]", node.get("anyOf", ())) if part.get("type") != "null"]
+    parts: Sequence[Schema] = node.get("anyOf", ())
+    return [part for part in parts if part.get("type") != "null"]
 
 
 def _written_out(node: Schema, defs: _Definitions) -> Schema:
@@ -95,8 +96,10 @@ def _written_out(node: Schema, defs: _Definitions) -> Schema:
 
 
 def _definitions(schema: Schema) -> _Definitions:
-    return cast("_Definitions", schema.get("$defs", {}))
+    found: _Definitions = schema.get("$defs", {})
+    return found
 
 
 def _properties(node: Schema) -> Mapping[str, Schema]:
-    return cast("Mapping[str, Schema]", node.get("properties", {}))
+    found: Mapping[str, Schema] = node.get("properties", {})
+    return found

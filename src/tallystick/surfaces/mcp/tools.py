@@ -18,9 +18,9 @@ from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
+from tallystick.kernel.schemas import Schema
 from tallystick.kernel.suggestions import did_you_mean, nearest
 from tallystick.surfaces.mcp import schemas
-from tallystick.surfaces.mcp.schemas import Schema
 
 CALL = "call"
 _USE = "what has no tool of its own. A refusal shows a correct call."
