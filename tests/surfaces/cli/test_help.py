@@ -11,7 +11,18 @@ from tallystick import __version__
 from tallystick.surfaces.cli import catalogue, commands
 from tests.surfaces.cli.place import PROGRAMS, Place
 
-HEAVY = ("pydantic", "apsw", "mcp", "psycopg", "tallystick.hub.hub", "tallystick.capabilities")
+HEAVY = (
+    "pydantic",
+    "apsw",
+    "mcp",
+    "psycopg",
+    "tallystick.hub.hub",
+    "tallystick.hub.registry",
+    "tallystick.ledger.tx",
+    "tallystick.storage",
+    "tallystick.capabilities.turns.operations",
+)
+"""Of a capability a command may read the contract, and nothing else."""
 
 
 def test_help_names_every_command_and_every_operation(place: Place) -> None:
