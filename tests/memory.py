@@ -30,6 +30,8 @@ def use_for_temporary_files(config: pytest.Config) -> None:
     os.environ[DISK] = tempfile.gettempdir()
     # Short names: sockets lie below, and the system bounds the length of their paths.
     folder = tempfile.mkdtemp(prefix="t", dir=MEMORY)
+    # As the folder for temporary files that it stands for: some tests go in as another user.
+    Path(folder).chmod(0o1777)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     config.option.basetemp = config.option.basetemp or f"{folder}/p"
     config.stash[FOLDER] = folder

@@ -6,12 +6,14 @@ import getpass
 import time
 from collections.abc import Iterator
 
+from tallystick.capabilities.agents.events import MemberAdded
 from tallystick.capabilities.rooms.contract import Rooms
+from tallystick.capabilities.turns.events import StickClaimed, StickReleased, StickTakenOver
 from tallystick.demo import script
 from tallystick.demo.cast import Cast, StoryFailed
 from tallystick.demo.script import Cue
 from tallystick.demo.stage import Stage
-from tallystick.demo.telling import STICK, Seen, Story
+from tallystick.demo.telling import Seen, Story
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
@@ -50,7 +52,7 @@ class Director:
             if beat := story.tell(event):
                 self._stage.show(beat)
             self._react(event)
-            if event.kind == f"{STICK}release" and event.data["turn_id"] == LAST_TURN:
+            if event.kind == StickReleased.kind and event.data["turn_id"] == LAST_TURN:
                 return
 
     def _room(self) -> str:
@@ -77,13 +79,13 @@ class Director:
         raise StoryFailed(f"Nothing happened for {_SILENCE_S:.0f} s after event {cursor}.")
 
     def _react(self, event: Seen) -> None:
-        if event.kind == f"{STICK}claim" and event.data["turn_id"] == 1:
+        if event.kind == StickClaimed.kind and event.data["turn_id"] == 1:
             self._cast.cue("bo")
             # Starting takes a moment, which the reader need not wait for later.
             self._cast.start("bo-again")
-        elif event.kind == "actor.add" and event.by == "bo":
+        elif event.kind == MemberAdded.kind and event.by == "bo":
             self._cast.cue("cleo")
-        elif event.kind == f"{STICK}takeover":
+        elif event.kind == StickTakenOver.kind:
             self._cast.cue("bo-again")
         elif event.data.get("cue") == Cue.HALF_WRITTEN:
             pid = self._cast.kill("bo")

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tallystick.capabilities.agents.events import MemberAdded
+from tallystick.capabilities.rooms.events import NoteAdded, RoomCreated
 from tallystick.capabilities.turns.contract import Handoff
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
 from tallystick.demo import script
 from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.operation import as_record
@@ -90,10 +93,10 @@ class Story:
             self.lanes[who] = Lane.DEAD
         elif who not in self.lanes:
             return
-        elif event.kind in {f"{STICK}claim", f"{STICK}takeover"}:
+        elif event.kind in {StickClaimed.kind, StickTakenOver.kind}:
             self.turn_id = event.turn_id
             self.lanes[who] = Lane.HOLDS
-        elif event.kind in {f"{STICK}release", f"{STICK}pass", "actor.add"} or self.lanes[who] is Lane.DEAD:
+        elif event.kind in {StickReleased.kind, StickPassed.kind, MemberAdded.kind} or self.lanes[who] is Lane.DEAD:
             self.lanes[who] = Lane.HERE
 
 
@@ -105,11 +108,11 @@ def _who(event: Seen) -> str:
 
 def _text(event: Seen) -> str:
     match event.kind:
-        case "group.create":
+        case RoomCreated.kind:
             return f"opens the room of {event.word('title')}/"
-        case "actor.add":
+        case MemberAdded.kind:
             return "joins" if event.by in script.CAST else "join"
-        case "x.tally.note.add":
+        case NoteAdded.kind:
             return "leave a note"
         case script.KILLED:
             return f"is killed: kill -9 {event.data['pid']}"
@@ -121,14 +124,14 @@ def _text(event: Seen) -> str:
 
 def _stick(event: Seen) -> str:
     turn, to = event.data.get("turn_id"), event.word("reserved_for")
-    match event.kind.removeprefix(STICK):
-        case "claim":
+    match event.kind:
+        case StickClaimed.kind:
             return f"has the stick: turn {turn}, {_WHY[event.word('reason')]}"
-        case "release":
+        case StickReleased.kind:
             return f"releases the stick; {to} is next"
-        case "pass":
+        case StickPassed.kind:
             return f"passes the stick to {to}"
-        case "takeover":
+        case StickTakenOver.kind:
             return f"takes the stick over: turn {turn}"
         case _:
             return ""
@@ -139,11 +142,11 @@ def _said(event: Seen) -> list[str]:
     if handoff is not None:
         return _handoff(as_record(Handoff, handoff))
     match event.kind:
-        case "x.tally.note.add":
+        case NoteAdded.kind:
             return [event.word("body")]
         case script.SAW if event.word("error"):
             return [event.word("message"), event.word("hint")]
-        case "x.tally.stick.takeover":
+        case StickTakenOver.kind:
             return [event.word("reason")]
         case _:
             return []
