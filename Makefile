@@ -20,8 +20,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-up: $(RUNTIME) ## Show the demo, then run the hub in the foreground
-	$(BIN)/tally demo
+up: $(RUNTIME) ## Run the hub in the foreground, the first time with the demo on its page
+	@$(BIN)/tally demo --first
 	@exec $(BIN)/tally up
 
 test: $(DEV) ## Everything CI runs: check, all tests, and the wheel in an empty environment, beside each other

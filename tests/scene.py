@@ -114,11 +114,12 @@ class Scene:
 
     @contextmanager
     def refused(self, code: str) -> Generator[None]:
-        """Expect a refusal with this code, after which every row is as it was, but for who was last seen when."""
+        """Expect a refusal with this code, after which every row is as it was, but for who was seen and told when."""
         before = self.dump()
         with refused(code):
             yield
-        changed = [table for table, rows in self.dump().items() if rows != before[table] and table != "presence"]
+        after = {table: rows for table, rows in self.dump().items() if table not in ("presence", "superseded")}
+        changed = [table for table, rows in after.items() if rows != before[table]]
         assert changed == [], f"refused with {code}, yet these changed: {', '.join(changed)}"
 
     def joined(self, *names: str) -> tuple[Actor, ...]:
@@ -180,6 +181,11 @@ class Actor:
 
     def pass_to(self, turn: Turn, target: str, **given: object) -> dict[str, object]:
         return self.owner("turns.pass", turn, **{"to_agent_id": target, "handoff": HANDOFF, **given})
+
+    def appointed(self, role: str = "foreman") -> None:
+        """The user gives this agent a role."""
+        user = Actor(self.scene, Caller(agent_id="user", session=SessionKind.HUMAN_CLI), self.room_id)
+        user.here("agents.update", agent_id=self.caller.agent_id, role=role)
 
     def take_over(self, turn_id: int, reason: str = "no answer") -> dict[str, object]:
         return self.here("turns.takeover", expected_turn_id=turn_id, reason=reason)

@@ -18,9 +18,9 @@ import msgspec
 import uvloop
 
 from tallybench import servers
-from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.engines import Setting
+from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallybench.servers import Served
-from tallybench.setting import Setting
 
 ECHO = """
 import asyncio, sys

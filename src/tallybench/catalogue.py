@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from tallybench.figures import Figure
-from tallybench.setting import Setting
+from tallybench.engines import Setting
+from tallybench.report import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

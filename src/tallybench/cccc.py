@@ -8,20 +8,89 @@ daemon keeps a connection as ours does; the last rows connect for every message,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+import socket
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from msgspec import structs
 
-from tallybench import cccc_daemon, company, message_sender, rooms, servers
-from tallybench.figures import Budget, Detail, Figure, median
+from tallybench import message_sender, rooms, servers
+from tallybench.engines import Setting
 from tallybench.message_sender import Sender, Sent
+from tallybench.report import Budget, Detail, Figure, median
 from tallybench.sends import TEXT
-from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
+
+DISTRIBUTION, VERSION = "cccc-pair", "0.4.45"
+"""The version that the budgets were set beside; another one is not measured under its name."""
+
+
+class PeerRefused(RuntimeError):
+    """CCCC did not do what it was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group of CCCC, its members stopped: a message is appended for them and nothing is started."""
+
+    socket: Path
+    group_id: str
+    ledger: Path
+
+    def message_ids(self) -> set[str]:
+        """Of every message on the ledger."""
+        with self.ledger.open("rb") as lines:
+            events = map(json.loads, lines)
+            return {str(event["id"]) for event in events if event["kind"] == "chat.message"}
+
+
+def installed() -> Path | None:
+    """The installed program of that version."""
+    try:
+        found = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return None
+    script = next((file for file in found.files or () if file.name == "cccc"), None)
+    return Path(str(script.locate())).resolve() if script and found.version == VERSION else None
+
+
+@contextmanager
+def running_group(cccc: Path, home: Path, members: Sequence[str]) -> Generator[Group]:
+    """A group with these members, for as long as its daemon runs."""
+    home.mkdir()
+    path = home / "daemon" / "ccccd.sock"
+    # Nothing of the user's: neither an account nor a home of theirs is found.
+    env = {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "CCCC_HOME": str(home)}
+    with servers.process([str(cccc), "daemon", "run"], lambda: _listens(path), env):
+        made = _ask(path, "group_create", title="bench", topic="", by="user")
+        group_id = str(made["group_id"])
+        for member in members:
+            _ask(path, "actor_add", group_id=group_id, actor_id=member, runtime="custom", command=["true"], by="user")
+        yield Group(socket=path, group_id=group_id, ledger=home / "groups" / group_id / "ledger.jsonl")
+
+
+def _ask(path: Path, op: str, **args: object) -> dict[str, object]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(path))
+        connection.sendall(json.dumps({"v": 1, "op": op, "args": args}).encode() + b"\n")
+        reply = cast("dict[str, object]", json.loads(connection.makefile("rb").readline()))
+    if not reply["ok"]:
+        raise PeerRefused(f"{op}: {reply['error']}")
+    return cast("dict[str, object]", reply["result"])
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
 
 RECEIVER = "receiver"
 CLIENTS = (1, 8)
@@ -71,10 +140,10 @@ class Turn:
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    program = cccc_daemon.program()
+    program = installed()
     if program is None:
         setting.tell(
-            f"cccc: left out, since {cccc_daemon.DISTRIBUTION} {cccc_daemon.VERSION} is not installed; "
+            f"cccc: left out, since {DISTRIBUTION} {VERSION} is not installed; "
             "`make bench` brings it, or `pip install --group bench` in a checkout"
         )
         return
@@ -94,7 +163,7 @@ def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns
         unit="per s",
         ours=median([ours for ours, _ in rates]),
         baseline=median([theirs for _, theirs in rates]),
-        against=f"CCCC {cccc_daemon.VERSION}'s daemon",
+        against=f"CCCC {VERSION}'s daemon",
         ratio=median([ours / theirs for ours, theirs in rates]),
         budgets=(Budget(of="ratio", bound="at least", limit=limit),) if limit else (),
         details=(Detail(name="found on the ledgers", value=checked),),
@@ -123,14 +192,14 @@ def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[Turn
             for name in names
         ]
 
-    with servers.hub(settings), cccc_daemon.group(program, home, [RECEIVER, *names]) as group:
+    with servers.hub(settings), running_group(program, home, [RECEIVER, *names]) as group:
         ours = senders(settings.data_dir / "bus.sock", room_id, ours=True)
         theirs = senders(group.socket, group.group_id, ours=False)
         turns = list[Turn]()
         for number in range(rounds + 1):
             setting.tell(f"cccc: {way.what}, {clients} at once, round {number} of {rounds}")
-            found = company.gather(message_sender.send, theirs)
-            turns.append(Turn(theirs=found, ours=company.gather(message_sender.send, ours)))
+            found = rooms.gather(message_sender.send, theirs)
+            turns.append(Turn(theirs=found, ours=rooms.gather(message_sender.send, ours)))
     # Both have stopped: what is found now was on the disk.
     _check("CCCC", [turn.theirs for turn in turns], group.message_ids())
     _check("the hub", [turn.ours for turn in turns], _message_ids(settings, room_id))

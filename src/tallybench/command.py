@@ -11,11 +11,10 @@ from pathlib import Path
 
 from tallybench import engines, report
 from tallybench.catalogue import BENCHES
-from tallybench.engines import Engine
-from tallybench.figures import Figure
+from tallybench.engines import Engine, Setting
 from tallybench.options import Arguments
-from tallybench.setting import Setting
-from tallystick.commandline.invocation import Invocation
+from tallybench.report import Figure
+from tallystick.commandline.command import Invocation
 
 
 def run(arguments: Arguments, invocation: Invocation) -> None:

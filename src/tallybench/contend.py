@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tallybench import company, rooms
-from tallybench.figures import Budget, Detail, Figure, median
-from tallybench.setting import Setting
+from tallybench import rooms
+from tallybench.engines import Setting
+from tallybench.report import Budget, Detail, Figure, median
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import TallyError
 
@@ -95,7 +95,7 @@ def _round(setting: Setting, *, writers: int, rooms_wanted: int) -> Together:
         Writer(settings=settings, room_id=found[number % rooms_wanted], name=f"writer-{number}", seconds=seconds)
         for number in range(writers)
     ]
-    return Together.of(company.gather(_write, tasks))
+    return Together.of(rooms.gather(_write, tasks))
 
 
 def _write(writer: Writer) -> Written:
@@ -105,7 +105,7 @@ def _write(writer: Writer) -> Written:
     with rooms.opened(writer.settings) as hub:
         me = rooms.enter(hub, writer.room_id, writer.name)
         hub.call("events.append", given, me)
-        company.together()
+        rooms.together()
         started = last = time.perf_counter()
         while last - started < writer.seconds:
             try:

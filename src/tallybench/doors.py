@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from tallybench.setting import agent, tally
+from tallybench.engines import agent, tally
 from tallybench.wire import StdioServer
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings

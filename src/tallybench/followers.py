@@ -10,9 +10,9 @@ import uvloop
 
 from tallybench import servers
 from tallybench.caller import Connection
-from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.engines import Setting
+from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallybench.servers import Served
-from tallybench.setting import Setting
 
 ONE, CROWD = "x.bench.one", "x.bench.crowd"
 WRITERS = 4

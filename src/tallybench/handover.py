@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from tallybench import company, doors, rooms
+from tallybench import doors, rooms
 from tallybench.doors import Call, Turn
-from tallybench.figures import Budget, Detail, Figure, median, percentile
-from tallybench.setting import Setting
+from tallybench.engines import Setting
+from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallystick.hub.settings import Settings
 
 POLL_S = 0.25
@@ -82,7 +82,7 @@ def _delays(setting: Setting, door: Door, *, polls: bool, turns: int) -> list[fl
         Player(settings=settings, room_id=room_id, name=name, door=door, polls=polls, turns=turns)
         for name in ("ada", "bo")
     ]
-    held = sorted((turn for each in company.gather(_play, players) for turn in each), key=lambda turn: turn.turn_id)
+    held = sorted((turn for each in rooms.gather(_play, players) for turn in each), key=lambda turn: turn.turn_id)
     return [(after.returned_at - before.released_at) * 1000 for before, after in pairwise(held)]
 
 
@@ -91,7 +91,7 @@ def _play(player: Player) -> list[Held]:
     held = list[Held]()
     with _DOORS[player.door](player.settings, player.name) as call:
         call("rooms.join", {"room_id": player.room_id})
-        company.together()
+        rooms.together()
         while True:
             turn = _polled(call, player) if player.polls else _awaited(call, player)
             returned_at = released_at = time.monotonic()

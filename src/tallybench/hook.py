@@ -15,8 +15,8 @@ from typing import IO, cast
 
 from tallybench import servers
 from tallybench.doors import environment
-from tallybench.figures import Budget, Figure, median
-from tallybench.setting import Setting, tally
+from tallybench.engines import Setting, tally
+from tallybench.report import Budget, Figure, median
 
 FLOOR = "tally --help"
 DENIED = 2

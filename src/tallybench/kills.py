@@ -16,9 +16,9 @@ from typing import IO, cast
 
 from tallybench import rooms, servers
 from tallybench.doors import environment
-from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.engines import Setting, tally
+from tallybench.report import Budget, Detail, Figure, median
 from tallybench.servers import Served
-from tallybench.setting import Setting, tally
 from tallybench.wire import StdioServer
 from tallystick.hub.settings import Settings
 

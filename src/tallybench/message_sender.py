@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tallybench import company
+from tallybench import rooms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def send(sender: Sender) -> Sent:
     """Send until the time is up, reading each answer before the next message."""
     ids = list[str]()
     connection = _connected(sender.socket)
-    company.together()
+    rooms.together()
     started = now = time.perf_counter()
     while now - started < sender.seconds:
         if not sender.keeps:

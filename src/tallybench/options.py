@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from tallybench.catalogue import BENCHES
-from tallystick.commandline.command import Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Invocation, Program
 from tallystick.kernel.suggestions import did_you_mean
 
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from tallybench import rooms, servers
-from tallybench.figures import Budget, Detail, Figure, median, percentile
+from tallybench.engines import Setting
 from tallybench.growing import MEMBERS, grow_to, member
+from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallybench.servers import Served
-from tallybench.setting import Setting
 from tallystick.hub.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _first_paint(setting: Setting, browser: Browser, busy: Served, calm: Served)
 def _event_to_pixel(setting: Setting, browser: Browser, served: Served) -> Figure:
     room_id = _call(served, "rooms.create", title="pixels")["room_id"]
     page = _signed_in(browser, served)
-    page.goto(f"http://127.0.0.1:{served.port}/rooms/{room_id}/sessions")
+    page.goto(f"{page.url}rooms/{room_id}/sessions")
     page.wait_for_selector("#live[data-state=on]")
     shown, answered = list[float](), list[float]()
     for number in range(setting.pick(100, 3)):
@@ -151,19 +152,20 @@ def _loaded(browser: Browser, served: Served, address: str) -> tuple[int, int]:
 
     def heard(url: str) -> None:
         if "/static/" in url:
-            sizes.append(len(_get(served, url.partition(str(served.port))[2])))
+            sizes.append(len(_get(served, urlsplit(url).path)))
 
     page.on("response", lambda response: heard(response.url))
-    page.goto(f"http://127.0.0.1:{served.port}{address}")
+    page.goto(page.url.rstrip("/") + address)
     page.wait_for_load_state("load")
     page.context.close()
     return len(_get(served, address)), sum(sizes)
 
 
 def _signed_in(browser: Browser, served: Served) -> Page:
+    """At the overview, under the name that the page has to itself."""
     page = browser.new_context().new_page()
     page.goto(_link(served))
-    page.wait_for_url(f"http://127.0.0.1:{served.port}/")
+    page.wait_for_url(f"http://*.localhost:{served.port}/")
     return page
 
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from tallybench import rooms
-from tallybench.figures import Budget, Figure, median
-from tallybench.setting import Setting
+from tallybench.engines import Setting
+from tallybench.report import Budget, Figure, median
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
 

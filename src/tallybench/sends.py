@@ -10,9 +10,9 @@ import uvloop
 
 from tallybench import servers
 from tallybench.caller import Connection
-from tallybench.figures import Budget, Figure, median
+from tallybench.engines import Setting
+from tallybench.report import Budget, Figure, median
 from tallybench.servers import Served
-from tallybench.setting import Setting
 
 TEXT = "The parser accepts trailing commas now; the three failing cases are in the corpus and pass. " * 2
 CONNECTIONS = (1, 4, 16)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tallybench.doors import environment
-from tallybench.setting import tally
+from tallybench.engines import tally
 from tallystick.hub.settings import Settings
 
 BARE = """
@@ -63,7 +63,7 @@ def bare(folder: Path) -> Generator[Served]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    command = [sys.executable, "-c", BARE, str(folder / "bare.sqlite"), str(port)]
+    command = [sys.executable, "-c", BARE, str(folder / f"bare-{port}.sqlite"), str(port)]
     with _process(command, {}) as server:
         _until(server, lambda: _listens(port))
         yield Served(port=port, pid=server.pid)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tallybench import rooms
-from tallybench.figures import Budget, Detail, Figure, median
+from tallybench.engines import Setting
 from tallybench.growing import TASK, Grown, grow, member
-from tallybench.setting import Setting
+from tallybench.report import Budget, Detail, Figure, median
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import to_wire
 from tallystick.ledger import reading

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tallybench import servers
 from tallybench.doors import environment
-from tallybench.figures import Budget, Figure, median
-from tallybench.setting import Setting, tally
+from tallybench.engines import Setting, tally
+from tallybench.report import Budget, Figure, median
 from tallybench.wire import StdioServer
 
 PYTHON = [sys.executable, "-c", "pass"]

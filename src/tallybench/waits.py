@@ -20,9 +20,9 @@ import msgspec
 import uvloop
 
 from tallybench import rooms, servers
-from tallybench.figures import Budget, Detail, Figure, percentile
+from tallybench.engines import Setting
+from tallybench.report import Budget, Detail, Figure, percentile
 from tallybench.servers import Served
-from tallybench.setting import Setting
 from tallybench.wire import REVISION
 
 AGENTS, PER_ROOM = 500, 10

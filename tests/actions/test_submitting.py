@@ -103,13 +103,14 @@ def test_a_target_is_named_by_its_id_or_its_present_name(pair: tuple[Actor, Acto
 def test_a_name_that_two_agents_have_is_refused(scene: Scene, pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
     (third,) = scene.joined("third")
-    for actor in (worker, third):
-        actor.here("agents.update", name="twin")
+    for name in ("worker", "third"):  # An older version let two agents have one name.
+        scene.sql("UPDATE agents SET name = 'twin' WHERE agent_id = :agent_id", agent_id=name)
+    assert third.room_id == worker.room_id
 
     with refused("ambiguous_agent") as caught:
         submit(boss, message("a1", "twin"))
 
-    assert caught.value.details == {"dst": "twin", "candidates": ["worker", "third"]}
+    assert caught.value.details == {"name": "twin", "candidates": ["worker", "third"]}
 
 
 @pytest.mark.parametrize("dst", ["nobody", "user", "human:eve:pts1"])

@@ -8,10 +8,9 @@ from typing import cast
 
 import pytest
 
-from tallystick.capabilities.agents.model import OwnedTask
-from tallystick.capabilities.agents.ports import Ownership
+from tallystick.capabilities.agents.model import OwnedTask, Ownership
 from tallystick.hub import maintenance
-from tallystick.kernel.caller import SessionKind
+from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
 from tests.agents.repository import git, repository
@@ -105,9 +104,27 @@ def test_changes_outside_the_claimed_scope_are_none(scene: Scene) -> None:
     assert caught.value.details == {"agent_id": "ada", "scope": ["src"], "uncommitted": 0, "in_progress": []}
     assert caught.value.message == "There are no uncommitted files in src, and ada has no task in progress there."
     assert scene.dump() == before
+    for scope in ("lib/*", "docs/*"):
+        with refused("adoption_rejected"):
+            bob.here("agents.adopt", agent_id="ada", scope=scope)
+    change(scene, "src/deep/new.py")
     with refused("adoption_rejected"):
-        bob.here("agents.adopt", agent_id="ada", scope="lib/*")
-    assert bob.here("agents.adopt", agent_id="ada", scope="docs/*")["reason"] == "uncommitted_scope"
+        bob.here("agents.adopt", agent_id="ada", scope="src/other/*")
+    adopted = bob.here("agents.adopt", agent_id="ada", scope="src/deep/*")
+    assert adopted["evidence"] == "1 uncommitted file in src/deep/*: src/deep/new.py"
+
+
+def test_files_of_somebody_who_reserved_nothing_and_those_of_beads_are_none(scene: Scene) -> None:
+    ada, bob, cyd = scene.joined("ada", "bob", "cyd")
+    change(scene, "docs/guide.md")
+    cyd.here("reservations.reserve", path=".beads")
+    change(scene, ".beads/issues.jsonl")
+    scene.kill(ada)
+    scene.kill(cyd)
+    for gone in ("ada", "cyd"):
+        with refused("adoption_rejected"):
+            bob.here("agents.adopt", agent_id=gone)
+    assert recommendation(bob)["action"] == "register"
 
 
 def test_a_clean_repository_is_no_ground(scene: Scene) -> None:
@@ -148,12 +165,74 @@ def test_a_task_elsewhere_or_of_somebody_else_is_none(scene: Scene) -> None:
 
 def test_an_active_agent_is_never_adopted(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
+    ada.here("reservations.reserve", path="src")
     change(scene, "src/parser.py")
     with refused("agent_active"):
         bob.here("agents.adopt", agent_id="ada")
-    scene.clock.forward(minutes=15)
+    scene.clock.forward(minutes=16)
+    with refused("agent_active") as caught:
+        bob.here("agents.adopt", agent_id="ada")
+    assert caught.value.message == "The process of ada is alive."
+    assert recommendation(bob)["action"] == "register"
+    scene.kill(ada)
     assert bob.here("agents.adopt", agent_id="ada")["agent_id"] == "ada"
-    assert ada.caller.agent_id == "ada"
+
+
+def test_the_stick_does_not_come_with_an_adoption(scene: Scene) -> None:
+    ada, bob = left_behind(scene)
+    scene.dead.clear()
+    turn = ada.claim()
+    change(scene, "src/parser.py")
+    scene.kill(ada)
+    bob.here("agents.adopt", agent_id="ada")
+    assert bob.look()["status"] == "takeover_available"
+    with refused("stale_lease"):
+        bob.owner("turns.heartbeat", turn)
+    assert bob.take_over(turn.turn_id, "going on for ada")["revoked_agent_id"] == "ada"
+
+
+def test_a_living_session_without_a_process_keeps_its_turn_and_hears_of_its_adoption(scene: Scene) -> None:
+    (bob,) = scene.joined("bob")
+    ada = Actor(scene, Caller(agent_id="ada", session=SessionKind.NAMED), bob.room_id)
+    ada.join()
+    turn = ada.claim()
+    ada.here("reservations.reserve", path="src")
+    change(scene, "src/parser.py")
+    scene.clock.forward(minutes=16)
+    bob.here("agents.adopt", agent_id="ada")
+    found = bob.look()
+    assert (found["status"], cast("Row", found["other_session"])["session_id"]) == ("not_yet", "ada")
+    with refused("session_superseded"):
+        ada.owner("turns.heartbeat", turn)
+    assert ada.owner("turns.heartbeat", turn)["status"] == "ok"
+    with refused("stale_lease"):
+        bob.owner("turns.heartbeat", turn)
+
+
+@pytest.mark.parametrize("who", ["user", "human:wren:pts1", "svc:ci"])
+def test_nobody_acts_for_a_person_or_a_service(scene: Scene, who: str) -> None:
+    (bob,) = scene.joined("bob")
+    target = Actor(scene, Caller(agent_id=who, session=SessionKind.HUMAN_CLI), bob.room_id)
+    target.join()
+    scene.clock.forward(minutes=60)
+    person = scene.agent("human:eve:pts2", session=SessionKind.HUMAN_CLI)
+    person.room_id = bob.room_id
+    for actor in (bob, person):
+        with scene.refused("not_adoptable"):
+            actor.here("agents.adopt", agent_id=who, confirm=True)
+    with scene.refused("not_adoptable"):
+        person.here("agents.allow_adoption", agent_id=who, session_id="bob")
+
+
+def test_a_task_that_the_adopter_assigned_or_started_is_no_ground(scene: Scene) -> None:
+    ada, bob, cyd = scene.joined("ada", "bob", "cyd")
+    bob.here("tasks.create", title="assigned by bob", assignee="ada", status="running")
+    cyd.here("tasks.create", title="started by bob", assignee="ada")
+    bob.here("tasks.update", task="TASK-002", status="running")
+    scene.kill(ada)
+    with scene.refused("adoption_rejected"):
+        bob.here("agents.adopt", agent_id="ada")
+    assert cyd.here("agents.adopt", agent_id="ada")["task_ids"] == ["TASK-001"]
 
 
 def test_the_adopting_session_acts_as_that_agent_from_then_on(scene: Scene) -> None:
@@ -217,13 +296,61 @@ def test_who_holds_the_stick_hands_it_over_before_it_becomes_somebody_else(scene
 
 def test_a_person_may_confirm_what_nothing_speaks_for_and_an_agent_may_not(scene: Scene) -> None:
     _ada, bob = left_behind(scene)
-    with refused("adoption_rejected"):
-        bob.here("agents.adopt", agent_id="ada", confirm=True)
+    named = Actor(scene, Caller(agent_id="zz", session=SessionKind.NAMED), bob.room_id)
+    guardian = Actor(scene, Caller(agent_id="zz", session=SessionKind.HUMAN_GUARDIAN), bob.room_id)
+    script = Actor(scene, Caller(agent_id="human:root:-", session=SessionKind.HUMAN_CLI), bob.room_id)
+    for nobody in (bob, named, guardian, script):
+        with scene.refused("adoption_rejected"):
+            nobody.here("agents.adopt", agent_id="ada", confirm=True)
     person = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
     person.room_id = bob.room_id
     adopted = person.here("agents.adopt", agent_id="ada", confirm=True)
     assert (adopted["reason"], adopted["confirmed"]) == ("in_progress_ownership", True)
     assert adopted["evidence"] == "Nothing was found that is left to do; human:wren:pts1 confirmed it."
+
+
+def by_token(scene: Scene, name: str, room_id: str) -> Actor:
+    session = SessionKind.HUMAN_CLI if name == "user" else SessionKind.NAMED
+    return Actor(scene, Caller(agent_id=name, session=session, by_token=True), room_id)
+
+
+def test_a_visitor_adopts_only_what_a_person_let_it_and_signs_with_its_own_name(scene: Scene) -> None:
+    _ada, bob = left_behind(scene)
+    change(scene, "src/parser.py")
+    eve, user = by_token(scene, "eve", bob.room_id), by_token(scene, "user", bob.room_id)
+    eve.here("rooms.join")
+    with scene.refused("adoption_not_allowed"):
+        eve.here("agents.adopt", agent_id="ada", confirm=True)
+    with scene.refused("person_needed"):
+        bob.here("agents.allow_adoption", agent_id="ada", session_id="eve")
+    allowed = user.here("agents.allow_adoption", agent_id="ada", session_id="eve")
+    (event,) = bob.events(kinds=["x.tally.adoption.allow"])
+    assert allowed == {"room_id": bob.room_id, "agent_id": "ada", "session_id": "eve", "event_seq": event["seq"]}
+    assert (event["by"], event["data"]) == ("user", {"agent_id": "ada", "session_id": "eve"})
+    eve.here("agents.adopt", agent_id="ada")
+    eve.here("reservations.release", path="src")
+    eve.here("messages.send", text="going on", to=["bob"])
+    (said,) = bob.events(kinds=["chat.message"])
+    assert (said["by"], said["data"]["acting_for"]) == ("eve", "ada")
+    assert bob.events(kinds=["x.tally.reservation.release"])[0]["by"] == "eve"
+    assert maintenance.check(scene.hub) == []
+
+
+def test_a_persons_word_lets_an_agent_go_on_once_although_nothing_speaks_for_it(scene: Scene) -> None:
+    _ada, bob = left_behind(scene)
+    person = scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
+    person.room_id = bob.room_id
+    seq = person.here("agents.allow_adoption", agent_id="ada", session_id="bob")["event_seq"]
+    adopted = bob.here("agents.adopt", agent_id="ada")
+    assert (adopted["confirmed"], adopted["evidence"]) == (
+        True,
+        f"Nothing was found that is left to do; a person allowed it (event {seq}).",
+    )
+    bob.here("rooms.leave")
+    scene.agent("ada").join()
+    bob.join()
+    with refused("adoption_rejected"):
+        bob.here("agents.adopt", agent_id="ada")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from tallystick.storage.port import Store
-from tallystick.workspace import beads
-from tallystick.workspace.beads import Bead
+from tallystick.workspace import git_changes
+from tallystick.workspace.git_changes import Bead
 from tests.agents.repository import repository
 from tests.scene import Row, Scene, refused
 
@@ -43,25 +43,25 @@ def workspace(tmp_path: Path) -> str:
 
 
 def test_beads_in_progress_are_those_that_somebody_works_on(bd: Path, tmp_path: Path) -> None:
-    found = beads.in_progress(workspace(tmp_path))
+    found = git_changes.in_progress(workspace(tmp_path))
     assert found == [Bead(id="bb-7", assignee="ada", status="in_progress")]
     assert bd.with_name("bd.calls").read_text() == "--readonly list --status in_progress --json\n"
 
 
 def test_a_workspace_without_beads_is_not_asked(bd: Path, tmp_path: Path) -> None:
-    assert beads.in_progress(str(tmp_path)) == ()
+    assert git_changes.in_progress(str(tmp_path)) == ()
     assert not bd.with_name("bd.calls").exists()
 
 
 @pytest.mark.parametrize("answer", ["", "no such flag", '{"error": 1}', "[{}]", "[1]"])
 def test_an_answer_that_cannot_be_read_is_none(bd: Path, tmp_path: Path, answer: str) -> None:
     bd.with_name("bd.answer").write_text(answer)
-    assert list(beads.in_progress(workspace(tmp_path))) == []
+    assert list(git_changes.in_progress(workspace(tmp_path))) == []
 
 
 def test_without_the_program_there_is_nothing_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert beads.in_progress(workspace(tmp_path)) == ()
+    assert git_changes.in_progress(workspace(tmp_path)) == ()
 
 
 def test_a_bead_in_progress_is_a_ground_for_adoption(scene: Scene, bd: Path) -> None:

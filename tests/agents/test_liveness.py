@@ -72,7 +72,7 @@ def test_only_a_member_has_a_heartbeat(scene: Scene) -> None:
 
 def test_agents_are_listed_by_role_and_by_liveness(scene: Scene) -> None:
     ada, bob, _cyd = scene.joined("ada", "bob", "cyd")
-    bob.here("agents.update", role="foreman")
+    bob.appointed()
     scene.clock.forward(minutes=15)
     bob.here("agents.heartbeat")
     scene.kill(ada)

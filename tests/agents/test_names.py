@@ -12,7 +12,7 @@ from tests.scene import refused
 
 @pytest.mark.parametrize("name", ["amber-otter", "abc", "a1-b2-c3", "a" * 48, "007"])
 def test_a_name_is_3_to_48_characters_with_single_hyphens_between(name: str) -> None:
-    assert names.check(name) == name
+    assert names.check_registered(name) == name
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,25 @@ def test_a_name_is_3_to_48_characters_with_single_hyphens_between(name: str) -> 
 )
 def test_anything_else_is_refused(name: str) -> None:
     with refused("invalid_agent_name"):
+        names.check_registered(name)
+
+
+@pytest.mark.parametrize("name", ["Bob", "ab", "amber_otter", "Ada.L", "worker-1"])
+def test_besides_registering_a_name_is_one_plain_word(name: str) -> None:
+    assert names.check(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "   ", "a b", "@all", "svc:x", "a\nb", "a\x1bb", "\u202eab", "a\u200bb", "é", "-a", "a--b", "a" * 49]
+)
+def test_what_could_be_taken_for_a_sentence_or_for_nothing_is_no_name(name: str) -> None:
+    with refused("invalid_agent_name"):
+        names.check(name)
+
+
+@pytest.mark.parametrize("name", ["user", "User", "SYSTEM", "you"])
+def test_a_name_that_looks_like_a_principals_is_reserved(name: str) -> None:
+    with refused("reserved_name"):
         names.check(name)
 
 
@@ -28,7 +47,7 @@ def test_a_name_that_is_given_out_is_an_adjective_and_a_noun_and_depends_only_on
     given = names.pick([], "room:claude:1c4e")
     assert given == names.pick([], "room:claude:1c4e")
     assert re.fullmatch(r"[a-z]+-[a-z]+", given)
-    assert names.is_name(given)
+    assert names.is_registered(given)
 
 
 def test_no_name_is_given_twice_and_numbers_come_when_the_words_are_used_up() -> None:

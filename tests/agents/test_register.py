@@ -25,10 +25,10 @@ def newcomer(scene: Scene, name: str, room_id: str) -> Actor:
 def test_registering_joins_the_room_under_the_name_asked_for(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     bob = newcomer(scene, "bob", ada.room_id)
-    given = bob.here("agents.register", name="amber-otter", role="foreman")
+    given = bob.here("agents.register", name="amber-otter", role="peer")
     assert given == {"status": "registered", "room_id": ada.room_id, "agent": ada.here("agents.show", agent_id="bob")}
     shown = ada.here("agents.show", agent_id="amber-otter")
-    assert (shown["agent_id"], shown["name"], shown["role"], shown["ordinal"]) == ("bob", "amber-otter", "foreman", 1)
+    assert (shown["agent_id"], shown["name"], shown["role"], shown["ordinal"]) == ("bob", "amber-otter", "peer", 1)
     assert maintenance.check(scene.hub) == []
 
 
@@ -44,13 +44,23 @@ def test_a_member_registers_its_name_once_and_again_without_effect(scene: Scene)
 def test_another_name_or_role_needs_force_update_and_keeps_who_it_is(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     first = register(ada, name="amber-otter")
-    for other in ({"name": "cobalt-harbor"}, {"role": "foreman"}):
-        with refused("already_registered") as caught:
-            register(ada, **other)
-        assert caught.value.details == {"name": "amber-otter", "role": "peer"}
-    changed = ada.here("agents.register", name="cobalt-harbor", role="foreman", force_update=True)
+    with refused("already_registered") as caught:
+        register(ada, name="cobalt-harbor")
+    assert caught.value.details == {"name": "amber-otter", "role": "peer"}
+    changed = ada.here("agents.register", name="cobalt-harbor", force_update=True)
     assert changed["status"] == "updated"
-    assert changed["agent"] == {**first, "name": "cobalt-harbor", "role": "foreman"}
+    assert changed["agent"] == {**first, "name": "cobalt-harbor"}
+
+
+def test_nobody_registers_in_a_role_that_it_was_not_given(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    for given in ({"role": "foreman"}, {"role": "foreman", "force_update": True}):
+        with scene.refused("role_not_yours"):
+            ada.here("agents.register", **given)
+    with scene.refused("role_not_yours"):
+        newcomer(scene, "bob", ada.room_id).here("agents.register", role="foreman")
+    ada.appointed()
+    assert cast("Row", ada.here("agents.register", role="foreman")["agent"])["role"] == "foreman"
 
 
 def test_a_name_that_another_has_or_had_is_refused_even_with_force(scene: Scene) -> None:
@@ -80,7 +90,7 @@ def test_without_a_name_everyone_gets_one_of_its_own_however_many_ask_at_once(sc
     with ThreadPoolExecutor(8) as pool:
         given = [cast("str", each["name"]) for each in pool.map(register, crowd)]
     assert len(set(given)) == 24
-    assert all(names.is_name(name) for name in given)
+    assert all(names.is_registered(name) for name in given)
     assert maintenance.check(scene.hub) == []
 
 

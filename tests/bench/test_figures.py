@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallybench.figures import Budget, Detail, Figure, percentile
+from tallybench.report import Budget, Detail, Figure, percentile
 
 RATIO = Budget(of="ratio", bound="at least", limit=0.5)
 OURS = Budget(of="ours", bound="at most", limit=3)

@@ -93,7 +93,7 @@ def test_a_message_that_says_nothing_or_may_not_is_refused(house: House, payload
 def test_a_message_to_nobody_known_is_refused(house: House) -> None:
     (boss,) = house.agents("boss")
 
-    assert boss.refused("message.created", {"text": "hello?"}, dst="nobody") == "unknown_recipient"
+    assert boss.refused("message.created", {"text": "hello?"}, dst="nobody") == "agent_not_found"
 
 
 def test_tasks_are_updated_and_done_with_their_context(house: House) -> None:

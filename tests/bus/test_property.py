@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tallystick.bus.connection import BusConnection, BusReply
-from tallystick.bus.dispatcher import Bus
+from tallystick.bus.delivery import Bus
 from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving

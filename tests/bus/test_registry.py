@@ -70,9 +70,9 @@ def test_adding_an_agent_again_changes_nothing_but_its_name(house: House) -> Non
     (boss,) = house.agents("boss")
 
     boss.do("agent.add", {"id": "boss"})
-    added = boss.do("agent.add", {"id": "boss", "name": "The Boss"})
+    added = boss.do("agent.add", {"id": "boss", "name": "The-Boss"})
 
-    assert (added["agent"]["name"], added["agent"]["status"]) == ("The Boss", "online")
+    assert (added["agent"]["name"], added["agent"]["status"]) == ("The-Boss", "online")
     types = [each["envelope"]["type"] for each in boss.do("events.history")["records"]]
     assert types == ["session.created", "agent.added", "agent.updated"]
 

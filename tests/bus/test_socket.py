@@ -15,13 +15,13 @@ from typing import TypeAlias
 import pytest
 
 from tallystick.bus.connection import AT_ONCE
-from tallystick.bus.dispatcher import Bus
+from tallystick.bus.delivery import Bus
 from tallystick.bus.envelope import LINE_LIMIT
 from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.surfaces.bus import peers
+from tallystick.surfaces.bus import socket
 from tallystick.surfaces.bus.socket import PeerLimits, opened
 from tests.bus.talking import SocketWay, envelope
 from tests.http.running import RunningHub
@@ -49,10 +49,10 @@ def test_the_socket_is_its_owners_alone_and_the_card_names_it(process_hub: Runni
 
 
 def test_only_the_hubs_own_user_is_let_in() -> None:
-    assert peers.admitted(os.getpid(), os.geteuid()).trusted
+    assert socket.admitted(os.getpid(), os.geteuid()).trusted
 
     with refused("foreign_user"):
-        peers.admitted(os.getpid(), os.geteuid() + 1)
+        socket.admitted(os.getpid(), os.geteuid() + 1)
 
 
 def test_a_peer_that_is_cut_off_reads_why_and_then_the_end_whatever_it_still_sends(way: SocketWay) -> None:

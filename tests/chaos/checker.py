@@ -26,6 +26,8 @@ Ledger: TypeAlias = Mapping[str, Sequence[Event]]
 
 WITNESS = Caller(agent_id="witness", session=SessionKind.NAMED)
 GRANTS = {"turns.wait", "turns.takeover"}
+WRITES = {"events.append", "turns.release", "turns.pass", "turns.takeover"}
+"""Operations whose answer acknowledges a write of their caller's."""
 HAND_OVERS = {"turns.release": StickReleased.kind, "turns.pass": StickPassed.kind}
 
 

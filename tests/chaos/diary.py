@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
-from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import Fault, Refused, TallyError
 from tallystick.storage.errors import OutcomeUnknown
@@ -86,8 +86,18 @@ class Attempt:
         return None if self.ok else self.answer.get("code")
 
 
+class Told(Protocol):
+    def to_data(self) -> dict[str, object]: ...
+
+
+class Callee(Protocol):
+    """Who is asked: a hub of this process, or whatever speaks for another."""
+
+    def call(self, name: str, given: Mapping[str, object], caller: Caller, /, *, key: str | None) -> Told: ...
+
+
 class Diary:
-    def __init__(self, path: Path, hub: Hub, me: Caller) -> None:
+    def __init__(self, path: Path, hub: Callee, me: Caller) -> None:
         self._hub, self._me = hub, me
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.asked = 0

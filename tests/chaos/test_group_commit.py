@@ -24,9 +24,9 @@ THREADS = 20
 class Counted(SqliteStore):
     writes = 0
 
-    def write(self) -> SqliteWrite:
+    def write(self, *, unhurried: bool = False) -> SqliteWrite:
         self.writes += 1
-        return super().write()
+        return super().write(unhurried=unhurried)
 
 
 def create_room(hub: Hub) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -21,6 +22,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Clock, system_clock
+from tallystick.kernel.errors import Unavailable
 from tallystick.storage.open import open_store
 from tests.chaos.diary import Attempt, Diary, Outcome
 
@@ -66,7 +68,7 @@ class Agent:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.name = plan, plan.agent_id
         store = open_store(plan.settings.database_url, plan.settings.data_dir)
-        store.migrate(registry.schema())
+        _when_reachable(lambda: store.migrate(registry.schema()))
         self.hub = Hub(store, clock=plan.clock, grouped=plan.grouped)
         process = processes.facts(os.getpid())
         self.me = Caller(agent_id=plan.agent_id, session=SessionKind.MCP_HARNESS, process=process)
@@ -112,6 +114,18 @@ class Agent:
 
     def _handoff(self) -> dict[str, object]:
         return {"status": self.mark(), "next_action": "go on"}
+
+
+def _when_reachable(work: Callable[[], None]) -> None:
+    """An agent may be started while its database is down."""
+    limit = time.monotonic() + 60
+    while True:
+        try:
+            return work()
+        except Unavailable:
+            if time.monotonic() > limit:
+                raise
+            catch_breath()
 
 
 def take_turns(plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,20 @@ def test_a_hub_that_was_killed_is_not_waited_for_by_a_client_that_never_met_it(d
         running.kill()
     with tallystick.Client(data_dir=data_dir) as client, pytest.raises(HubNotRunning):
         client.hub.health()
+
+
+def test_a_token_is_not_shown_to_whoever_listens_where_a_killed_hub_did(data_dir: Path) -> None:
+    with hub({"TALLYSTICK_DATA_DIR": str(data_dir)}) as running:
+        running.kill()
+    port = int(json.loads((data_dir / "hub.json").read_bytes())["url"].rpartition(":")[2])
+    with socket.create_server(("127.0.0.1", port)) as stranger:
+        stranger.setblocking(False)
+
+        with tallystick.Client(data_dir=data_dir, over="tcp") as client, pytest.raises(HubNotRunning):
+            client.hub.health()
+
+        with pytest.raises(BlockingIOError):
+            stranger.accept()
 
 
 def test_a_call_waits_for_a_hub_that_starts_again_and_is_done_once(data_dir: Path, running: RunningHub) -> None:

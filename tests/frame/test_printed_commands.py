@@ -1,4 +1,7 @@
-"""Every `tally` command that the program, README or a guide prints works as it is printed."""
+"""Every `tally` command that the program, README or a guide prints works as it is printed.
+
+What a page has its reader type is typed in `tests/stories/test_transcripts.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,9 @@ from tests.surfaces.cli.place import TALLY, Place
 from tests.surfaces.hubs import hub
 
 ENDLESS = re.compile(
-    r"tally (?:up|hold|mcp|hook|demo|bench|runner|attach|relay|jobs wait)\b| --(?:watch|follow)\b|DATABASE_URL"
+    r"tally (?:up|hold|mcp|hook|demo|bench|runner|attach|relay|jobs wait|setup)\b| --(?:watch|follow)\b|DATABASE_URL"
 )
 """What goes on until somebody ends it, or needs a harness, a terminal, a database: it is read, and not run."""
-
-REFUSED = [
-    ("tally --as bo wait --timeout 0s", 5),
-    ("tally --as ada turns heartbeat --lease-id 01a1e0e5", 1),
-    ("tally --as bo reservations reserve --path src", 1),
-    ("tally actions relay --room-id ROOM", 1),
-    ("tally actions outcomes --room-id ROOM --group-id GROUP", 1),
-    ('tally jobs complete --job JOB-001 --runner-id r1 --claim-revision 1 --status DONE --summary "All done."', 1),
-]
-"""How those lines begin that show a refusal, or name somebody who is not there here, with their exit codes."""
 
 UNDERSTOOD = {0, 1, 3, 5}
 """Done, refused for a reason that the hub has, unavailable, not your turn: all but wrong usage and faults."""
@@ -87,21 +80,6 @@ def run(place: Place, line: str, room: str) -> tuple[int, str]:
         check=False,
     )
     return done.returncode, done.stderr
-
-
-def typed(page: Path) -> list[str]:
-    return [line for line in printed.typed(page) if not ENDLESS.search(line)]
-
-
-@pytest.mark.parametrize("page", [page for page in printed.GUIDES if typed(page)], ids=shown)
-def test_what_a_page_has_its_reader_type_does_what_the_page_says(ready: tuple[Place, str], page: Path) -> None:
-    lines = typed(page)
-    place, room = ready
-
-    done = [(line, *run(place, line, room)) for line in lines]
-
-    expected = [next((code for begins, code in REFUSED if line.startswith(begins)), 0) for line in lines]
-    assert [code for _, code, _ in done] == expected, done
 
 
 def mentioned() -> dict[Path, list[str]]:

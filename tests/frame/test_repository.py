@@ -114,7 +114,7 @@ def test_bench_is_not_in_the_wheel_and_says_where_it_is(wheel: zipfile.ZipFile, 
         for words in ([], ["bench", "--quick"])
     )
 
-    assert "\n  demo " in listed.stdout
+    assert "tally NOUN" in listed.stdout
     assert "bench" not in listed.stdout
     assert asked.returncode == 2
     assert "`tally bench` is not part of the installed package; `make bench` in a checkout runs it." in asked.stderr

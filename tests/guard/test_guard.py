@@ -54,6 +54,34 @@ def test_a_holder_who_is_gone_is_named_and_holds_nobody_up(repo: Repo) -> None:
     )
 
 
+def test_a_reserved_file_that_became_a_link_is_judged_by_its_own_name(repo: Repo) -> None:
+    repo.stage("src/a.py")
+    repo.ok("commit", "-qm", "first")
+    repo.desk.reserve("ann", "src/a.py")
+    repo.guard("install")
+    (repo.top / "src" / "a.py").unlink()
+    (repo.top / "src" / "a.py").symlink_to("/dev/null")
+
+    done = repo.commit("-a")
+
+    assert (done.code, done.err.partition(" is reserved")[0]) == (1, f"Tallystick: {repo.top}/src/a.py")
+
+
+def test_a_reserved_file_whose_folder_moved_behind_a_link_is_judged_by_its_old_name(repo: Repo) -> None:
+    repo.stage("src/a.py")
+    repo.ok("commit", "-qm", "first")
+    repo.desk.reserve("ann", "src/a.py")
+    repo.guard("install")
+    repo.ok("mv", "src", "src2")
+    (repo.top / "src").symlink_to("src2")
+    repo.ok("add", "-A")
+
+    done = repo.commit()
+
+    assert done.code == 1
+    assert f"{repo.top}/src/a.py is reserved by ann" in done.err
+
+
 @pytest.mark.parametrize("reserved", ["old.py", "new.py"])
 def test_a_rename_touches_both_names(repo: Repo, reserved: str) -> None:
     repo.stage("old.py", "line\n" * 50)

@@ -15,6 +15,7 @@ from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import (
     Began,
+    CommandEnded,
     Failed,
     HarnessAnswer,
     HarnessRequest,
@@ -54,7 +55,7 @@ def test_codex_gets_its_schema_in_a_file_and_its_limits_as_configuration() -> No
     assert start == ProcessStart(
         argv=(
             *("codex", "exec", "-c", 'sandbox_mode="read-only"', "-c", 'approval_policy="never"', "--json"),
-            *("--skip-git-repo-check", "--output-schema", str(file), "--model", "m", "--ephemeral", "-"),
+            *("--skip-git-repo-check", "--output-schema", str(file), "--model=m", "--ephemeral", "-"),
         ),
         stdin="count the sheep",
         files={file: '{"type": "object"}'},
@@ -77,10 +78,34 @@ def test_claude_gets_its_schema_as_an_argument_and_writes_a_stream() -> None:
     assert start == ProcessStart(
         argv=(
             *("claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"),
-            *("--json-schema", '{"type":"object"}', "--model", "opus", "--no-session-persistence"),
+            *("--json-schema", '{"type":"object"}', "--model=opus", "--no-session-persistence"),
         ),
         stdin="count the sheep",
     )
+
+
+def test_claude_tells_how_its_commands_ended_unless_they_went_on_or_were_never_run() -> None:
+    plain = {"stdout": "", "stderr": "", "interrupted": False}
+    ends: list[tuple[str, dict[str, object], object]] = [
+        ("true", {"content": "", "is_error": False}, plain),
+        ("make", {"content": "Exit code 2\nno rule", "is_error": True}, "Error: Exit code 2\nno rule"),
+        ("sleep 9", {"content": "running", "is_error": False}, {**plain, "backgroundTaskId": "b4"}),
+        ("make all", {"content": "cut short", "is_error": False}, {**plain, "interrupted": True}),
+        ("grep x", {"content": "", "is_error": False}, {**plain, "returnCodeInterpretation": "No matches found"}),
+        ("rm -r /", {"content": "Permission to use Bash was denied", "is_error": True}, "Error: denied"),
+    ]
+    uses = [{"type": "tool_use", "id": c, "name": "Bash", "input": {"command": c}} for c, _, _ in ends]
+    results: list[dict[str, object]] = [
+        {"type": "user", "message": {"content": [{"tool_use_id": command, **block}]}, "tool_use_result": result}
+        for command, block, result in ends
+    ]
+
+    signs, _ = read("claude-code", {"type": "assistant", "message": {"content": uses}}, *results)
+
+    assert [sign for sign in signs if isinstance(sign, CommandEnded)] == [
+        CommandEnded(command="true", exit_code=0),
+        CommandEnded(command="make", exit_code=2),
+    ]
 
 
 def test_gemini_knows_no_schema_so_its_prompt_ends_with_it() -> None:
@@ -152,6 +177,7 @@ def test_codex_tells_its_thread_its_steps_and_its_last_message() -> None:
     assert signs == [
         Began(session_id="7d1d"),
         HarnessStep(text="ran make (exit 2)", ok=False),
+        CommandEnded(command="make", exit_code=2),
         HarnessStep(text="changed a, b"),
         HarnessStep(text="called tally.jobs", ok=False),
     ]

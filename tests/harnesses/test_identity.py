@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.harnesses import identity
+from tallystick.harnesses.processes import Ancestor
+from tallystick.kernel.caller import Caller, Process, SessionKind
 from tallystick.kernel.ids import digest
 from tests.harnesses.trees import (
     ASK,
@@ -28,6 +30,7 @@ from tests.harnesses.trees import (
     script,
     shell_plan,
 )
+from tests.scene import refused
 
 every_harness = pytest.mark.parametrize("name", sorted(SLUGS))
 
@@ -250,6 +253,21 @@ def test_an_unknown_client_is_known_by_its_name_and_the_process_that_started_the
     assert first == Caller(
         agent_id=f"{slug}:{key}", session=SessionKind.MCP_HARNESS, process=first.process, harness=harness
     )
+
+
+@pytest.mark.parametrize(("pid", "name"), [(1, "anything"), (812, "systemd"), (7, "tini")])
+@pytest.mark.parametrize("client_name", ["x", "claude-code"])
+def test_a_server_whose_starter_is_gone_is_nobody(pid: int, name: str, client_name: str) -> None:
+    process = Process(host_id="host", pid=pid, started_at="1")
+    above = (Ancestor(pid=pid, parent=0, name=name, argv=(name,), process=process),)
+
+    with refused("starter_gone"):
+        identity.resolve({}, pid=99, user="", tty=None, surface="mcp", client_name=client_name, above=above)
+    named = identity.resolve(
+        {"TALLYSTICK_AGENT": "worker"}, pid=99, user="", tty=None, surface="mcp", client_name=client_name, above=above
+    )
+
+    assert named == Caller(agent_id="worker", session=SessionKind.NAMED, process=None)
 
 
 @pytest.mark.parametrize(

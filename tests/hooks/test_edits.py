@@ -24,17 +24,27 @@ class Disk:
     def is_folder(self, path: str) -> bool:
         return os.path.normpath(path) in {"/repo/src", "/repo/docs"}
 
+    def exists(self, path: str) -> bool:
+        return os.path.normpath(path) in {"/repo/.git", "/repo/src", "/repo/docs", "/repo/src/a.py", "/repo/src/b.py"}
+
     def matching(self, pattern: str) -> Sequence[str]:
         return [path for path in ("/repo/src/a.py", "/repo/src/b.py") if fnmatch(path, os.path.normpath(pattern))]
 
 
 def targets(tool: str, **fields: object) -> list[str]:
-    return tool_calls.targets(tool, fields, FOLDER, Disk(), VARIABLES)
+    return tool_calls.targets(tool, fields, FOLDER, Disk(), VARIABLES).paths
 
 
 def bash(command: str, variables: Mapping[str, str] = VARIABLES) -> list[str]:
     found = tool_calls.targets("Bash", {"command": command}, FOLDER, Disk(), variables)
-    return [path.removeprefix("/repo/") for path in found]
+    return [path.removeprefix("/repo/") for path in found.paths]
+
+
+def unclear(command: str) -> list[str]:
+    """The commands whose files cannot be known; no other may be named then."""
+    found = tool_calls.targets("Bash", {"command": command}, FOLDER, Disk(), VARIABLES)
+    assert found.paths == []
+    return found.unclear
 
 
 @pytest.mark.parametrize(
@@ -110,6 +120,16 @@ def test_redirections_are_writes_and_what_they_feed_is_not(command: str, found: 
         ("curl -s example.test -o page.html", ["page.html"]),
         ("sort -o a.txt a.txt", ["a.txt"]),
         ("patch a.py < fix.diff", ["a.py"]),
+        ("patch -p1 <<'X'\n--- a/a.py\n+++ b/a.py\nX", ["a.py"]),
+        ("curl --output=page.html x; wget -Oother.html y", ["page.html", "other.html"]),
+        ("busybox rm a.py", ["a.py"]),
+        ("gawk -i inplace '{print}' a.py", ["a.py"]),
+        ("rsync -a x.py docs", ["docs/x.py"]),
+        ("ruff check --fix src; ruff format a.py; ruff check .", ["src", "a.py"]),
+        ("npx prettier --write a.js; prettier --check b.js; gofmt -w c.go", ["a.js", "c.go"]),
+        ("uv run black .; python -m isort b.py", ["/repo", "b.py"]),
+        ("bash <<'EOF'\nrm a.py\nEOF", ["a.py"]),
+        ("find docs -delete; find src -type f -exec sed -i s/a/b/ {} +", ["docs", "src"]),
     ],
 )
 def test_commands_that_change_their_operands_name_them(command: str, found: list[str]) -> None:
@@ -124,7 +144,16 @@ def test_commands_that_change_their_operands_name_them(command: str, found: list
         ("git checkout -- a.py b.py", ["a.py", "b.py"]),
         ("git checkout HEAD~1 -- a.py", ["a.py"]),
         ("git checkout .", ["/repo"]),
-        ("git checkout main", []),
+        ("git checkout src/a.py", ["src/a.py"]),
+        ("git checkout HEAD src/a.py", ["src/a.py"]),
+        ("git checkout -b topic", []),
+        ("git switch -c topic", []),
+        ("git stash", ["/repo"]),
+        ("cd src && git stash push -u -m x", ["/repo"]),
+        ("git stash push -- a.py", ["a.py"]),
+        ("git stash list", []),
+        ("git rebase --abort", []),
+        ("git --git-dir .git --work-tree . checkout -- a.py", ["a.py"]),
         ("git restore a.py", ["a.py"]),
         ("git restore --source HEAD~2 a.py", ["a.py"]),
         ("git restore --staged a.py", []),
@@ -180,18 +209,89 @@ def test_a_command_is_found_wherever_it_stands(command: str, found: list[str]) -
         ('rm $UNKNOWN $SPLIT "$UNKNOWN/x"', []),
         ("F=b.py; rm $F; F=$UNKNOWN; rm $F", ["b.py"]),
         ('export F=b.py && rm "$F"', ["b.py"]),
-        ("for TARGET in x y; do rm $TARGET; done", []),
+        ("for f in x y; do rm $f; done", ["x", "y"]),
+        ('for f in src/*.py; do sed -i s/a/b/ "$f"; done', ["src/a.py", "src/b.py"]),
+        ('cd "$(git rev-parse --show-toplevel)" && rm src/a.py', ["src/a.py"]),
+        ("rm $(pwd)/a.py", ["a.py"]),
+        ("(( 3 > src )); if ((a>b)); then rm a; fi; ((cd docs; rm b); rm c)", ["a", "docs/b", "c"]),
         ("rm src/*.py", ["src/a.py", "src/b.py"]),
         ("rm 'src/*.py'", ["src/*.py"]),
         ("rm src/{a,b}.py {x,y}/{1,2}", ["src/a.py", "src/b.py", "x/1", "x/2", "y/1", "y/2"]),
         ("rm src/{a,nothing}*.py", ["src/a.py"]),
         ("rm '{a,b}' {a} {}", ["{a,b}", "{a}", "{}"]),
         ("echo $((1 > 2))", []),
-        ("xargs rm < list; find . -delete; python -c 'open(\"x\")'", []),
+        ("xargs grep x < list; find . -name x; python -c 'open(\"x\")'", []),
     ],
 )
 def test_what_can_be_known_is_expanded_and_the_rest_names_nothing(command: str, found: list[str]) -> None:
     assert bash(command) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "writers"),
+    [
+        ("grep -l x | xargs sed -i s/a/b/", ["xargs sed"]),
+        ("xargs -0 -n 1 rm < list", ["xargs rm"]),
+        ("find . -name '*.py' -delete", ["find -delete"]),
+        ("find . -name '*.py' -exec sed -i s/a/b/ {} \\;", ["find -exec sed"]),
+        ("patch -p1 < x.patch", ["patch"]),
+        ("git apply x.patch", ["git apply"]),
+        ("git checkout main", ["git checkout"]),
+        ("git stash pop", ["git stash"]),
+        ("git pull --rebase; git merge topic", ["git pull", "git merge"]),
+        ("git cherry-pick abc; git rebase main; git revert HEAD", ["git cherry-pick", "git rebase", "git revert"]),
+        ("python - <<'EOF'\nopen('src/a.py', 'w')\nEOF", ["python"]),
+        ("python3 -c \"from pathlib import Path; Path('a').write_text('')\"", ["python3"]),
+        ("node -e 'fs.writeFileSync(x)'", ["node"]),
+        ("rm $UNKNOWN", ["rm"]),
+        ("cd $UNKNOWN && rm a.md", ["rm"]),
+        ("echo x > $UNKNOWN", ["a redirection"]),
+        ('while read -r f; do rm "$f"; done', ["rm"]),
+        ('for f in *.md; do mv "$f" "$f.bak"; done', ["mv"]),
+        ("tar xzf x.tgz; unzip y.zip", ["tar", "unzip"]),
+        ("python script.py; grep x | xargs cat; git log; git diff; ls", []),
+    ],
+)
+def test_a_writer_whose_files_cannot_be_known_is_named(command: str, writers: list[str]) -> None:
+    assert unclear(command) == writers
+
+
+HUGE = 256 * 1024
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm " + "x" * HUGE,
+        "rm " + "a " * (HUGE // 2),
+        'rm "' + "x" * HUGE,
+        "rm {" + "," * HUGE,
+        "rm {" + "a," * (HUGE // 2) + "b}",
+        "rm " + "{" * HUGE,
+        "$(" * (HUGE // 2),
+        "(" * HUGE,
+        "`" * HUGE,
+        "A=1 " * (HUGE // 4) + "rm x",
+        "git " + "-c a=b " * (HUGE // 8),
+        "rm " + "a/" * (HUGE // 2),
+        "rm " + "*" * HUGE,
+        "apply_patch <<'E'\n*** Add File: " + " " * HUGE + "x\nE",
+        "for f in " + "a " * 1000 + "; do " + "rm $f; " * 1000 + "done",
+        "python -c '" + "open(" * (HUGE // 5) + "'",
+    ],
+    ids=lambda command: command[:12],
+)
+def test_a_huge_command_line_is_read_in_one_pass(command: str) -> None:
+    """Read again for every letter, each of these would take hours."""
+    found = tool_calls.targets("Bash", {"command": command}, FOLDER, Disk(), VARIABLES)
+
+    assert len(found.paths) <= 2001
+
+
+def test_a_path_with_a_nul_hides_no_other() -> None:
+    patch = "*** Begin Patch\n*** Update File: a\0b\n*** Update File: src/a.py\n*** End Patch"
+
+    assert targets("apply_patch", command=patch) == ["/repo/src/a.py"]
 
 
 PATCH = """\
@@ -293,7 +393,7 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_file_that_a_real_shell_changes_was_foretold(script: str, tmp_path: Path) -> None:
-    foretold = set(tool_calls.targets("Bash", {"command": script}, str(tmp_path), Disk(), {}))
+    foretold = set(tool_calls.targets("Bash", {"command": script}, str(tmp_path), Disk(), {}).paths)
 
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
 

@@ -23,10 +23,11 @@ from starlette.types import ASGIApp, Message
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.kernel.operation import Reach
 from tallystick.server import asgi
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.authentication import HubAddress
+from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Limits
 from tests.http.running import RunningHub
@@ -47,7 +48,7 @@ class HubHere(RunningHub):
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._hub = Hub.open(Settings(data_dir=self.data_dir, database_url=self.database_url), grouped=True)
         self._log = Log(self.data_dir / "hub.log")
-        (self.data_dir / "token").write_text(tokens.issue(self._hub, principal="user").secret)
+        (self.data_dir / "token").write_text(tokens.issue(self._hub, principal="user", reach=Reach.MANAGE).secret)
         self._loop = uvloop.new_event_loop()
         self._stopping = asyncio.Event()
         started: Future[ASGIApp] = Future()

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, cast
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.kernel.operation import Reach
 from tests.waiting import eventually
 
 Json: TypeAlias = dict[str, object]
@@ -206,6 +207,30 @@ class Client:
         return Stream(connection, response)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """What a browser holds that has followed a one-time link."""
+
+    url: str
+    """The page, under its own name."""
+    cookie: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Host": self.url.removeprefix("http://"), "Cookie": self.cookie}
+
+
+def signed_in(hub: RunningHub, link: str) -> SignedIn:
+    """Follow a one-time link as a browser does: on to the page's own name, and there to a cookie."""
+    path = "/" + link.partition("//")[2].partition("/")[2]
+    hop = Client(hub).get(path)
+    assert hop.status == 200, hop.body
+    url = hop.body.decode().partition('data-go="')[2].partition("/login")[0]
+    reply = Client(hub, headers={"Host": url.removeprefix("http://")}).get(path)
+    assert reply.status == 200, reply.body
+    return SignedIn(url=url, cookie=reply.headers["set-cookie"].partition(";")[0])
+
+
 @dataclass
 class RunningHub:
     """`tally up` in a process, with its data directory and perhaps a PostgreSQL database."""
@@ -230,7 +255,7 @@ class RunningHub:
             self.greeting.append(line.rstrip())
             if "stops it" in line:
                 break
-        self.port = int(self.greeting[0].rpartition(":")[2]) if self.greeting else 0
+        self.port = int(self.greeting[0].partition("/login")[0].rpartition(":")[2]) if self.greeting else 0
         assert self.process.poll() is None, "the hub did not start"
         return self
 
@@ -255,11 +280,11 @@ class RunningHub:
         """A process of the same user on the Unix socket."""
         return Client(self, over_socket=True)
 
-    def agent(self, name: str, room_id: str | None = None) -> Client:
+    def agent(self, name: str, room_id: str | None = None, reach: Reach = Reach.WORK) -> Client:
         """An agent with a token of its own, issued as `tally token` does it: in the store, from another process."""
         store = Hub.open(Settings(data_dir=self.data_dir, database_url=self.database_url))
         try:
-            issued = tokens.issue(store, principal=name, room_id=room_id)
+            issued = tokens.issue(store, principal=name, room_id=room_id, reach=reach)
         finally:
             store.close()
         return Client(self, issued.secret)

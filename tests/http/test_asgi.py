@@ -17,7 +17,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.server import asgi
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.authentication import HubAddress
+from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tests.waiting import until
 

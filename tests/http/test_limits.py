@@ -206,3 +206,26 @@ def test_a_refused_body_does_not_spoil_the_next_request_on_the_connection(proces
     connection.close()
 
     assert statuses == [413, 200]
+
+
+@pytest.mark.parametrize("levels", [65, 300, 900, 1_500, 20_000])
+def test_a_job_whose_meta_is_nested_too_deep_is_refused_and_its_room_stays_readable(user: Client, levels: int) -> None:
+    room_id = user.call("rooms.create", title="deep")["room_id"]
+    meta = '{"a":' * levels + "{}" + "}" * levels
+    body = f'{{"room_id":"{room_id}","title":"x","prompt":"p","meta":{meta}}}'
+
+    reply = user.request("POST", "/v1/jobs.create", body.encode(), Content_Type="application/json")
+
+    assert reply.status in {400, 413}, reply.json
+    assert user.call("jobs.list", room_id=room_id)["jobs"] == []
+    assert [event["kind"] for event in cast("list[Json]", user.call("events.list", room_id=room_id)["events"])] == [
+        "group.create"
+    ]
+
+
+def test_one_huge_header_is_refused_also_when_it_comes_in_one_piece(process_hub: RunningHub) -> None:
+    wire = Wire(process_hub)
+
+    wire.say(head(process_hub, "X-Huge: " + "y" * 40_000))
+
+    assert wire.answer() == (431, "head_too_large")

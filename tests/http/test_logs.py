@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,30 @@ def test_warnings_of_libraries_stand_in_the_same_log(tmp_path: Path) -> None:
     (line,) = [json.loads(line) for line in (tmp_path / "hub.log").read_text().splitlines()]
     assert (line["level"], line["logger"], line["message"]) == ("error", "some.library", "it failed")
     assert "ValueError: invalid literal" in line["traceback"]
+
+
+def test_a_disk_that_takes_nothing_costs_lines_and_never_whoever_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Log(tmp_path / "hub.log")
+    write = os.write
+
+    def full(_file: int, _text: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def in_part(file: int, text: bytes) -> int:
+        return write(file, text[:30])
+
+    monkeypatch.setattr(logs, "KEPT", 10)
+    monkeypatch.setattr(os, "write", full)
+    for number in range(25):
+        log.line("warning", number=number)
+    monkeypatch.setattr(os, "write", in_part)
+    log.line("warning", number=25)
+    monkeypatch.setattr(os, "write", write)
+    log.line("warning", number=26)
+    log.close()
+
+    lines = [json.loads(line) for line in (tmp_path / "hub.log").read_text().splitlines()]
+    assert lines[0]["message"] == "15 lines of log were lost: the disk was full"
+    assert [line["number"] for line in lines[1:]] == list(range(15, 27))

@@ -12,9 +12,13 @@ import pytest
 from mcp import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
+from tallystick.hub import tokens
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
 from tests.http.running import Client, Json, RunningHub
 from tests.http.test_waits import claim, company, release
 from tests.scene import HANDOFF
+from tests.waiting import until
 
 MODES: Mapping[str, str] = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
 
@@ -130,3 +134,50 @@ def test_a_client_that_left_claims_no_turn_through_a_tool(hub: RunningHub, mode:
 
     state = ann.call("turns.state", room_id=room)
     assert (state["owner"], state["reserved_for"]) == (None, "bob")
+
+
+def revoke(hub: RunningHub, principal: str) -> None:
+    directly = Hub.open(Settings(data_dir=hub.data_dir))
+    try:
+        for token in tokens.every_token(directly):
+            if token.principal == principal:
+                tokens.revoke(directly, token.id)
+    finally:
+        directly.close()
+
+
+@pytest.mark.parametrize("tool", ["wait_for_turn", "messages"])
+def test_a_revoked_token_ends_its_waits_and_hears_nothing_more(hub: RunningHub, mode: str, tool: str) -> None:
+    room, (ann, bob) = company(hub, "ann", "revoked")
+    turn = claim(ann, room)
+    args: Json = {"room_id": room, "max_wait_ms": 110_000}
+    given = args if tool == "wait_for_turn" else {"op": "inbox", "args": args}
+
+    async def wait() -> BaseException | tuple[bool, Json]:
+        async with connected(bob, mode) as mcp:
+            pending = asyncio.create_task(call(mcp, tool, **given))
+            await asyncio.to_thread(until, lambda: hub.local.get("/v1/status").json["waits"] == 1)
+            await asyncio.to_thread(revoke, hub, "revoked")
+            await asyncio.to_thread(until, lambda: hub.local.get("/v1/status").json["waits"] == 0)
+            (ended,) = await asyncio.gather(pending, return_exceptions=True)
+            return ended
+
+    ended = asyncio.run(wait())
+    ann.call("messages.send", room_id=room, text="after", to=["revoked"])
+    release(ann, turn)
+
+    assert isinstance(ended, Exception)
+    state = ann.call("turns.state", room_id=room)
+    assert (state["owner"], state["reserved_for"]) == (None, "revoked")
+
+
+def test_a_revoked_token_ends_the_stream_that_only_listens(hub: RunningHub) -> None:
+    room = hub.user.room()
+    agent = hub.agent("listener", room)
+    connection, response = agent.start("GET", "/mcp", None, {"Accept": "text/event-stream"})
+    assert response.status == 200
+
+    revoke(hub, "listener")
+
+    assert response.read().replace(b"\r", b"").strip(b"\n") in {b"", b": ping"}
+    connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 
 from tests.http.running import Client, RunningHub
 from tests.waiting import until
@@ -84,3 +85,15 @@ def test_request_ids_do_not_repeat(hub: RunningHub) -> None:
     ids = [Client(hub).get("/healthz").headers["x-request-id"] for _ in range(5)]
 
     assert len(set(ids)) == 5
+
+
+def test_the_status_counts_who_is_on_the_bus(hub: RunningHub) -> None:
+    def on_the_bus() -> object:
+        return hub.user.get("/v1/status").json["bus_connections"]
+
+    before = on_the_bus()
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(str(hub.data_dir / "bus.sock"))
+        until(lambda: on_the_bus() == 1)
+    until(lambda: on_the_bus() == 0)
+    assert before == 0

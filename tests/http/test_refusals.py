@@ -16,6 +16,7 @@ from tallystick.kernel.errors import (
     Unavailable,
     every_error,
 )
+from tallystick.kernel.spellings import request
 from tallystick.server import run
 from tallystick.surfaces.http import errors
 from tests.http.running import Client, RunningHub
@@ -57,7 +58,7 @@ def expected(kind: type[TallyError]) -> tuple[int, object, bool, bool]:
     shown = {
         "code": kind.code,
         "message": "What went wrong.",
-        "hint": kind("What went wrong.").advice,
+        "hint": kind("What went wrong.").advice_in(request),
         "retryable": kind.retryable,
         "details": {"allow": "POST", "number": 1, "path": "/x"},
     }

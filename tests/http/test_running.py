@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -16,9 +17,10 @@ import pytest
 
 from tallystick import __version__
 from tallystick.surfaces.http import hub_files as hub_place
-from tests.http.running import TALLY, Client, Json, RunningHub
+from tests.http.running import TALLY, Client, Json, RunningHub, signed_in
 from tests.http.test_streams import waiting_follower
 from tests.http.test_waits import answered, started, waiting
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -48,8 +50,8 @@ def up(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 def test_it_says_where_it_is_and_what_to_do(settled: RunningHub) -> None:
     url = f"http://127.0.0.1:{settled.port}"
 
-    assert settled.greeting[0] == f"Tallystick runs at {url}"
-    assert settled.greeting[1].split()[1].startswith(f"{url}/login?code=")
+    assert settled.greeting[0].startswith(f"Tallystick runs. Open its page: {url}/login?code=")
+    assert "".join(settled.greeting).count("http") == 1
     assert settled.greeting[-1] == "Ctrl-C or `tally down` stops it."
 
 
@@ -110,6 +112,21 @@ def test_in_one_envelope_it_says_where_it_is(tmp_path: Path) -> None:
     }
 
 
+def test_a_detached_hub_outlives_the_command_that_started_it(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data")
+
+    started = up(hub.data_dir, "--port", "0", "--detach")
+
+    port = started.stdout.partition("/login")[0].rpartition(":")[2]
+    assert (started.returncode, started.stderr, started.stdout.splitlines()[-1]) == (0, "", "`tally down` stops it.")
+    again = up(hub.data_dir, "--port", "0", "--detach")
+    assert (again.returncode, again.stderr.splitlines()[0]) == (
+        1,
+        f"error: A hub runs here already, at http://127.0.0.1:{port}.",
+    )
+    assert hub.control("down").stdout == "the hub has stopped\n"
+
+
 def test_a_second_hub_says_where_the_first_one_is(settled: RunningHub) -> None:
     second = up(settled.data_dir, "--port", "0")
 
@@ -159,7 +176,7 @@ def test_loopback_has_an_address_of_the_newer_kind_too(tmp_path: Path) -> None:
         pytest.skip("this machine has no IPv6")
     hub = RunningHub(tmp_path / "data").start("--host", "::1")
 
-    assert hub.greeting[0] == f"Tallystick runs at http://[::1]:{hub.port}"
+    assert hub.greeting[0].startswith(f"Tallystick runs. Open its page: http://[::1]:{hub.port}/login?code=")
     assert hub.local.get("/v1/status").json["url"] == f"http://[::1]:{hub.port}"
     assert hub.stop() == 0
 
@@ -275,15 +292,16 @@ def test_status_shows_what_runs(hub: RunningHub) -> None:
         "waits": 0,
         "url": f"http://127.0.0.1:{hub.port}",
     }
-    assert shown.splitlines()[0] == f"Tallystick {__version__} runs at http://127.0.0.1:{hub.port}"
+    page = f"http://127.0.0.1:{hub.port}/login?code="
+    assert shown.startswith(f"Tallystick {__version__} runs. Open its page: {page}")
 
 
 def test_the_link_of_status_opens_the_page(settled: RunningHub) -> None:
     data = cast("Json", json.loads(settled.control("status", "--json").stdout)["data"])
 
-    reply = Client(settled).get(cast("str", data["login"]).partition(str(settled.port))[2])
+    page = signed_in(settled, cast("str", data["login"]))
 
-    assert (reply.status, "set-cookie" in reply.headers) == (200, True)
+    assert Client(settled, headers=page.headers).get("/").status == 200
 
 
 def test_down_stops_the_hub_and_waits_for_its_end(hub: RunningHub) -> None:
@@ -372,3 +390,55 @@ def test_a_second_signal_does_not_wait(hub: RunningHub) -> None:
     # The last of many signals may come when the interpreter has already put its handlers away.
     assert hub.ended() in {0, -signal.SIGTERM}
     wire.close()
+
+
+def test_a_hub_signs_where_the_ledgers_end(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data").start()
+    hub.user.room()
+    hub.stop()
+    hub.start()
+
+    verified = eventually(lambda: _signed(hub.user.call("events.verify")))
+    hub.stop()
+
+    assert verified["ok"] is True
+    assert (tmp_path / "data" / "checkpoint.key").stat().st_mode & 0o777 == 0o600
+
+
+def _signed(verified: Json) -> Json | None:
+    return verified if cast("Json", verified["checkpoints"])["count"] == 1 else None
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_a_data_directory_that_others_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    hub = RunningHub(tmp_path / "data")
+    hub.data_dir.mkdir()
+    hub.data_dir.chmod(mode)
+
+    done = hub.control("up", "--port", "0", "--json")
+
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "foreign_data_dir")
+    assert list(hub.data_dir.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_data_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data")
+    hub.data_dir.mkdir(mode=0o700)
+    os.chown(hub.data_dir, 65534, -1)
+
+    done = hub.control("up", "--port", "0", "--json")
+
+    assert json.loads(done.stdout)["error"]["code"] == "foreign_data_dir"
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    hub = RunningHub(tmp_path / "data")
+    hub.data_dir.mkdir(mode=0o700)
+    precious = tmp_path / "precious"
+    precious.write_text("precious\n")
+    (hub.data_dir / "hub.lock").symlink_to(precious)
+
+    done = hub.control("up", "--port", "0", "--json")
+
+    assert (done.returncode != 0, precious.read_text()) == (True, "precious\n")

@@ -10,6 +10,7 @@ import pytest
 
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
+from tallystick.kernel.clock import from_wire
 from tests.http.running import Json, RunningHub
 from tests.scene import Scene
 
@@ -89,7 +90,6 @@ def test_a_token_for_a_room_that_is_not_there_is_refused(nowhere: RunningHub) ->
         ("issue", "--any-room"),
         ("issue", "--any-room", "--as", "x", "--expires", "soon"),
         ("revoke",),
-        (),
     ],
 )
 def test_a_command_that_cannot_be_understood_is_a_usage_error(nowhere: RunningHub, args: tuple[str, ...]) -> None:
@@ -142,3 +142,13 @@ def test_tokens_are_no_part_of_any_ledger(scene: Scene) -> None:
     tokens.issue(hub, principal="ann")
 
     assert scene.rows("events") == before
+
+
+def test_a_token_works_for_thirty_days_unless_it_is_issued_otherwise(nowhere: RunningHub) -> None:
+    usual = issued(nowhere, "--any-room", "--for", "builder")
+    other = issued(nowhere, "--any-room", "--for", "builder", "--reach", "read", "--expires", "never")
+
+    assert (usual["reach"], other["reach"], other["expires_at"]) == ("work", "read", None)
+    assert from_wire(cast("str", usual["expires_at"])) - from_wire(cast("str", usual["created_at"])) == tokens.LASTS_MS
+    listed = nowhere.control("token", "list").stdout.splitlines()
+    assert [row.split("\t")[2:4] for row in listed] == [["read", "every room"], ["work", "every room"]]

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from typing import cast
@@ -16,17 +17,15 @@ from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.registry import OPERATIONS
 from tallystick.hub.settings import Settings
-from tests.http.running import Client, Json, Reply, RunningHub
+from tallystick.kernel.operation import Reach
+from tests.http.running import Client, Json, Reply, RunningHub, signed_in
 from tests.waiting import eventually
 
 
 def browser(hub: RunningHub) -> Client:
     """A browser that has followed the one-time link."""
     link = cast("str", hub.local.get("/v1/status").json["login"])
-    reply = Client(hub).get(link.partition(str(hub.port))[2])
-    assert reply.status == 200
-    cookie = reply.headers["set-cookie"].partition(";")[0]
-    return Client(hub, headers={"Cookie": cookie})
+    return Client(hub, headers=signed_in(hub, link).headers)
 
 
 def test_without_a_token_nothing_is_told(hub: RunningHub) -> None:
@@ -157,7 +156,7 @@ def test_a_token_for_one_room_reaches_no_other(hub: RunningHub, operation: str, 
     own, other = hub.user.room(), hub.user.room()
     named = {key: {"OWN": own, "OTHER": other}.get(str(value), value) for key, value in given.items()}
 
-    reply = hub.agent("ann", own).post(operation, named)
+    reply = hub.agent("ann", own, Reach.MANAGE).post(operation, named)
 
     assert reply.refused == (403, "other_room")
     assert reply.error["details"] == {"room_id": own}
@@ -174,7 +173,15 @@ def test_a_token_for_one_room_follows_and_measures_nothing_else(hub: RunningHub)
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "[localhost].evil.example",
+        "",
+    ],
 )
 def test_a_name_that_was_pointed_at_this_machine_gets_no_answer(hub: RunningHub, host: str) -> None:
     reply = hub.user.get("/healthz", Host=host)
@@ -217,15 +224,58 @@ SECURITY = {
 }
 
 
-def test_the_link_opens_once(hub: RunningHub) -> None:
+def test_the_link_opens_once_and_only_at_the_pages_own_name(hub: RunningHub) -> None:
     link = cast("str", hub.local.get("/v1/status").json["login"]).partition(str(hub.port))[2]
 
-    first, second = Client(hub).get(link), Client(hub).get(link)
+    hop = Client(hub).get(link)
+    own = hop.body.decode().partition('data-go="http://')[2].partition("/")[0]
+    page = Client(hub, headers={"Host": own})
+    first, second = page.get(link), page.get(link)
 
-    assert (first.status, second.refused) == (200, (403, "login_expired"))
+    assert (hop.status, "set-cookie" in hop.headers, own.endswith(f".localhost:{hub.port}")) == (200, False, True)
+    again = (second, Client(hub).get(link))
+    assert (first.status, [(each.status, "set-cookie" in each.headers) for each in again]) == (200, [(200, False)] * 2)
+    assert Client(hub).get("/login?code=guessed").refused == (403, "login_expired")
     name, _, attributes = first.headers["set-cookie"].partition("=")
-    assert name == f"tally_session_{hub.port}"
-    assert attributes.partition("; ")[2] == "Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"
+    assert name == f"tally_page_{hub.port}"
+    assert attributes.partition("; ")[2] == "Path=/; HttpOnly; SameSite=Strict; Max-Age=604800"
+
+
+def test_what_the_browser_holds_is_no_token_and_a_token_is_no_cookie(hub: RunningHub) -> None:
+    page = browser(hub)
+    name, _, secret = page.headers["Cookie"].partition("=")
+    bearer = {"Authorization": f"Bearer {secret}"}
+
+    assert Client(hub, headers=bearer).get("/v1/rooms.list").refused == (401, "token_invalid")
+    assert Client(hub, headers={**bearer, "Host": page.headers["Host"]}).get("/metrics").refused[0] == 401
+    assert Client(hub, headers={"Cookie": f"{name}={secret}"}).get("/v1/rooms.list").refused == (401, "token_missing")
+    planted = {"Host": page.headers["Host"], "Cookie": f"{name}={hub.user.token}"}
+    assert Client(hub, headers=planted).get("/v1/rooms.list").refused == (401, "token_missing")
+
+
+def test_a_session_that_is_used_goes_on(hub: RunningHub) -> None:
+    page = browser(hub)
+    directly = Hub.open(Settings(data_dir=hub.data_dir))
+    newest = next(token for token in tokens.every_token(directly) if token.label == "browser")
+    short = newest.created_at + 60_000
+    with directly.writing() as tx:
+        tx.run(tokens.SQL["used"], token_hash=newest.token_hash, now=newest.created_at - 120_000, expires_at=short)
+
+    reply = page.get("/", Sec_Fetch_Dest="document")
+
+    renewed = next(token for token in tokens.every_token(directly) if token.id == newest.id)
+    directly.close()
+    assert reply.headers["set-cookie"].startswith(page.headers["Cookie"] + "; ")
+    assert newest.expires_at is not None
+    assert (renewed.expires_at or 0) >= newest.expires_at
+
+
+def test_a_request_that_names_two_hosts_is_refused(process_hub: RunningHub) -> None:
+    with socket.create_connection(("127.0.0.1", process_hub.port)) as raw:
+        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        answered = raw.makefile("rb").read()
+
+    assert answered.startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize("code", ["", "code=", "code=guess", "other=1"])
@@ -249,7 +299,7 @@ def test_the_browser_writes_from_our_own_page_only(hub: RunningHub) -> None:
     def write(**headers: str) -> Reply:
         return page.post("rooms.create", {"title": "from the page"}, **headers)
 
-    own = f"http://127.0.0.1:{hub.port}"
+    own = f"http://{page.headers['Host']}"
     assert write(Origin=own).status == 200
     assert write(Sec_Fetch_Site="same-origin").status == 200
     refused = [write(), write(Sec_Fetch_Site="same-site"), write(Sec_Fetch_Site="cross-site"), write(Origin="null")]

@@ -45,7 +45,7 @@ def beside(actor: Actor) -> list[str]:
     return actor.scene.hub.write(look, actor.room_id)
 
 
-UNREAD = "1 unread message, 1 needs your ack: messages.inbox"
+UNREAD = "1 unread message, 1 needs your ack: <<messages.inbox>>"
 
 
 def test_who_writes_again_and_again_is_looked_up_once(scene: Scene, asked: list[str]) -> None:
@@ -70,7 +70,7 @@ def test_new_mail_shows_at_the_next_write_and_is_gone_when_it_is_read_and_acked(
     ada.here("messages.ack", event_id=event_id)
 
     assert (before, unread) == ([], [UNREAD])
-    assert (owed, beside(ada)) == (["0 unread messages, 1 needs your ack: messages.inbox"], [])
+    assert (owed, beside(ada)) == (["0 unread messages, 1 needs your ack: <<messages.inbox>>"], [])
 
 
 def test_a_loss_shows_at_the_next_write_until_it_is_regained(scene: Scene) -> None:
@@ -83,9 +83,9 @@ def test_a_loss_shows_at_the_next_write_until_it_is_regained(scene: Scene) -> No
     bob.here("reservations.release", path="src/a.py")
     reserve(ada, "src")
 
-    told = "1 unread message: messages.inbox"
+    told = "1 unread message: <<messages.inbox>>"
     assert before == []
-    assert lost == [told, "you lost src/*: bob took it over: reservations.status"]
+    assert lost == [told, "you lost src/*: bob took it over. What is reserved now: <<reservations.status>>"]
     assert beside(ada) == [told]
 
 

@@ -135,12 +135,12 @@ def test_a_refused_write_in_a_crowd_harms_nobody_elses(crowded: Scene) -> None:
     outcomes = at_once([lambda each=each, actor=actor: note(actor, each) for each, actor in enumerate(crowd)])
     assert outcomes == [
         "0",
-        "invalid_sequence",
+        "agent_not_found",
         "2",
-        "invalid_sequence",
+        "agent_not_found",
         "4",
-        "invalid_sequence",
+        "agent_not_found",
         "6",
-        "invalid_sequence",
+        "agent_not_found",
     ]
     assert len(crowd[0].events(kinds=["x.tally.note.add"])) == 4

@@ -12,11 +12,11 @@ from tallystick.hub import registry
 from tallystick.hub.visitor import Visitor, permit
 from tallystick.kernel import schemas
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.kernel.operation import AnyOperation
+from tallystick.kernel.operation import AnyOperation, Reach
 from tests.scene import refused
 
 OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operation.name)
-VISITOR = Visitor(caller=Caller(agent_id="ada", session=SessionKind.NAMED), room_id="mine")
+VISITOR = Visitor(caller=Caller(agent_id="ada", session=SessionKind.NAMED), room_id="mine", reach=Reach.MANAGE)
 
 NAMES_NO_ROOM = frozenset(
     {
@@ -36,6 +36,9 @@ NAMES_NO_ROOM = frozenset(
         # About the room that room_id names.
         "actions.submit action_id",
         "anchors.create paths",
+        "events.verify expect",
+        "jobs.complete elsewhere",
+        "jobs.complete path",
         "anchors.update paths",
         "messages.relay record",
         "messages.send attachments",

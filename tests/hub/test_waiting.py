@@ -128,7 +128,7 @@ def test_a_wait_with_a_cursor_returns_when_anything_happens(scene: Scene) -> Non
     ada, bob = scene.joined("ada", "bob")
     ada.claim()
     found = wait(bob, "turns.wait", Patience(looks=1000, then=lambda: append(ada)), cursor="5")
-    assert found == {"status": "not_yet", "cursor": "6", "room_state": "owned"}
+    assert found == {"status": "not_yet", "cursor": "6", "room_state": "owned", "current_owner": "ada"}
 
 
 def test_a_wait_without_a_cursor_sleeps_through_what_is_not_its_turn(scene: Scene) -> None:
@@ -280,8 +280,10 @@ def test_what_a_wait_needs_before_its_first_look_counts_as_waiting(
     )
     steps = engine.call(request, lambda _operation, _outcome, _seconds: None)
 
-    assert isinstance(next(steps), ReadStep)
-    assert isinstance(steps.send(True), WriteStep)
+    scene.clock.forward(minutes=1)
+    presence = next(steps)
+    assert isinstance(presence, ReadStep)
+    assert isinstance(steps.send(scene.hub.read(presence.run)), WriteStep)
     seconds[0] = 3.0
     look = steps.send(None)
     assert isinstance(look, ReadStep)

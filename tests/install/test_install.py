@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import cast
@@ -316,3 +317,33 @@ def test_project_files_belong_to_the_root_of_the_repository(machine: Machine) ->
     machine.place.run("install", "claude", "--project", cwd=inner)
 
     assert all(path.exists() for path in (machine.place.workspace / name for name in FILES["claude", "project"][::2]))
+
+
+def _hook_commands(path: Path, harness: str) -> list[str]:
+    events = cast("dict[str, list[dict[str, list[dict[str, str]]]]]", _config(path)["hooks"])
+    every = [hook["command"] for groups in events.values() for group in groups for hook in group["hooks"]]
+    return [command for command in every if f"hook {harness} " in command]
+
+
+@every_harness
+def test_a_hook_lets_everything_pass_where_tally_is_not_installed(
+    machine: Machine, harness: str, tmp_path: Path
+) -> None:
+    machine.install(harness, "--project", "--hooks")
+    commands = _hook_commands(machine.files(harness, "project")[-2], harness)
+    bare = {"PATH": "/usr/bin:/bin"}
+    there = tmp_path / "bin"
+    there.mkdir()
+    (there / "tally").write_text('#!/bin/sh\necho "$@"\nexit 2\n')
+    (there / "tally").chmod(0o755)
+
+    without = [_shell(command, bare) for command in commands]
+    using = [_shell(command, {"PATH": f"{there}:/usr/bin:/bin"}) for command in commands]
+
+    assert without == [(0, "", "")] * 3
+    assert [(code, out.split()[:2]) for code, out, _err in using] == [(2, ["hook", harness])] * 3
+
+
+def _shell(command: str, env: dict[str, str]) -> tuple[int, str, str]:
+    done = subprocess.run(["sh", "-c", command], env=env, input="{}", capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr

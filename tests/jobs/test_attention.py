@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.jobs.shop import PROOF, Held, Shop
+from tests.jobs.shop import PROOF, SEEN, Held, Shop
 from tests.scene import Row, refused
 
 
@@ -75,31 +75,36 @@ def test_only_a_checkpoint_settles_an_error(shop: Shop, held: Held) -> None:
         ("see CARD-404", []),
         ("CMD:", []),
         ("here", ["CMD: <fill: command you ran>"]),
-        ("here", ["JOB-001", "JOB-001@5", "a:parser"]),
+        ("here", ["JOB-001", "JOB-001@5", "a:parser", "JOB-002"]),
+        ("make it so", []),
+        ("the proof is CARD-001", []),
+        ("CMD: pytest -q (exit 0)", []),
+        ("https://ci.example/1", ["LINK: https://ci.example/1"]),
     ],
 )
 def test_a_message_that_points_at_no_proof_leaves_the_proof_gate_closed(
     shop: Shop, held: Held, message: str, refs: list[str]
 ) -> None:
+    shop.card()
+    shop.create("another")
     held.report("no proof", kind="proof_gate")
     shop.say("JOB-001", message, refs=refs)
     assert attention(shop)["needs_proof"] is True
 
 
-@pytest.mark.parametrize(
-    ("message", "refs"),
-    [("the proof is CARD-001", []), ("CMD: pytest -q", []), ("see", ["CARD-001"]), ("https://ci.example/1", [])],
-)
-def test_a_message_that_points_at_proof_opens_the_proof_gate(
-    shop: Shop, held: Held, message: str, refs: list[str]
-) -> None:
-    shop.card()
+def test_a_message_that_names_evidence_opens_the_proof_gate_and_proves_the_job(shop: Shop) -> None:
+    card = shop.card("how it was checked, written before")
+    shop.create()
+    held = shop.runner().claim()
     held.report("no proof", kind="proof_gate")
-    shop.say("JOB-001", message, refs=refs)
+    with refused("proof_missing"):
+        held.complete(refs=[card])
+    shop.say("JOB-001", "see", refs=[card])
     assert attention(shop)["needs_proof"] is False
 
     held.report("still none", kind="proof_gate")
     assert attention(shop)["needs_proof"] is True
+    assert held.complete(refs=[card])["job"]["status"] == "DONE"
 
 
 def test_a_checkpoint_opens_the_proof_gate_only_with_proof(shop: Shop, held: Held) -> None:
@@ -108,13 +113,16 @@ def test_a_checkpoint_opens_the_proof_gate_only_with_proof(shop: Shop, held: Hel
     held.report("runner: slice 2 started", kind="checkpoint")
     assert attention(shop)["needs_proof"] is True
 
-    held.report("tests pass", kind="checkpoint", refs=[PROOF])
+    held.report("tests pass, I think", kind="checkpoint", refs=[PROOF])
+    assert attention(shop)["needs_proof"] is True
+    held.report("tests pass", kind="checkpoint", refs=[PROOF], observed=[SEEN])
     assert attention(shop)["needs_proof"] is False
 
 
 def test_a_proof_gate_does_not_call_the_manager(shop: Shop, held: Held) -> None:
     held.report("no proof", kind="proof_gate")
     assert attention(shop) == {
+        "failed": False,
         "needs_manager": False,
         "needs_proof": True,
         "has_error": False,
@@ -141,6 +149,7 @@ def test_meta_is_merged_and_never_replaced(shop: Shop) -> None:
     held = shop.runner().claim()
     held.report(meta={"step": 1})
     held.report(meta={"step": 2, "note": "x"})
+    held.put("patch", "--- a")
     held.complete(meta={"cost": 0.5})
 
     meta = shop.open("JOB-001", include_meta=True)["meta"]

@@ -32,6 +32,7 @@ def test_a_runner_with_nothing_to_do_gets_no_job_and_no_refusal(shop: Shop) -> N
         "event": None,
         "claim_revision": None,
         "claim_expires_at": None,
+        "began_at": None,
         "executor": None,
         "prompt": None,
         "meta": {},

@@ -31,6 +31,10 @@ def test_a_new_job_is_queued_and_its_created_event_can_be_opened(shop: Shop) -> 
         "runner": None,
         "blocked": 0,
         "claim_expires_at": None,
+        "waits_until": None,
+        "slices": 0,
+        "message_ref": None,
+        "message_state": None,
         "summary": None,
         "refs": [],
         "created_by": "boss",
@@ -55,7 +59,7 @@ def test_a_job_goes_from_queued_over_running_to_done(shop: Shop) -> None:
 
     assert (held.job_id, held.claim_revision, held.answer["prompt"]) == (job_id, 1, "do parser")
     assert held.answer["event"]["kind"] == "claimed"
-    assert held.answer["executor"] == "claude_code"
+    assert held.answer["executor"] == "codex"
     assert held.answer["job"]["status"] == "RUNNING"
 
     held.report("half way", percent=50)

@@ -93,7 +93,7 @@ def test_a_title_can_add_neither_a_line_nor_a_move(shop: Shop) -> None:
     assert all(line.isprintable() for line in lines)
 
 
-@pytest.mark.parametrize("max_chars", [100, 200, 400, 800])
+@pytest.mark.parametrize("max_chars", [100, 400, 800, 1200])
 def test_a_small_budget_keeps_the_most_urgent_job_and_its_ref(shop: Shop, max_chars: int) -> None:
     busy(shop)
     whole = text(shop).splitlines()
@@ -104,7 +104,77 @@ def test_a_small_budget_keeps_the_most_urgent_job_and_its_ref(shop: Shop, max_ch
     assert found["truncated"] is True
     assert urgent in lines
     assert lines[-1].startswith("BUDGET_TRUNCATED")
-    assert found["count"] == len(found["jobs"]) >= 1
+    assert found["count"] == sum(line.startswith("JOB-") for line in lines) >= 1
+    assert found["left_out"] == 7 - found["count"]
+    assert f"{found['left_out']} jobs left out" in lines[-1]
+
+
+@pytest.mark.parametrize("fmt", ["lines", "json"])
+@pytest.mark.parametrize("max_chars", [2_500, 3_500])
+def test_a_budget_holds_for_the_whole_answer_in_bytes(shop: Shop, fmt: str, max_chars: int) -> None:
+    for number in range(40):
+        shop.create(f"žluťoučký kůň číslo {number}")
+
+    found = radar(shop, fmt=fmt, max_chars=max_chars, limit=40)
+
+    assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()) <= max_chars
+    assert found["left_out"] > 0
+
+
+def test_lines_are_not_said_twice(shop: Shop) -> None:
+    busy(shop)
+    found = radar(shop, fmt="lines")
+
+    assert [found[name] for name in ("jobs", "runner_leases", "runner_leases_offline", "runner_diagnostics")] == [
+        []
+    ] * 4
+
+
+def why(shop: Shop) -> dict[str, str]:
+    return {row["job"]["job_id"]: row["why"] for row in radar(shop, stall_after_s=60)["jobs"]}
+
+
+def test_the_radar_says_in_words_why_a_job_does_not_move(shop: Shop) -> None:
+    runner = shop.runner("r1", executors=["codex"], max_parallel=2)
+    shop.create("runs")
+    shop.create("asks")
+    runner.claim()
+    runner.claim().report("Which port?", kind="question")
+    shop.create("for nobody", executor="gemini")
+    shop.create("comes later", after=["JOB-001", "JOB-003"])
+    shop.create("next")
+    shop.scene.clock.forward(minutes=2)
+
+    assert why(shop) == {
+        "JOB-001": "stalled: nothing new for 2 min",
+        "JOB-002": "question open",
+        "JOB-003": "no suited runner: r1: the job needs gemini, and it has codex",
+        "JOB-004": "waits for JOB-001, JOB-003",
+        "JOB-005": "every suited runner is busy: r1",
+    }
+    lines = text(shop, stall_after_s=60)
+    assert all(reason in lines for reason in why(shop).values())
+    assert "runner idle r1 | open id=runner:r1 job=JOB-001,JOB-002 | open id=JOB-001 | open id=JOB-002" in lines
+
+
+def test_a_question_after_an_error_keeps_its_reply(shop: Shop) -> None:
+    shop.create("asks")
+    held = shop.runner().claim()
+    held.report("slice 1 failed", kind="error")
+    held.report("Which port?", kind="question")
+
+    assert "? JOB-001 (RUNNING) asks | open id=JOB-001@" in text(shop)
+    assert 'reply reply_job=JOB-001 reply_message="..." | question: Which port?' in text(shop)
+
+
+def test_a_line_can_be_pasted_as_a_tool_call(shop: Shop) -> None:
+    shop.create("fails")
+    shop.runner().claim().complete("FAILED", summary="no network", refs=[])
+    line = text(shop, moves="tool").splitlines()[-1]
+
+    assert line.startswith("JOB-001@")
+    assert ' | open {"op": "ref", "args": {"room_id": "ROOM", "id": "JOB-001@' in line
+    assert ' | jobs {"op": "acknowledge", "args": {"room_id": "ROOM", "job": "JOB-001"}} | failed: no network' in line
 
 
 def test_what_is_cut_first_are_the_least_urgent_jobs_then_runners_and_the_start_command_last(shop: Shop) -> None:

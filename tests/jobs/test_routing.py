@@ -1,6 +1,8 @@
-"""Routing is a pure function of what is asked for and who is there; it is enforced when a job is claimed."""
+"""Who may take a job is a pure function of what it asks for and who is there; it is decided when a job is claimed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -8,8 +10,20 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tallystick.capabilities.jobs.events import SelectedRunner
-from tallystick.capabilities.jobs.model import ARTIFACTS, AUTO, EXECUTORS, PROFILES, Needs, RoutingPolicy, Runner
-from tallystick.capabilities.jobs.rules import lacking, route, suited
+from tallystick.capabilities.jobs.model import (
+    ARTIFACTS,
+    AUTO,
+    EXECUTOR_ORDER,
+    EXECUTORS,
+    PROFILES,
+    Needs,
+    RoutingPolicy,
+    Runner,
+)
+from tallystick.capabilities.jobs.rules import PREFERENCE_MS
+from tallystick.capabilities.jobs.rules import lacking as lacking_by
+from tallystick.capabilities.jobs.rules import route as route_by
+from tallystick.capabilities.jobs.rules import suited as suited_by
 from tests.jobs.shop import Shop
 from tests.scene import refused
 
@@ -30,6 +44,18 @@ RUNNER = Runner(
     jobs=0,
 )
 NEEDS = Needs(executor=AUTO, profile="fast", policy=RoutingPolicy(), artifacts=())
+
+
+def route(asked: Needs, there: Sequence[Runner]) -> SelectedRunner | None:
+    return route_by(asked, there, EXECUTOR_ORDER)
+
+
+def suited(asked: Needs, there: Runner) -> list[str]:
+    return suited_by(asked, there, EXECUTOR_ORDER)
+
+
+def lacking(asked: Needs, there: Runner) -> str:
+    return lacking_by(asked, there, EXECUTOR_ORDER)
 
 
 def needs(**given: object) -> Needs:
@@ -154,69 +180,107 @@ def test_a_runner_is_suited_exactly_when_the_specification_says_so(asked: Needs,
         assert bool(lacking(asked, each)) == (not expected)
 
 
-def test_an_auto_job_is_routed_when_it_is_made_and_says_where(shop: Shop) -> None:
-    shop.runner("r1", executors=["codex"])
-    shop.runner("r2", executors=["claude_code"])
-    policy = {"prefer": ["claude_code", "codex"], "forbid": [], "min_profile": "fast"}
-    shop.create(executor="auto", executor_profile="deep", policy=policy)
+def test_any_suited_runner_takes_the_oldest_of_the_highest_priority(shop: Shop) -> None:
+    first = shop.runner("r1")
+    for number, priority in enumerate(("LOW", "MEDIUM", "HIGH", "MEDIUM"), start=1):
+        shop.create(f"number {number}", priority=priority)
+    late = shop.runner("r2")
 
-    assert shop.open("JOB-001", include_meta=True)["meta"]["routing"] == {
-        "selected_executor": "claude_code",
-        "selected_runner_id": "r2",
-        "policy": policy,
-    }
+    assert [runner.claim().job_id for runner in (late, first, late, first)] == [
+        "JOB-003",
+        "JOB-002",
+        "JOB-004",
+        "JOB-001",
+    ]
 
 
-def test_the_queue_of_a_runner_counts_when_jobs_are_routed(shop: Shop) -> None:
-    shop.runner("r1")
-    shop.runner("r2")
-    for _ in range(4):
+def test_a_runner_that_came_late_shares_the_queue_that_was_there_before_it(shop: Shop) -> None:
+    shop.runner("r1", max_parallel=1).claim(shop.create()["job_id"])
+    for _ in range(5):
         shop.create()
-    routed = [shop.open(f"JOB-00{n}", include_meta=True)["meta"]["routing"]["selected_runner_id"] for n in range(1, 5)]
-    assert routed == ["r1", "r2", "r1", "r2"]
-    assert [each["jobs"] for each in shop.ask("runners.list")["runners"]] == [2, 2]
+
+    late = shop.runner("r2")
+
+    assert [late.claim().job_id for _ in range(5)] == [f"JOB-00{number}" for number in range(2, 7)]
 
 
-def test_a_job_that_is_meant_for_another_runner_cannot_be_claimed(shop: Shop) -> None:
-    meant, other = shop.runner("r1"), shop.runner("r2")
-    shop.create()
+def test_a_preferred_runner_that_is_free_goes_first_for_a_while_only(shop: Shop) -> None:
+    other, best = shop.runner("r1", executors=["codex"]), shop.runner("r2", executors=["claude_code"], max_parallel=1)
+    shop.create(policy={"prefer": ["claude_code", "codex"]})
+    shop.create(policy={"prefer": ["claude_code"]})
 
-    with refused("routed_elsewhere") as caught:
-        other.claim("JOB-001")
-    assert caught.value.details["routed_to"] == "r1"
     assert other.try_claim()["job"] is None
-    assert meant.claim().job_id == "JOB-001"
+    with refused("preferred_elsewhere") as caught:
+        other.claim("JOB-001")
+    assert caught.value.details["preferred_runner"] == "r2"
+    assert best.claim().job_id == "JOB-001"
+    # It is busy now, so the second one need not wait for it.
+    assert other.claim().job_id == "JOB-002"
 
 
-def test_the_routing_is_redone_when_the_chosen_runner_is_gone(shop: Shop) -> None:
-    shop.runner("r1", lease_ttl_ms=1000)
-    other = shop.runner("r2", executors=["codex"])
-    shop.create()
-    shop.scene.clock.forward(ms=1000)
-    held = other.claim()
+def test_a_preference_delays_a_job_by_the_named_time_at_most(shop: Shop) -> None:
+    other = shop.runner("r1", executors=["codex"])
+    shop.runner("r2", executors=["claude_code"])
+    shop.create(policy={"prefer": ["claude_code"]})
+    shop.scene.clock.forward(ms=PREFERENCE_MS - 1)
+    assert other.try_claim()["job"] is None
 
-    assert (held.job_id, held.answer["executor"]) == ("JOB-001", "codex")
-    assert held.answer["meta"]["routing"]["selected_runner_id"] == "r2"
-    assert shop.kinds("JOB-001") == ["created", "routed", "claimed"]
+    shop.scene.clock.forward(ms=1)
 
-
-def test_the_routing_is_redone_when_the_chosen_runner_can_no_longer_do_it(shop: Shop) -> None:
-    meant, other = shop.runner("r1", executors=["codex"]), shop.runner("r2", executors=["codex"])
-    shop.create(policy={"forbid": ["gemini"]})
-    meant.beat(executors=["gemini"])
-
-    assert meant.try_claim()["job"] is None
-    assert other.claim().answer["meta"]["routing"]["selected_runner_id"] == "r2"
+    assert other.claim().answer["executor"] == "codex"
 
 
-def test_the_new_routing_is_as_strict_as_the_first(shop: Shop) -> None:
-    shop.runner("r1", lease_ttl_ms=1000)
-    better, worse = shop.runner("r2", status="idle"), shop.runner("r3", status="live")
-    shop.create()
-    shop.scene.clock.forward(ms=1000)
+@pytest.mark.parametrize(
+    ("profile", "executor"),
+    [("fast", "codex"), ("deep", "claude_code"), ("audit", "claude_code"), ("xhigh", "codex")],
+)
+def test_a_runner_with_several_executors_takes_the_one_that_suits_the_profile(
+    shop: Shop, profile: str, executor: str
+) -> None:
+    runner = shop.runner("r1", executors=["command", "claude_code", "codex"], profiles=list(PROFILES))
+    shop.create(executor_profile=profile)
 
-    assert worse.try_claim()["job"] is None
-    assert better.claim().job_id == "JOB-001"
+    assert runner.claim().answer["executor"] == executor
+
+
+def test_which_executor_suits_a_profile_can_be_seen_and_changed(shop: Shop) -> None:
+    assert shop.ask("runners.executors")["profiles"] == [
+        {"profile": profile, "executors": list(EXECUTOR_ORDER[profile]), "changed": False} for profile in PROFILES
+    ]
+    runner = shop.runner("r1", executors=["codex", "gemini"])
+    shop.create(executor_profile="deep")
+    shop.create(executor_profile="deep")
+
+    changed = shop.ask("runners.set_executors", profile="deep", executors=["gemini", "claude_code", "gemini"])
+
+    assert changed["profiles"][1] == {"profile": "deep", "executors": ["gemini", "claude_code"], "changed": True}
+    assert runner.claim().answer["executor"] == "gemini"
+    with refused("capability_missing") as caught:
+        shop.runner("r2", executors=["codex"]).claim("JOB-002")
+    assert "codex does not suit the profile deep in this room" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"executor_profile": "fast", "policy": {"min_profile": "deep"}},
+            "executor_profile fast is below policy.min_profile deep.",
+        ),
+        (
+            {"executor": "codex", "policy": {"forbid": ["codex"]}},
+            "policy.forbid rules out the executor codex itself.",
+        ),
+        ({"policy": {"forbid": list(EXECUTORS)}}, "policy.forbid rules out every executor."),
+        ({"policy": {"prefer": ["codex"], "forbid": ["codex"]}}, "policy prefers and forbids codex."),
+    ],
+)
+def test_a_job_whose_limits_contradict_each_other_is_refused_when_it_is_made(
+    shop: Shop, asked: dict[str, object], message: str
+) -> None:
+    with refused("contradictory_limits") as caught:
+        shop.create("contradictory", **asked)
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize(
@@ -242,7 +306,6 @@ def test_a_runner_that_lacks_something_cannot_claim_and_does_not_fail_the_job(
 
 def test_a_job_made_while_nobody_was_there_is_for_whoever_can_do_it(shop: Shop) -> None:
     shop.create()
-    assert "routing" not in shop.open("JOB-001", include_meta=True)["meta"]
     assert shop.runner("late").claim().job_id == "JOB-001"
 
 

@@ -18,6 +18,7 @@ def test_a_heartbeat_says_who_is_there_and_what_it_can_do(shop: Shop) -> None:
         supports_artifacts=["patch"],
         max_parallel=3,
         sandbox_policy="workspace-write",
+        meta={"host": "laptop", "pid": 4711, "cwd": "/work"},
     )["lease"]
     assert lease == {
         "runner_id": "r1",
@@ -30,6 +31,8 @@ def test_a_heartbeat_says_who_is_there_and_what_it_can_do(shop: Shop) -> None:
         "max_parallel": 3,
         "sandbox_policy": "workspace-write",
         "jobs": 0,
+        "job_ids": [],
+        "meta": {"host": "laptop", "pid": 4711, "cwd": "/work"},
         "agent_id": "boss",
         "lease_expires_at": to_wire(START + 20_000),
         "created_at": to_wire(START),

@@ -85,20 +85,20 @@ def test_a_transaction_that_failed_leaves_nothing_folded_behind(shop: Shop) -> N
     assert maintenance.check(shop.scene.hub) == []
 
 
-def test_who_is_there_is_looked_up_only_to_route_a_job_or_to_find_it_meant_for_another(
-    shop: Shop, asked: list[str]
-) -> None:
-    first, second = shop.runner("r1"), shop.runner("r2")
+def test_who_is_there_is_looked_up_only_for_a_job_that_prefers_an_executor(shop: Shop, asked: list[str]) -> None:
+    runner = shop.runner("r1")
+    shop.create()
+    runner.claim()
+    shop.create()
+    shop.create(policy={"prefer": ["codex"]})
     taken(asked)
 
-    shop.create()
-    routed = taken(asked)
-    second.try_claim()
-    passed_by = taken(asked)
-    first.claim()
+    runner.claim("JOB-002")
     claimed = taken(asked)
+    runner.claim("JOB-003")
+    preferring = taken(asked)
 
-    assert (routed, passed_by, claimed) == (4, 3, 3)
+    assert preferring - claimed == 1
 
 
 def test_only_the_end_of_a_job_that_others_come_after_looks_for_them(shop: Shop, asked: list[str]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.agents.model import OwnedTask
-from tallystick.capabilities.agents.ports import Ownership
+from tallystick.capabilities.agents.model import OwnedTask, Ownership
 from tests.jobs.shop import Shop
 from tests.scene import refused
 
@@ -56,9 +55,11 @@ def test_a_message_can_point_only_at_a_task_of_its_own_room(shop: Shop) -> None:
 
 
 def test_an_agent_owns_the_tasks_that_it_is_working_on(shop: Shop) -> None:
+    for name in ("codex", "claude"):
+        shop.scene.agent(name).join(shop.scene.workspace)
     shop.task("mine", assignee="codex", status="running", paths=["src"])
     shop.task("not begun", assignee="codex")
     shop.task("another's", assignee="claude", status="running")
     with shop.scene.hub.reading() as tx:
         owned = tx.use(Ownership).in_progress(tx, shop.boss.room_id, "codex")
-    assert list(owned) == [OwnedTask(task_id="TASK-001", paths=("src",))]
+    assert list(owned) == [OwnedTask(task_id="TASK-001", paths=("src",), made_by=("boss",))]

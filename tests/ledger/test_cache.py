@@ -85,7 +85,7 @@ def test_a_member_that_came_through_another_process_is_known_here(scene: Scene, 
     other.call("rooms.join", {"room_id": ada.room_id}, cyd.caller)
     say(ada, "two", to=["cyd"])
     other.call("rooms.leave", {"room_id": ada.room_id}, bob.caller)
-    with refused("unknown_recipient"):
+    with refused("agent_not_found"):
         say(ada, "three", to=["bob"])
 
 
@@ -96,7 +96,7 @@ def test_a_member_that_came_here_is_known_at_once(scene: Scene) -> None:
     cyd.join()
     say(ada, "two", to=["cyd"])
     cyd.here("rooms.leave")
-    with refused("unknown_recipient"):
+    with refused("agent_not_found"):
         say(ada, "three", to=["cyd"])
 
 

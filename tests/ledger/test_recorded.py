@@ -12,7 +12,7 @@ import pytest
 
 from tallystick.storage.port import Store
 from tests.ledger.recorded.store import answer, exported, imported, later, recorded, unpacked
-from tests.ledger.shapes.everything import FOREIGN, golden
+from tests.ledger.shapes.everything import FOREIGN, RETIRED, golden
 from tests.places import Place
 
 KINDS_THEN = 52
@@ -66,5 +66,5 @@ def test_a_recorded_export_answers_every_question_as_it_did_once_imported(store:
 
 def test_the_recording_holds_every_kind_of_event_that_there_was() -> None:
     text = exported().decode()
-    kinds = {kind for kind, _body in golden()} | FOREIGN
+    kinds = {kind for kind, _body in golden()} | FOREIGN | RETIRED
     assert len([kind for kind in kinds if f'"kind":"{kind}","scope_key"' in text]) == KINDS_THEN

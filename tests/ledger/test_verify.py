@@ -39,6 +39,7 @@ def test_an_untouched_ledger_verifies(ada: Actor) -> None:
         "hash": room["hash"],
         "bad_seq": None,
         "problem": "",
+        "expected_seq": None,
     }
     assert room["hash"] != GENESIS
 
@@ -145,7 +146,8 @@ def test_an_event_inserted_at_the_end_is_found(scene: Scene, ada: Actor) -> None
 def test_all_rooms_are_verified_when_none_is_named(scene: Scene, ada: Actor) -> None:
     bob = scene.agent("bob")
     bob.join(scene.folder("nested"), force_new=True)
-    assert {**ada.call("events.verify"), "rooms": []} == {"ok": True, "events": 9, "rooms": []}
+    none: Row = {"count": 0, "newest_at": None, "keys": [], "problem": ""}
+    assert {**ada.call("events.verify"), "rooms": []} == {"ok": True, "events": 9, "rooms": [], "checkpoints": none}
     scene.sql("UPDATE events SET author = 'eve' WHERE room_id = :room AND seq = 2", room=bob.room_id)
     verified = ada.call("events.verify")
     assert verified["ok"] is False

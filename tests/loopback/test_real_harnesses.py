@@ -11,6 +11,7 @@ import pytest
 from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import (
     Began,
+    CommandEnded,
     Failed,
     HarnessAnswer,
     HarnessRequest,
@@ -77,10 +78,12 @@ def test_a_harness_works_in_its_folder_and_gives_a_structured_answer(tmp_path: P
     )
 
     assert (tmp_path / "work/sheep").read_text() == "3\n"
-    began, step = signs
+    began, step, ended = signs
     assert isinstance(began, Began)
     assert isinstance(step, HarnessStep)
     assert "echo 3 > sheep" in step.text
+    assert isinstance(ended, CommandEnded)
+    assert ("echo 3 > sheep" in ended.command, ended.exit_code) == (True, 0)
     assert isinstance(outcome, HarnessAnswer)
     assert (outcome.data, outcome.session_id) == (answer, began.session_id)
     assert ["count the sheep" in ask.prompt for ask in asked] == [True, True]

@@ -51,7 +51,7 @@ def test_two_acks_at_once_leave_one_event(scene: Scene) -> None:
 
 def test_nobody_acknowledges_for_another_recipient(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
-    cyd.here("agents.update", role="foreman")
+    cyd.appointed()
     event = ask_attention(ada)
     for other in (cyd, ada, human(scene, ada.room_id), principal(scene, ada.room_id, "system")):
         with refused("not_your_ack") as caught:

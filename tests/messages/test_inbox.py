@@ -112,7 +112,7 @@ def test_a_read_mark_needs_a_message_or_notification_that_was_addressed_to_the_r
 
 def test_only_the_recipient_or_the_user_moves_a_read_mark(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
-    cyd.here("agents.update", role="foreman")
+    cyd.appointed()
     one, two = say(ada, "one"), say(ada, "two")
     for other in (cyd, ada, principal(scene, ada.room_id, "svc:ci"), principal(scene, ada.room_id, "system")):
         with refused("not_your_inbox") as caught:
@@ -199,9 +199,9 @@ def test_a_notice_tells_a_member_what_waits_for_it(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     assert scene.hub.notices(bob.room_id, bob.caller) == []
     say(ada, "one")
-    assert scene.hub.notices(bob.room_id, bob.caller) == ["1 unread message: messages.inbox"]
+    assert scene.hub.notices(bob.room_id, bob.caller) == ["1 unread message: <<messages.inbox>>"]
     event = ask_attention(ada, "two")
-    assert scene.hub.notices(bob.room_id, bob.caller) == ["2 unread messages, 1 needs your ack: messages.inbox"]
+    assert scene.hub.notices(bob.room_id, bob.caller) == ["2 unread messages, 1 needs your ack: <<messages.inbox>>"]
     ask_attention(ada, "three")
     bob.here("messages.read", event_id=event["id"])
-    assert scene.hub.notices(bob.room_id, bob.caller) == ["1 unread message, 2 need your ack: messages.inbox"]
+    assert scene.hub.notices(bob.room_id, bob.caller) == ["1 unread message, 2 need your ack: <<messages.inbox>>"]

@@ -51,6 +51,8 @@ class Model:
     """Who is here in which role, what was said, and how far each has read."""
 
     roles: dict[str, str] = field(default_factory=dict[str, str])
+    known: set[str] = field(default_factory=lambda: {"user"})
+    """Whoever was ever here: who left still has what it got."""
     said: list[Said] = field(default_factory=list[Said])
     marks: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -70,7 +72,7 @@ class Model:
         for token in to or ["@all"]:
             chosen = groups.get(token)
             if not chosen:
-                return "unknown_recipient"
+                return "unknown_recipient" if token.startswith("@") else "agent_not_found"
             found |= chosen - {sender} if token in {"@all", "@peers", "@foreman"} else chosen
         return found or "unknown_recipient"
 
@@ -106,8 +108,9 @@ class Conversation(RuleBasedStateMachine):
     def join(self, name: str, role: str) -> None:
         actor = self.actor(name)
         actor.call("rooms.join", room_id=self.room_id)
-        actor.here("agents.update", role=role)
+        actor.appointed(role)
         self.model.roles[name] = role
+        self.model.known.add(name)
 
     @rule(name=st.sampled_from(NAMES))
     def leave(self, name: str) -> None:
@@ -141,7 +144,9 @@ class Conversation(RuleBasedStateMachine):
     def read(self, data: st.DataObject, reader: str, actor: str) -> None:
         said = data.draw(st.sampled_from(self.model.said))
         answer = self.outcome(reader, "messages.read", event_id=said.id, actor_id=actor)
-        if reader not in {actor, "user"}:
+        if actor not in self.model.known:
+            assert answer == "agent_not_found"
+        elif reader not in {actor, "user"}:
             assert answer == "not_your_inbox"
         elif actor not in said.recipients:
             assert answer == "not_addressed"

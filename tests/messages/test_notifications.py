@@ -115,7 +115,7 @@ def test_a_notification_that_asked_for_no_ack_may_be_acknowledged_all_the_same(s
 
 def test_nobody_acknowledges_a_notification_for_another(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
-    cyd.here("agents.update", role="foreman")
+    cyd.appointed()
     note = notify(ada, requires_ack=True)
     for other in (cyd, human(scene, ada.room_id), principal(scene, ada.room_id, "system")):
         with refused("not_your_ack"):

@@ -18,7 +18,7 @@ def reached(actor: Actor, *to: str) -> list[str]:
 def team(scene: Scene) -> tuple[Actor, Actor, Actor, Actor]:
     """A foreman, two peers and the user's own terminal, which has joined too."""
     lea, bob, cyd = scene.joined("lea", "bob", "cyd")
-    lea.here("agents.update", role="foreman")
+    lea.appointed()
     eve = human(scene, lea.room_id)
     eve.call("rooms.join", room_id=lea.room_id)
     return lea, bob, cyd, eve
@@ -53,8 +53,8 @@ def test_foreman_reaches_every_foreman(team: tuple[Actor, ...]) -> None:
 
 def test_a_human_foreman_is_the_user(team: tuple[Actor, ...]) -> None:
     lea, bob, _cyd, eve = team
-    eve.here("agents.update", role="foreman")
-    lea.here("agents.update", role="peer")
+    eve.appointed()
+    lea.appointed("peer")
     assert reached(bob, "@foreman") == ["user"]
 
 
@@ -98,7 +98,7 @@ def test_a_sender_gets_its_own_message_only_when_it_names_itself(team: tuple[Act
 )
 def test_an_unknown_recipient_is_refused_and_nothing_is_sent(team: tuple[Actor, ...], token: str) -> None:
     lea, bob, _cyd, _eve = team
-    with refused("unknown_recipient") as caught:
+    with refused("unknown_recipient" if token.startswith("@") else "agent_not_found") as caught:
         say(lea, to=["bob", token])
     assert caught.value.details == {
         "recipient": token,
@@ -120,8 +120,8 @@ def test_a_selector_that_matches_nobody_is_refused(scene: Scene) -> None:
     with refused("unknown_recipient") as caught:
         say(ada, to=["bob", "@foreman"])
     assert caught.value.message == "There is no foreman in this room."
-    ada.here("agents.update", role="foreman")
-    bob.here("agents.update", role="foreman")
+    ada.appointed()
+    bob.appointed()
     with refused("unknown_recipient") as caught:
         say(ada, to=["@peers"])
     assert caught.value.message == "There is no peer in this room."
@@ -129,7 +129,7 @@ def test_a_selector_that_matches_nobody_is_refused(scene: Scene) -> None:
 
 def test_a_selector_that_matches_only_the_sender_is_refused(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    ada.here("agents.update", role="foreman")
+    ada.appointed()
     with refused("unknown_recipient") as caught:
         say(ada, to=["@foreman"])
     assert caught.value.message == "Nobody but you is here to receive it."
@@ -166,7 +166,7 @@ def test_who_leaves_still_owes_what_was_asked_before_and_may_still_give_it(scene
 def test_a_change_of_role_changes_no_earlier_recipients(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     event = ask_attention(ada, to=["@peers"])
-    bob.here("agents.update", role="foreman")
+    bob.appointed()
     assert ada.events(kinds=["chat.message"])[0]["data"]["recipients"] == ["bob"]
     assert bob.here("messages.ack", event_id=event["id"])["already"] is False
 
@@ -183,5 +183,24 @@ def test_a_notification_without_a_target_reaches_everyone_else(team: tuple[Actor
     assert notify(lea)["data"]["recipients"] == ["bob", "cyd", "user"]
     assert notify(lea, target_actor_id="bob")["data"]["recipients"] == ["bob"]
     assert notify(lea, target_actor_id="@user")["data"]["recipients"] == ["user"]
-    with refused("unknown_recipient"):
+    with refused("agent_not_found"):
         notify(lea, target_actor_id="nobody")
+
+
+def test_the_user_who_joined_is_no_peer_and_no_target_of_actions_or_turns(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    user = principal(scene, ada.room_id, "user")
+    user.here("rooms.join")
+    assert reached(ada, "@peers") == ["bob"]
+    with refused("agent_not_found"):
+        ada.here(
+            "actions.submit",
+            group_id="g1",
+            actions=[
+                {"type": "message", "dst": "user", "action_id": "a1", "action_index": 0, "kind": "user", "text": "x"}
+            ],
+        )
+    turn = ada.claim()
+    with refused("observer_cannot_hold"):
+        ada.pass_to(turn, "user")
+    assert ada.release(turn)["reserved_for"] == "bob"

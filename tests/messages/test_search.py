@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tallystick.bus.records import frame
 from tallystick.capabilities.messages import search as texts
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
+from tallystick.hub.serving import Serving
+from tallystick.hub.visitor import Visitor
 from tallystick.kernel.envelope import to_json
 from tallystick.ledger import rebuild, tx
 from tests.messages.talk import elsewhere, human, notify, say
@@ -247,6 +252,36 @@ def test_a_long_backlog_is_indexed_in_steps_by_whoever_writes_on(scene: Scene, m
     assert max(lags) == 9
     assert len(scene.rows("texts")) == 21
     assert len(found(ada, "needle", limit=100)) == 30
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # on PostgreSQL the loop commits nothing
+def test_the_event_loop_leaves_a_long_backlog_to_the_thread(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tx, "BACKLOG", 10)
+    monkeypatch.setattr(tx, "STEP", 5)
+    ada, _bob = scene.joined("ada", "bob")
+    hub = Hub(scene.store, clock=scene.clock, machine_id="test-machine", grouped=True)
+    indexed_in, catch_up = set[str](), tx.Tx.catch_up
+
+    def watched(self: tx.Tx, room_id: str) -> bool:
+        indexed_in.add(threading.current_thread().name)
+        return catch_up(self, room_id)
+
+    async def say_all() -> None:
+        serving = Serving(hub, frame)
+        for number in range(30):
+            given = {"room_id": ada.room_id, "text": f"needle {number}"}
+            await serving.call(Visitor(caller=ada.caller, trusted=True), "messages.send", given)
+        await serving.close()
+
+    monkeypatch.setattr(tx.Tx, "catch_up", watched)
+    asyncio.run(say_all())
+    if hub.committer:
+        hub.committer.close()
+
+    assert indexed_in == {"tally-commit"}
+    with scene.hub.reading() as reading:
+        head = reading.head(ada.room_id)
+    assert head.seq - head.deferred_seq < 10
 
 
 def test_an_import_leaves_no_more_unindexed_than_may_wait(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12
 
 def test_the_attention_message_of_the_standard_and_its_ack(scene: Scene) -> None:
     (foreman,) = scene.joined("foreman")
-    foreman.here("agents.update", role="foreman")
+    foreman.appointed()
     user = principal(scene, foreman.room_id, "user")
     text = "Please review the release checklist today."
     message = say(user, text, format="plain", priority="attention", to=["@foreman"])
@@ -201,10 +201,10 @@ def test_simultaneous_sends_get_places_of_their_own(scene: Scene) -> None:
 
 def test_a_refusal_has_a_code_a_message_and_details(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    with refused("unknown_recipient") as caught:
+    with refused("agent_not_found") as caught:
         say(ada, to=["nobody"])
     payload = caught.value.payload()
-    assert (payload["code"], payload["message"]) == ("unknown_recipient", "'nobody' is not in this room.")
+    assert (payload["code"], payload["message"]) == ("agent_not_found", "'nobody' is not in this room.")
     assert payload["details"] == {"recipient": "nobody", "known": caught.value.details["known"]}
 
 
@@ -214,7 +214,7 @@ def test_a_refusal_has_a_code_a_message_and_details(scene: Scene) -> None:
         (InvalidInput, {"invalid_input", "unknown_field", "too_large", "not_an_attention_message"}),
         (NotAllowed, {"not_your_ack", "not_your_inbox", "not_addressed", "own_message", "reserved_service"}),
         (NotFound, {"room_not_found"}),
-        (NotFound, {"unknown_recipient", "unknown_member"}),
+        (NotFound, {"agent_not_found", "unknown_recipient", "unknown_member"}),
         (NotFound, {"event_not_found", "source_unavailable"}),
         (NotFound, {"unknown_operation"}),
     ],

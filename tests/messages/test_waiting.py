@@ -76,6 +76,7 @@ def test_a_message_ends_a_wait_at_once(busy: tuple[Actor, Actor]) -> None:
             "status": "not_yet",
             "cursor": str(event["seq"]),
             "room_state": "owned",
+            "current_owner": "ada",
             "messages": [event],
         }
 
@@ -93,7 +94,13 @@ def test_mail_that_is_already_there_is_brought_once_and_stays_unread(busy: tuple
     ada, bob = busy
     first, second = say(ada, "one"), say(ada, "two")
     assert listen(bob)["messages"] == [first, second]
-    assert listen(bob) == {"status": "not_yet", "cursor": str(second["seq"]), "room_state": "owned", "messages": []}
+    assert listen(bob) == {
+        "status": "not_yet",
+        "cursor": str(second["seq"]),
+        "room_state": "owned",
+        "current_owner": "ada",
+        "messages": [],
+    }
     assert counts(bob) == (2, 0)
     third = say(ada, "three")
     assert listen(bob)["messages"] == [third]
@@ -102,7 +109,12 @@ def test_mail_that_is_already_there_is_brought_once_and_stays_unread(busy: tuple
 def test_a_wait_for_the_turn_alone_answers_as_ever(busy: tuple[Actor, Actor]) -> None:
     ada, bob = busy
     event = say(ada)
-    assert bob.look() == {"status": "not_yet", "cursor": str(event["seq"]), "room_state": "owned"}
+    assert bob.look() == {
+        "status": "not_yet",
+        "cursor": str(event["seq"]),
+        "room_state": "owned",
+        "current_owner": "ada",
+    }
     assert listen(bob, "turn") == bob.look()
     assert listen(bob)["messages"] == [event]
 
@@ -117,6 +129,7 @@ def test_each_thing_asked_for_has_a_list_of_its_own(busy: tuple[Actor, Actor]) -
         "status": "not_yet",
         "cursor": str(later["seq"]),
         "room_state": "owned",
+        "current_owner": "ada",
         "notifications": [later],
     }
 
@@ -152,6 +165,7 @@ def test_the_holder_can_listen_while_it_works(busy: tuple[Actor, Actor]) -> None
         "status": "not_yet",
         "cursor": str(event["seq"]),
         "room_state": "owned",
+        "current_owner": "ada",
         "messages": [event],
     }
 

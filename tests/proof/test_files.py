@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
-from tallystick.proof.files import survey
-from tallystick.proof.verdict import EvidenceState, FileFact
+from tallystick.proof import files
+from tallystick.proof.files import FileFact, FilesToRead
+
+MISSING = FileFact(why="there is no such file in the workspace")
+
+
+def survey(refs: list[str], root: Path) -> Mapping[str, FileFact]:
+    return files.survey(FilesToRead(refs=refs, roots=[root]))
 
 
 def test_a_file_below_a_root_is_hashed(tmp_path: Path) -> None:
@@ -14,15 +21,14 @@ def test_a_file_below_a_root_is_hashed(tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"print()\n")
 
-    (fact,) = survey(["FILE: src/a.py", "CARD-001"], [tmp_path]).values()
+    (fact,) = survey(["FILE: src/a.py", "CARD-001"], tmp_path).values()
     assert fact.sha256 == hashlib.sha256(b"print()\n").hexdigest()
     assert fact.changed_at == file.stat().st_mtime_ns // 1_000_000
 
 
 def test_what_is_not_there_or_no_file_is_missing(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    missing = FileFact(state=EvidenceState.MISSING)
-    assert survey(["FILE: gone.py", "FILE: folder"], [tmp_path]) == {"folder": missing, "gone.py": missing}
+    assert survey(["FILE: gone.py", "FILE: folder"], tmp_path) == {"folder": MISSING, "gone.py": MISSING}
 
 
 def test_nothing_outside_the_roots_is_looked_at(tmp_path: Path) -> None:
@@ -30,16 +36,16 @@ def test_nothing_outside_the_roots_is_looked_at(tmp_path: Path) -> None:
     inside.mkdir()
     (tmp_path / "secret").write_text("x")
     (inside / "link").symlink_to(tmp_path / "secret")
-    outside = FileFact(state=EvidenceState.OUTSIDE)
 
-    found = survey(["FILE: ../secret", "FILE: link", f"FILE: {tmp_path}/secret"], [inside])
-    assert set(found.values()) == {outside}
+    found = survey(["FILE: ../secret", "FILE: link", f"FILE: {tmp_path}/secret"], inside)
+    assert list(found.values()) == [MISSING] * 3
 
 
 def test_a_path_that_no_file_system_takes_is_missing(tmp_path: Path) -> None:
-    assert survey(["FILE: a\0b", f"FILE: {'x' * 100}/{'y' * 300}"], [tmp_path]).keys()
-    assert {fact.state for fact in survey(["FILE: a\0b"], [tmp_path]).values()} == {EvidenceState.MISSING}
+    long = f"{'x' * 100}/{'y' * 300}"
+    assert survey(["FILE: a\0b", f"FILE: {long}"], tmp_path) == {"a\0b": MISSING, long: MISSING}
 
 
 def test_without_a_root_on_this_machine_nothing_can_be_said(tmp_path: Path) -> None:
-    assert survey(["FILE: a.py"], [tmp_path / "elsewhere"]) == {"a.py": FileFact(state=EvidenceState.UNREACHABLE)}
+    (fact,) = survey(["FILE: a.py"], tmp_path / "elsewhere").values()
+    assert fact == FileFact(reachable=False, why="this hub cannot see the files of the job")

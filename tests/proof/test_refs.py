@@ -26,7 +26,8 @@ SHA = "0123456789abcdef"
         ("<https://ci.example/run/1>", RefKind.LINK, "https://ci.example/run/1"),
         ("LINK: https://ci.example", RefKind.LINK, "https://ci.example"),
         ("CMD: pytest -q", RefKind.CMD, "pytest -q"),
-        ("cmd pytest -q", RefKind.CMD, "pytest -q"),
+        ("cmd: pytest -q", RefKind.CMD, "pytest -q"),
+        ("cmd line parsing", RefKind.OTHER, "cmd line parsing"),
         ("FILE: src/a.py", RefKind.FILE, "src/a.py"),
         ("CMD:", RefKind.CMD, ""),
         ("CMD", RefKind.CMD, ""),
@@ -54,7 +55,7 @@ def test_a_jobs_event_has_its_place() -> None:
         (f"CMD: pytest -q (exit 0, sha256 {SHA})", "pytest -q", 0, SHA),
         ("CMD: make test (exit 2)", "make test", 2, None),
         (f"CMD: make (sha256 {SHA})", "make", None, SHA),
-        ("CMD: echo (exit zero)", "echo (exit zero)", None, None),
+        ("CMD: echo (exit zero)", "echo", 0, None),
         ("CMD: echo ()", "echo ()", None, None),
     ],
 )

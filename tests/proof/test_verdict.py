@@ -6,123 +6,203 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tallystick.proof.files import FileFact
 from tallystick.proof.refs import Ref, RefKind
-from tallystick.proof.verdict import EvidenceState, FileFact, Own, ProofVerdict, judge
+from tallystick.proof.verdict import Evidence, EvidenceState, Known, Observation, Own, ProofVerdict, Thing, judge
 
-OWN = Own(job_id="JOB-001", task_id="TASK-001")
+OWN = Own(job_id="JOB-001", task_id="TASK-001", began_at=1000)
 SHA = "ab" * 32
+CLAIMED, FOUND, OBSERVED, STALE, FAILED, MISSING, UNREACHABLE = EvidenceState
 
 
-def judged(*refs: str, there: bool = True, files: dict[str, FileFact] | None = None, **said: int) -> ProofVerdict:
-    return judge(refs, OWN, exists=lambda _: there, files=files or {}, said_at={"CMD: pytest": said.get("at", 10**15)})
+def there(_: Ref) -> Thing:
+    return Thing()
 
 
-def state(ref: str, *, there: bool = True, files: dict[str, FileFact] | None = None) -> EvidenceState:
-    (evidence,) = judged(ref, there=there, files=files).evidence
-    return evidence.state
+def nowhere(_: Ref) -> None:
+    return None
 
 
-@pytest.mark.parametrize(
-    "ref",
-    [
-        "CARD-001",
-        "TASK-002",
-        "JOB-002",
-        "JOB-002@7",
-        "notes@3",
-        "artifact://jobs/JOB-001/report",
-        "CMD: pytest -q",
-        "CMD: pytest -q (exit 0)",
-        "LINK: https://ci.example/1",
-        "https://ci.example/1",
-    ],
-)
-def test_durable_things_that_exist_and_receipts_are_proof(ref: str) -> None:
-    assert state(ref) is EvidenceState.PROOF
+def judged(*refs: str, known: Known | None = None) -> ProofVerdict:
+    return judge(refs, OWN, known or Known(found=there))
+
+
+def evidence(ref: str, known: Known | None = None) -> Evidence:
+    (found,) = judged(ref, known=known).evidence
+    return found
+
+
+def saw(exit_code: int, at: int = 0) -> Known:
+    seen = {"pytest -q": Observation(command="pytest -q", exit_code=exit_code, at=at)}
+    return Known(found=there, observed=seen.get, files={"a.py": FileFact(sha256=SHA, changed_at=2000)})
+
+
+@pytest.mark.parametrize("ref", ["CARD-001", "TASK-002", "notes@3", "artifact://jobs/JOB-001/report"])
+def test_a_thing_that_was_written_for_the_job_is_found_and_proves_it(ref: str) -> None:
+    assert (evidence(ref).state, evidence(ref).proves) == (FOUND, True)
 
 
 @pytest.mark.parametrize(
     ("ref", "why"),
     [
-        ("JOB-001", EvidenceState.OWN),
-        ("JOB-001@7", EvidenceState.OWN),
-        ("TASK-001", EvidenceState.OWN),
-        ("a:parser", EvidenceState.ANCHOR),
-        ("CMD:", EvidenceState.BARE),
-        ("LINK:", EvidenceState.BARE),
-        ("FILE:", EvidenceState.BARE),
-        ("CMD: <fill: command you ran>", EvidenceState.PLACEHOLDER),
-        ("LINK: <fill: CI run / artifact / log>", EvidenceState.PLACEHOLDER),
-        ("CMD: <command>", EvidenceState.PLACEHOLDER),
-        ("CMD: ...", EvidenceState.PLACEHOLDER),
-        ("LINK: TODO", EvidenceState.PLACEHOLDER),
-        ("CMD: `<fill>`", EvidenceState.PLACEHOLDER),
-        ("n/a", EvidenceState.PLACEHOLDER),
-        ("CMD: pytest (exit 1)", EvidenceState.FAILED),
-        ("FILE: src/a.py", EvidenceState.UNREACHABLE),
-        ("PLAN-001", EvidenceState.UNRECOGNISED),
-        ("done, trust me", EvidenceState.UNRECOGNISED),
-        ("", EvidenceState.UNRECOGNISED),
+        ("JOB-001", "the job itself"),
+        ("JOB-001@7", "the job itself"),
+        ("JOB-002", "another job"),
+        ("JOB-002@7", "another job"),
+        ("TASK-001", "the job's own task"),
+        ("a:parser", "an area, no result"),
+        ("artifact://jobs/JOB-002/report", "an artifact of another job"),
     ],
 )
-def test_what_only_looks_like_proof_is_none(ref: str, why: EvidenceState) -> None:
-    assert state(ref) is why
-    assert not judged(ref).proven
+def test_what_exists_and_is_not_this_jobs_work_proves_nothing(ref: str, why: str) -> None:
+    assert evidence(ref) == Evidence(ref=ref, kind=evidence(ref).kind, state=FOUND, proves=False, why=why)
+
+
+def test_what_is_older_than_the_work_proves_nothing_unless_the_manager_named_it() -> None:
+    def old(_: Ref) -> Thing:
+        return Thing(belongs=False)
+
+    frame = evidence("CARD-001", Known(found=old))
+    named = evidence("CARD-001", Known(found=old, named=frozenset({"CARD-001", "JOB-002"})))
+    other = evidence("JOB-002", Known(found=old, named=frozenset({"CARD-001", "JOB-002"})))
+    assert (frame.state, frame.proves, frame.why) == (FOUND, False, "older than the work on this job")
+    assert (named.state, named.proves) == (FOUND, True)
+    assert (other.state, other.proves) == (FOUND, False)
 
 
 @pytest.mark.parametrize(
-    "ref", ["CARD-999", "TASK-999", "JOB-999", "JOB-002@9", "notes@99", "artifact://jobs/JOB-002/x"]
+    "ref", ["CARD-999", "TASK-999", "JOB-999", "JOB-002@9", "notes@99", "artifact://jobs/JOB-002/x", "a:nowhere"]
 )
 def test_an_id_of_ours_that_does_not_exist_is_no_proof(ref: str) -> None:
-    assert state(ref, there=False) is EvidenceState.UNKNOWN
+    found = evidence(ref, Known(found=nowhere))
+    assert (found.state, found.proves) == (MISSING, False)
 
 
-def test_a_file_is_proof_when_it_is_there_and_has_the_content_that_was_named() -> None:
+@pytest.mark.parametrize(
+    "ref",
+    [
+        *("CMD:", "LINK:", "FILE:", "CMD", "", "n/a", "CMD: ...", "LINK: TODO", "CMD: .", "CMD: todo: run tests"),
+        *("CMD: <fill: command you ran>", "LINK: <fill: CI run>", "CMD: <command>", "CMD: `<fill>`"),
+        *(
+            "PLAN-001",
+            "done, trust me",
+            "src/a.py",
+            "LINK: x",
+            "LINK: foo",
+            "LINK: javascript:alert(1)",
+            "LINK: https://",
+        ),
+    ],
+)
+def test_what_names_nothing_is_missing(ref: str) -> None:
+    for claims_suffice in (False, True):
+        found = evidence(ref, Known(found=there, claims_suffice=claims_suffice))
+        assert (found.state, found.proves) == (MISSING, False)
+
+
+@pytest.mark.parametrize("ref", ["CMD: pytest (exit 0)", "LINK: https://ci.example/1", "https://ci.example/1"])
+def test_a_receipt_that_nobody_saw_is_a_claim_which_suffices_only_where_the_room_says_so(ref: str) -> None:
+    here, elsewhere = evidence(ref), evidence(ref, Known(found=there, claims_suffice=True))
+    assert (here.state, here.proves, here.why) == (CLAIMED, False, "nobody saw it")
+    assert (elsewhere.state, elsewhere.proves, elsewhere.why) == (CLAIMED, True, "this room takes a claim for proof")
+    assert judged(ref, known=Known(found=there, claims_suffice=True)).claimed_only
+
+
+@pytest.mark.parametrize("ref", ["CMD: pytest", "CMD: make it so", "CMD: docker is not available here", "CMD: false"])
+def test_a_command_that_does_not_say_how_it_ended_proves_nothing_anywhere(ref: str) -> None:
+    found = evidence(ref, Known(found=there, claims_suffice=True))
+    assert (found.state, found.proves, found.why) == (CLAIMED, False, "it does not say how it ended")
+
+
+def test_a_command_that_the_runner_saw_end_well_is_observed() -> None:
+    assert evidence("CMD: pytest -q (exit 0)", saw(0)) == Evidence(
+        ref="CMD: pytest -q (exit 0)", kind=RefKind.CMD, state=OBSERVED, proves=True, exit_code=0
+    )
+    assert evidence("CMD: pytest -q", saw(0)).proves
+    assert evidence("CMD: pytest -q tests (exit 0)", saw(0)).state is CLAIMED
+
+
+def test_what_the_runner_saw_goes_before_what_is_claimed() -> None:
+    found = evidence("CMD: pytest -q (exit 0)", saw(2))
+    assert (found.state, found.exit_code, found.why) == (FAILED, 2, "it was seen to end with 2")
+    assert evidence("CMD: pytest -q (exit 1)", saw(0)).state is FAILED
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("true", "it cannot fail"),
+        ("echo all tests pass", "it cannot fail"),
+        ("pytest -q || true", "it hides how it ended"),
+        ("pytest -q; echo done", "its status is that of its last part"),
+        ("pytest -q | tail -3", "its status is that of the last program in the pipe"),
+        ("pytest -q &", "it went on in the background"),
+    ],
+)
+def test_a_status_that_says_nothing_proves_nothing_even_when_it_was_seen(command: str, why: str) -> None:
+    def seen(_: str) -> Observation:
+        return Observation(command=command, exit_code=0)
+
+    found = evidence(f"CMD: {command} (exit 0)", Known(found=there, observed=seen))
+    assert (found.state, found.proves, found.why) == (OBSERVED, False, why)
+
+
+def test_a_file_is_found_where_the_job_worked_with_its_hash() -> None:
     files = {
-        "a.py": FileFact(sha256=SHA),
-        "gone.py": FileFact(state=EvidenceState.MISSING),
-        "../x": FileFact(state=EvidenceState.OUTSIDE),
+        "a.py": FileFact(sha256=SHA, changed_at=1000),
+        "old.py": FileFact(sha256=SHA, changed_at=999),
+        "gone.py": FileFact(why="there is no such file"),
+        "far.py": FileFact(reachable=False, why="this hub cannot see it"),
     }
+    known = Known(found=there, files=files)
 
-    assert state("FILE: a.py", files=files) is EvidenceState.PROOF
-    assert state(f"FILE: a.py (sha256 {SHA[:16]})", files=files) is EvidenceState.PROOF
-    assert state(f"FILE: a.py (sha256 {'0' * 16})", files=files) is EvidenceState.CHANGED
-    assert state("FILE: gone.py", files=files) is EvidenceState.MISSING
-    assert state("FILE: ../x", files=files) is EvidenceState.OUTSIDE
+    def told(ref: str) -> tuple[EvidenceState, bool, str]:
+        found = evidence(ref, known)
+        return found.state, found.proves, found.why
 
-
-def test_a_file_on_another_machine_is_proof_only_with_its_hash() -> None:
-    files = {"a.py": FileFact(state=EvidenceState.UNREACHABLE)}
-    assert state("FILE: a.py", files=files) is EvidenceState.UNREACHABLE
-    assert state(f"FILE: a.py (sha256 {SHA[:16]})", files=files) is EvidenceState.PROOF
+    assert evidence("FILE: a.py", known).sha256 == SHA
+    assert told("FILE: a.py") == (FOUND, True, "")
+    assert told(f"FILE: a.py (sha256 {SHA[:16]})") == (FOUND, True, "")
+    assert told(f"FILE: a.py (sha256 {'0' * 16})") == (STALE, False, "its content is another than was named")
+    assert told("FILE: old.py") == (FOUND, False, "untouched since the job began")
+    assert told("FILE: gone.py") == (MISSING, False, "there is no such file")
+    assert told("FILE: far.py") == (UNREACHABLE, False, "this hub cannot see it")
+    assert told(f"FILE: other.py (sha256 {SHA})")[:2] == (UNREACHABLE, False)
 
 
 def test_a_receipt_older_than_the_last_change_to_a_file_beside_it_is_stale() -> None:
-    files = {"a.py": FileFact(sha256=SHA, changed_at=200)}
-    old = judged("CMD: pytest", "FILE: a.py", files=files, at=100)
-    new = judged("CMD: pytest", "FILE: a.py", files=files, at=300)
+    def states(known: Known) -> list[EvidenceState]:
+        return [each.state for each in judged("CMD: pytest -q (exit 0)", "FILE: a.py", known=known).evidence]
 
-    assert [each.state for each in old.evidence] == [EvidenceState.STALE, EvidenceState.PROOF]
-    assert [each.state for each in new.evidence] == [EvidenceState.PROOF, EvidenceState.PROOF]
+    def said(at: int) -> Known:
+        return Known(found=there, files=saw(0).files, said_at={"CMD: pytest -q (exit 0)": at}.get)
+
+    assert states(saw(0, at=1999)) == [STALE, FOUND]
+    assert states(saw(0, at=2000)) == [OBSERVED, FOUND]
+    assert states(said(1999)) == [STALE, FOUND]
+    assert states(said(2000)) == [CLAIMED, FOUND]
 
 
 def test_a_receipt_is_a_command_a_link_or_a_file() -> None:
     assert not judged("CARD-001").receipt
-    assert judged("CARD-001", "CMD: pytest").receipt
+    assert judged("CARD-001", "CMD: pytest -q", known=saw(0)).receipt
     assert not judged("CARD-001", "CMD:").receipt
 
 
 def test_every_ref_that_proves_nothing_is_named_with_the_reason() -> None:
-    assert judged("CMD:", "a:x", "CARD-001").problems == ["CMD:: bare", "a:x: anchor"]
+    assert judged("CMD:", "a:x", "CARD-001").problems == [
+        "CMD:: missing, it says nothing",
+        "a:x: found, an area, no result",
+    ]
 
 
-@given(st.lists(st.text(max_size=140), max_size=10), st.booleans())
-def test_the_verdict_depends_on_each_ref_alone_and_never_fails(texts: list[str], there: bool) -> None:
-    def exists(_: Ref) -> bool:
-        return there
-
-    whole = judge(texts, OWN, exists=exists, files={})
-    single = [judge([text], OWN, exists=exists, files={}).evidence[0] for text in texts]
+@given(st.lists(st.text(max_size=140), max_size=10), st.booleans(), st.booleans())
+def test_the_verdict_depends_on_each_ref_alone_and_never_fails(
+    texts: list[str], exists: bool, claims_suffice: bool
+) -> None:
+    known = Known(found=there if exists else nowhere, claims_suffice=claims_suffice)
+    whole = judged(*texts, known=known)
+    single = [evidence(text, known) for text in texts]
     assert list(whole.evidence) == single
-    assert whole.proven == any(each.state is EvidenceState.PROOF for each in single)
-    assert all(each.kind is not RefKind.ANCHOR or each.state is not EvidenceState.PROOF for each in single)
+    assert whole.proven == any(each.proves for each in single)
+    assert all(each.kind is not RefKind.ANCHOR or not each.proves for each in single)

@@ -24,7 +24,7 @@ def taken_over(scene: Scene) -> tuple[Actor, Actor]:
 
 def test_a_takeover_is_a_sign_beside_every_answer_and_a_notification(scene: Scene) -> None:
     ada, bob = taken_over(scene)
-    assert signs(ada) == ["you lost src/*: bob took it over: reservations.status"]
+    assert signs(ada) == ["you lost src/*: bob took it over. What is reserved now: <<reservations.status>>"]
     assert signs(bob) == []
     inbox = cast("Row", ada.here("messages.inbox"))
     (letter,) = inbox["messages"]
@@ -69,7 +69,7 @@ def test_one_that_ran_out_is_told_as_soon_as_anybody_comes_across_it(scene: Scen
     assert signs(ada) == []
     reserve(bob, "elsewhere")
     told = "; ".join(f"you lost {path}: it ran out at 2026-09-21T14:18:20.000Z" for path in "dcb")
-    assert signs(ada) == [f"{told}; and more: reservations.status"]
+    assert signs(ada) == [f"{told}; and more. What is reserved now: <<reservations.status>>"]
 
 
 def test_who_released_or_left_lost_nothing(scene: Scene) -> None:

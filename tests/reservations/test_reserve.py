@@ -75,14 +75,14 @@ def test_what_overlaps_an_active_agents_reservation_is_refused_with_its_holder(
     scene: Scene, holds: str, wants: str, overlap: str
 ) -> None:
     ada, bob = scene.joined("ada", "bob")
-    ada.here("agents.update", name="Ada the builder")
+    ada.here("agents.update", name="Ada-the-builder")
     mine = reserve(ada, holds)
     with refused("reservation_conflict") as caught:
         reserve(bob, wants)
     holder = {
         "reservation_id": mine["reservation_id"],
         "held_by": "ada",
-        "name": "Ada the builder",
+        "name": "Ada-the-builder",
         "path": holds,
         "mode": "exclusive",
         "until": "2026-09-21T16:13:20.000Z",
@@ -90,7 +90,7 @@ def test_what_overlaps_an_active_agents_reservation_is_refused_with_its_holder(
         "liveness": "active",
     }
     assert caught.value.details == {**holder, "owner": "ada", "conflicts": [holder]}
-    assert "Ada the builder (ada)" in caught.value.message
+    assert "Ada-the-builder (ada)" in caught.value.message
     assert "2026-09-21T16:13:20.000Z" in caught.value.message
     assert paths(bob) == [("ada", holds)]
 

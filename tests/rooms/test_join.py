@@ -33,6 +33,7 @@ def test_joining_a_workspace_without_a_room_creates_one_at_its_root(scene: Scene
             "wait_for_turn_poll_ms": 250,
             "presence_ttl_ms": 14_400_000,
             "ack_overdue_ms": 1_800_000,
+            "proof": "evidence",
         },
         "room_state": "idle",
         "owner": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.kernel.operation import Moment
-from tallystick.runner.model import ClaimedJob, Slice
+from tallystick.runner.rules import ClaimedJob, Slice
 
 JOB = ClaimedJob(
     room_id="room-1",
@@ -17,7 +17,7 @@ JOB = ClaimedJob(
     executor="codex",
     profile="fast",
 )
-SLICE = Slice(number=2, seconds=1800)
+SLICE = Slice(number=2, runner_id="r1", seconds=1800)
 
 
 def entry(seq: int, kind: str, message: str, *refs: str) -> JobEvent:

@@ -54,6 +54,12 @@ class Shift:
         self.room_id = cast(
             "str", self.call("rooms.create", title="the pasture", context_path=str(self.workspace))["room_id"]
         )
+        self.here("rooms.join")
+        self.takes("claimed")
+
+    def takes(self, proof: str) -> None:
+        """What counts as proof here; most tests are about running, and there a claim will do."""
+        self.here("rooms.set_policy", proof=proof)
 
     def call(self, operation: str, **given: object) -> Row:
         return self.hub.call(operation, given, BOSS).to_data()

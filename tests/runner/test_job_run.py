@@ -70,7 +70,9 @@ def test_a_done_without_proof_goes_on_in_a_second_slice_that_knows_why(shift: Sh
     )
 
     assert shift.job(job_id)["summary"] == "now proven, told: True"
-    assert shift.told(job_id, "proof_gate") == ["runner: proof gate (slice 1): DONE without proof: JOB-001: own"]
+    assert shift.told(job_id, "proof_gate") == [
+        "runner: proof gate (slice 1): DONE without proof: JOB-001: found, the job itself"
+    ]
 
 
 def test_a_ref_that_only_the_hub_can_judge_is_gated_by_the_hub(shift: Shift) -> None:
@@ -84,7 +86,7 @@ def test_a_ref_that_only_the_hub_can_judge_is_gated_by_the_hub(shift: Shift) -> 
 
     assert shift.job(job_id)["status"] == "DONE"
     (gate,) = shift.told(job_id, "proof_gate")
-    assert "CARD-999: unknown" in gate
+    assert "CARD-999: missing, there is no such thing in this room" in gate
 
 
 def test_a_file_that_is_there_is_proof_and_one_that_is_not_is_none(shift: Shift) -> None:
@@ -98,11 +100,10 @@ def test_a_file_that_is_there_is_proof_and_one_that_is_not_is_none(shift: Shift)
         """
     )
 
-    assert shift.told(job_id, "proof_gate") == [
-        "runner: proof gate (slice 1): DONE without proof: FILE: count.txt: missing"
-    ]
+    why = "FILE: count.txt: missing, there is no such file where the job worked"
+    assert shift.told(job_id, "proof_gate") == [f"runner: proof gate (slice 1): DONE without proof: {why}"]
     evidence = shift.here("jobs.open", job=job_id)["evidence"]
-    assert [(each["ref"], each["state"]) for each in evidence] == [("FILE: count.txt", "proof")]
+    assert [(each["ref"], each["state"]) for each in evidence] == [("FILE: count.txt", "found")]
 
 
 def test_a_job_that_never_brings_proof_is_given_up_cleanly(shift: Shift) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.runner.skill_packs import DEFAULT_CHARS, MOST_CHARS, Profile, budget, chosen
+from tallystick.runner.prompt import DEFAULT_CHARS, MOST_CHARS, Profile, budget, chosen
 
 _json = st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.floats(allow_nan=False) | st.just([1])
 

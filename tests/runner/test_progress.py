@@ -7,8 +7,7 @@ from tallystick.capabilities.jobs.views import JobView, Reported
 from tallystick.harnesses.headless.protocol import Began, HarnessStep, Told
 from tallystick.kernel.errors import Unavailable
 from tallystick.kernel.operation import Moment
-from tallystick.runner.job_source import Abilities, JobSource
-from tallystick.runner.leases import HeldJob, StopReason
+from tallystick.runner.job_source import Abilities, HeldJob, JobSource, StopReason
 from tallystick.runner.slices import Progress
 from tests.runner.samples import JOB
 
@@ -30,6 +29,10 @@ REPORTED = Reported(
         runner="r1",
         blocked=0,
         claim_expires_at=None,
+        waits_until=None,
+        slices=1,
+        message_ref=None,
+        message_state=None,
         summary=None,
         refs=[],
         created_by="boss",
@@ -41,6 +44,7 @@ REPORTED = Reported(
     event=None,
     claim_expires_at=Moment(0),
     manager_seq=0,
+    needs_manager=False,
 )
 
 

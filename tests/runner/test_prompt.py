@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from tallystick.runner import prompt
-from tallystick.runner.model import Prior, Surroundings
+from tallystick.runner.rules import ManagerWord, Prior, Surroundings
 from tests.runner.samples import JOB, SLICE, entry
 
 
@@ -16,13 +16,20 @@ def sections(text: str) -> dict[str, str]:
 
 
 def test_the_sections_come_in_their_order() -> None:
-    around = Surroundings(task="TASK-001", anchor="a:sheep", thread=[entry(4, "manager", "Count lambs too")])
+    around = Surroundings(
+        task="TASK-001",
+        anchor="a:sheep",
+        thread=[entry(4, "question", "Lambs too?")],
+        words=[ManagerWord(seq=5, ref="JOB-007@5", message="Count lambs too")],
+        artifacts=["artifact://jobs/JOB-007/report"],
+    )
 
     found = sections(
         prompt.build(JOB, SLICE, pack="be brave", prior=Prior(summary="one", refs=("CARD-001",)), around=around)
     )
 
     assert list(found) == [
+        "MANAGER",
         "RULES",
         "SKILL PACK",
         "FEEDBACK LOOP",
@@ -31,12 +38,39 @@ def test_the_sections_come_in_their_order() -> None:
         "JOB SPEC",
         "PRIOR SLICES",
         "PRIOR REFS",
+        "ARTIFACTS",
         "TASK",
         "ANCHOR",
         "JOB THREAD",
     ]
     assert found["SKILL PACK"] == "be brave"
-    assert found["JOB THREAD"] == "manager: Count lambs too"
+    assert found["JOB THREAD"] == "question: Lambs too?"
+
+
+def test_what_the_manager_said_stands_whole_and_first_whatever_else_there_is_to_say() -> None:
+    long = "never touch the public API; " * 14
+    words = [
+        ManagerWord(seq=3, ref="JOB-007@3", message="Count lambs too.", refs=("CARD-001",)),
+        ManagerWord(seq=9, ref="JOB-007@9", message=long),
+    ]
+    noise = [entry(seq, "progress", f"step {seq}") for seq in range(10, 60)]
+
+    text = prompt.build(JOB, SLICE, around=Surroundings(thread=noise, words=words, read_seq=3))
+
+    assert text.startswith(
+        "=== MANAGER ===\nThe person in charge says this now. It goes before everything below:\n"
+        f"JOB-007@9: {long}\n\n"
+        "Said in earlier slices, and still in force:\nJOB-007@3: Count lambs too. [CARD-001]\n\n=== RULES ==="
+    )
+
+
+def test_an_agent_is_told_how_to_report_by_itself() -> None:
+    told = sections(prompt.build(JOB, SLICE))["FEEDBACK LOOP"]
+
+    assert (
+        'tally jobs report --room room-1 --job JOB-007 --runner-id r1 --claim-revision 3 --kind question --message "…"'
+    ) in told
+    assert '"claim_revision": 3, "kind": "question"' in told
 
 
 def test_a_section_with_nothing_to_say_is_left_out() -> None:
@@ -56,12 +90,23 @@ def test_the_job_is_told_whole_however_long_it_is() -> None:
     )
 
 
+def test_an_urgent_job_and_one_with_checks_and_artifacts_is_told_what_done_needs() -> None:
+    meta = {"checks": ["pytest -q"], "expected_artifacts": ["report"]}
+    found = sections(prompt.build(replace(JOB, priority="HIGH", meta=meta), SLICE))
+
+    assert found["JOB SPEC"].splitlines()[4:7] == [
+        "before DONE: an event of kind checkpoint, and a FILE: or CMD: among the refs, because it is HIGH",
+        "before DONE, run this and see it end with 0: pytest -q",
+        "expected: report, put with jobs.artifact.put under the key report, or named as FILE: path",
+    ]
+
+
 def test_the_slice_is_told_its_number_its_time_and_whom_it_works_for() -> None:
     found = sections(prompt.build(JOB, SLICE))
 
     assert "slice 2" in found["TIME"]
     assert "1800 seconds" in found["TIME"]
-    assert found["FEEDBACK LOOP"].startswith("room=room-1 job=JOB-007\n")
+    assert found["FEEDBACK LOOP"].startswith("room=room-1 job=JOB-007 runner=r1 claim_revision=3\n")
 
 
 def test_the_thread_has_its_newest_lines_oldest_first_without_noise() -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
 from tallystick.runner import rules
 from tallystick.runner.answer import ExecutorAnswer, ExecutorNote, Status
-from tallystick.runner.model import Prior
-from tallystick.runner.rules import GATE, ContinueJob, EndJob, JobLimits, Next, SliceCount
+from tallystick.runner.rules import GATE, ContinueJob, EndJob, JobLimits, Next, Prior, SliceCount
 
 NOTHING = Prior()
 BOUNDS = JobLimits(max_failures=3, max_slices=5, max_claims=4)
@@ -98,9 +97,7 @@ def test_an_answer_forgets_the_failures_before_it() -> None:
 
 def test_a_job_that_lost_too_many_runners_ends_before_it_begins() -> None:
     assert rules.worn_out(4, BOUNDS) is None
-    assert rules.worn_out(5, BOUNDS) == EndJob(
-        status="FAILED", summary="gave up: claimed 5 times, and every runner before this one was lost"
-    )
+    assert rules.worn_out(5, BOUNDS) == EndJob(status="FAILED", summary="gave up: 5 runners were lost with it")
 
 
 outcomes = st.sampled_from(["CONTINUE", "unproven", "failed"])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.runner import skill_packs
-from tallystick.runner.skill_packs import CUT, PACKS, Profile, pack
+from tallystick.runner import prompt
+from tallystick.runner.prompt import CUT, PACKS, Profile, pack
 
 every_profile = pytest.mark.parametrize("profile", list(Profile))
 metas = st.dictionaries(
@@ -20,7 +20,7 @@ metas = st.dictionaries(
 
 @every_profile
 def test_every_pack_fits_the_usual_budget_and_begins_with_its_own_rules(profile: Profile) -> None:
-    whole = pack(profile, skill_packs.DEFAULT_CHARS)
+    whole = pack(profile, prompt.DEFAULT_CHARS)
 
     assert CUT not in whole[-1]
     assert whole.splitlines()[:3] == [f"skill profile={profile} version=1", "", f"[{profile.upper()}]"]
@@ -44,13 +44,13 @@ def test_no_budget_means_no_pack() -> None:
 def test_the_choice_of_a_pack_follows_the_job_then_its_kind_then_the_runner(meta: dict[str, object], kind: str) -> None:
     asked = meta.get("skill_profile")
 
-    chosen = skill_packs.chosen(meta, kind, Profile.DAILY)
+    chosen = prompt.chosen(meta, kind, Profile.DAILY)
 
     if isinstance(asked, str) and asked in {"daily", "strict", "research", "teamlead"}:
         assert chosen == asked
     else:
         assert chosen == (Profile.RESEARCH if "research" in kind.lower() else Profile.DAILY)
-    assert skill_packs.chosen(meta, kind, Profile.DAILY) == chosen
+    assert prompt.chosen(meta, kind, Profile.DAILY) == chosen
 
 
 @given(meta=metas, default=st.integers(0, 8000))
@@ -59,7 +59,7 @@ def test_the_budget_follows_the_job_when_it_names_a_number_and_stays_within_boun
 ) -> None:
     asked = meta.get("skill_max_chars")
 
-    budget = skill_packs.budget(meta, default)
+    budget = prompt.budget(meta, default)
 
     if isinstance(asked, int) and not isinstance(asked, bool):
         assert budget == min(max(asked, 0), 8000)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.capabilities.jobs.evidence_contract import BranchAsk
 from tallystick.runner import worktrees
 from tallystick.runner.worktrees import JobFolder, UnusableFolder
 from tests.runner.samples import JOB
@@ -67,25 +68,84 @@ def test_a_job_that_asks_for_it_gets_a_worktree_on_a_branch_of_its_own(repositor
 def test_a_worktree_with_nothing_new_is_gone_after_the_job(repository: Path, tmp_path: Path) -> None:
     folder = prepared(repository, tmp_path, worktree=True)
 
-    assert worktrees.account(folder) == ""
+    assert worktrees.settle(folder, "nothing") is None
     worktrees.tidy(folder)
 
     assert not folder.root.exists()
     assert git(repository, "branch", "--list", "tally/*") == ""
 
 
-def test_a_worktree_with_work_in_it_stays_and_is_told(repository: Path, tmp_path: Path) -> None:
+def test_what_a_job_left_is_committed_on_its_branch_which_is_named_with_its_size(
+    repository: Path, tmp_path: Path
+) -> None:
     folder = prepared(repository, tmp_path, worktree=True)
-    (folder.root / "src/a.py").write_text("a = 2\n")
+    (folder.root / "src/a.py").write_text("a = 2\nb = 3\n")
     git(folder.root, "commit", "-qam", "two")
-    (folder.root / "new.py").write_text("")
+    (folder.root / "new.py").write_text("c = 4\n")
 
-    told = worktrees.account(folder)
-    worktrees.tidy(folder)
+    branch = worktrees.settle(folder, "JOB-007: Count the sheep")
 
-    assert told == f"Worktree: {folder.root} on branch tally/job-007-room-1, 1 new commits, 1 uncommitted files."
-    assert (folder.root / "new.py").exists()
+    assert branch is not None
+    assert branch == BranchAsk(
+        name="tally/job-007-room-1",
+        base="main",
+        commit=git(repository, "rev-parse", "tally/job-007-room-1"),
+        commits=2,
+        files=2,
+        insertions=3,
+        deletions=1,
+    )
+    assert git(repository, "log", "-1", "--format=%s", "tally/job-007-room-1") == "JOB-007: Count the sheep"
+    told = f"Branch tally/job-007-room-1 in {folder.root}: 2 files, +3 -1, 2 commits."
+    assert worktrees.told(folder, branch) == told
     assert (repository / "src/a.py").read_text() == "a = 1\n"
+
+
+def test_work_that_the_repositorys_own_hook_refuses_stays_uncommitted_and_is_told(
+    repository: Path, tmp_path: Path
+) -> None:
+    hook = repository / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    folder = prepared(repository, tmp_path, worktree=True)
+    (folder.root / "new.py").write_text("c = 4\n")
+
+    branch = worktrees.settle(folder, "refused")
+
+    assert branch is not None
+    assert (branch.commits, branch.files, branch.insertions, branch.uncommitted) == (0, 1, 1, 1)
+    assert worktrees.told(folder, branch).endswith("1 files, +1 -0, 0 commits, 1 uncommitted files.")
+
+
+def test_a_branch_is_tried_against_its_base_and_against_all_work_of_the_room_that_is_not_merged(
+    repository: Path, tmp_path: Path
+) -> None:
+    def of(job_id: str, text: str) -> JobFolder:
+        job = replace(JOB, job_id=job_id, meta={"worktree": True})
+        folder = worktrees.prepare(job, repository, worktrees=tmp_path / "trees", always=False)
+        (folder.root / "src/a.py").write_text(text)
+        return folder
+
+    running, ended, agreeing, own = (
+        of(f"JOB-00{number}", text) for number, text in enumerate(["a = 2\n", "a = 3\n", "a = 5\n", "a = 5\n"])
+    )
+    git(ended.root, "commit", "-qam", "three")
+    git(repository, "worktree", "remove", "--force", str(ended.root))
+    (repository / "src/a.py").write_text("a = 6\n")
+    git(repository, "commit", "-qam", "meanwhile")
+    merged = of("JOB-009", "a = 6\n")
+    assert worktrees.settle(merged, "as it is") is None
+
+    branch = worktrees.settle(own, "five")
+
+    assert branch is not None
+    assert [(each.branch, each.paths) for each in branch.conflicts] == [
+        ("main", ["src/a.py"]),
+        (running.branch, ["src/a.py"]),
+        (ended.branch, ["src/a.py"]),
+    ]
+    assert git(running.root, "status", "--porcelain") == "M src/a.py"
+    assert git(agreeing.root, "status", "--porcelain") == "M src/a.py"
 
 
 def test_another_claim_goes_on_in_the_same_worktree(repository: Path, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.runtime import model
-from tallystick.runtime.model import ActionDelivery, AgentReplaced, DeliveredResult
+from tallystick.runtime import rules
+from tallystick.runtime.rules import ActionDelivery, AgentReplaced, DeliveredResult
 
 MESSAGE = {
     "type": "message",
@@ -22,7 +22,7 @@ def submitted(action: object, **more: object) -> dict[str, object]:
 
 
 def test_what_the_bus_brings_is_put_into_our_own_words() -> None:
-    assert model.delivery(submitted(MESSAGE, task_id="TASK-1")) == ActionDelivery(
+    assert rules.delivery(submitted(MESSAGE, task_id="TASK-1")) == ActionDelivery(
         action_id="a1",
         src="boss",
         context_id="c1",
@@ -33,12 +33,12 @@ def test_what_the_bus_brings_is_put_into_our_own_words() -> None:
         note="twice",
     )
     review = {"type": "control", "action_id": "a2", "command": "review", "args": "the tests"}
-    assert model.delivery(submitted(review)) == ActionDelivery(
+    assert rules.delivery(submitted(review)) == ActionDelivery(
         action_id="a2", src="boss", context_id="c1", task_id="a2", text="the tests", command="review"
     )
     result = {"type": "action.result", "payload": {"action_id": "a3", "status": "completed"}}
-    assert model.delivery(result) == DeliveredResult(action_id="a3", status="completed")
-    assert model.delivery({"type": "agent.replaced", "payload": {"id": "worker"}}) == AgentReplaced(agent="worker")
+    assert rules.delivery(result) == DeliveredResult(action_id="a3", status="completed")
+    assert rules.delivery({"type": "agent.replaced", "payload": {"id": "worker"}}) == AgentReplaced(agent="worker")
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_what_the_bus_brings_is_put_into_our_own_words() -> None:
     ],
 )
 def test_what_is_none_of_our_business_is_nothing(envelope: dict[str, object]) -> None:
-    assert model.delivery(envelope) is None
+    assert rules.delivery(envelope) is None

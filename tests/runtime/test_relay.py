@@ -77,16 +77,6 @@ def test_an_unknown_name_is_told_to_the_owner_and_nothing_is_sent(world: World) 
     assert world.events("x.tally.action.submit") == []
 
 
-def test_an_ambiguous_name_is_told_to_the_owner(world: World) -> None:
-    for each in ("one", "two"):
-        world.member(each).call("agents.update", room_id=world.room_id, name="shepherd")
-
-    relay = start(world, actions(message("shepherd", "count")), DONE)
-
-    assert relay.wait() == 0
-    assert "2 agents of this room are called 'shepherd'." in prompts(world)[1]
-
-
 @pytest.mark.parametrize(
     ("said", "why"),
     [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallystick.runtime import relay_messages
-from tallystick.runtime.relay_messages import LocalAnswer, Malformed, RelayActions, TaskDone
+from tallystick.runtime import relay
+from tallystick.runtime.relay import LocalAnswer, Malformed, RelayActions, TaskDone
 
 EXAMPLES = [
     '{"type":"relay_actions","actions":[{"type":"message","dst":"worker","text":"...","plan":{"steps":["..."]}}]}',
@@ -35,17 +35,17 @@ def fenced(body: str, fence: str) -> str:
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_the_specifications_relay_actions_are_read_as_they_stand(text: str) -> None:
-    assert relay_messages.read_output(text) == RelayActions(actions=json.loads(text)["actions"])
+    assert relay.read_output(text) == RelayActions(actions=json.loads(text)["actions"])
 
 
 def test_the_specifications_task_done_ends_with_its_summary() -> None:
-    assert relay_messages.read_output('{"type":"task_done","summary":"..."}') == TaskDone(summary="...")
-    assert relay_messages.read_output('{"type":"task_done"}') == TaskDone(summary=None)
+    assert relay.read_output('{"type":"task_done","summary":"..."}') == TaskDone(summary="...")
+    assert relay.read_output('{"type":"task_done"}') == TaskDone(summary=None)
 
 
 @pytest.mark.parametrize("fence", ["```", "```json", "~~~json"])
 def test_one_fenced_block_is_read_like_bare_json(fence: str) -> None:
-    assert relay_messages.read_output(f"\n{fenced(EXAMPLES[1], fence)}\n") == relay_messages.read_output(EXAMPLES[1])
+    assert relay.read_output(f"\n{fenced(EXAMPLES[1], fence)}\n") == relay.read_output(EXAMPLES[1])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_one_fenced_block_is_read_like_bare_json(fence: str) -> None:
     ],
 )
 def test_anything_else_is_a_local_answer(text: str) -> None:
-    assert relay_messages.read_output(text) == LocalAnswer(text=text.strip())
+    assert relay.read_output(text) == LocalAnswer(text=text.strip())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_anything_else_is_a_local_answer(text: str) -> None:
     ],
 )
 def test_what_was_meant_as_relay_output_and_is_none_says_why(text: str) -> None:
-    found = relay_messages.read_output(text)
+    found = relay.read_output(text)
 
     assert isinstance(found, Malformed)
     assert found.why
@@ -95,7 +95,7 @@ def test_what_was_meant_as_relay_output_and_is_none_says_why(text: str) -> None:
 
 @given(st.text())
 def test_every_text_is_read_as_something(text: str) -> None:
-    assert isinstance(relay_messages.read_output(text), RelayActions | TaskDone | LocalAnswer | Malformed)
+    assert isinstance(relay.read_output(text), RelayActions | TaskDone | LocalAnswer | Malformed)
 
 
 @settings(max_examples=30)
@@ -103,16 +103,16 @@ def test_every_text_is_read_as_something(text: str) -> None:
 def test_every_list_of_actions_comes_back_as_it_was_written(listed: list[dict[str, object]], fence: str) -> None:
     text = json.dumps({"type": "relay_actions", "actions": listed})
 
-    assert relay_messages.read_output(fenced(text, fence)) == RelayActions(actions=listed)
+    assert relay.read_output(fenced(text, fence)) == RelayActions(actions=listed)
 
 
 @given(values, st.text(), st.text(min_size=1))
 def test_json_of_another_kind_or_with_words_around_it_is_local(value: object, before: str, after: str) -> None:
     done = '{"type":"task_done"}'
 
-    assert isinstance(relay_messages.read_output(json.dumps(["task_done", value])), LocalAnswer)
-    assert isinstance(relay_messages.read_output(json.dumps({"kind": "task_done", "value": value})), LocalAnswer)
+    assert isinstance(relay.read_output(json.dumps(["task_done", value])), LocalAnswer)
+    assert isinstance(relay.read_output(json.dumps({"kind": "task_done", "value": value})), LocalAnswer)
     if before.strip():
-        assert isinstance(relay_messages.read_output(f"{before}.{done}"), LocalAnswer)
+        assert isinstance(relay.read_output(f"{before}.{done}"), LocalAnswer)
     if after.strip():
-        assert isinstance(relay_messages.read_output(f"{done}{after}."), LocalAnswer)
+        assert isinstance(relay.read_output(f"{done}{after}."), LocalAnswer)

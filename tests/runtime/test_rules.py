@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
-from tallystick.runtime import model, rules
-from tallystick.runtime.model import TRANSCRIPT_CHARS, ActionDelivery, Context, PastExchange
-from tallystick.runtime.rules import ActionEnding, ActionVerdict
+from tallystick.runtime import rules
+from tallystick.runtime.rules import (
+    TRANSCRIPT_CHARS,
+    ActionDelivery,
+    ActionEnding,
+    ActionVerdict,
+    Context,
+    PastExchange,
+)
 
 ASKED = ActionDelivery(action_id="a1", src="boss", context_id="c1", task_id="t1", text="count", kind="user")
 
@@ -66,16 +72,16 @@ def test_an_answer_is_a_reply_and_a_failure_is_none() -> None:
 def test_a_session_of_the_harness_replaces_what_was_said() -> None:
     before = Context(exchanges=(PastExchange(asked="a", answered="b"),))
 
-    assert model.extended(before, ASKED, "three", "s1") == Context(session_id="s1")
-    assert model.prompt_for(ASKED, Context(session_id="s1")) == "count"
+    assert rules.extended(before, ASKED, "three", "s1") == Context(session_id="s1")
+    assert rules.prompt_for(ASKED, Context(session_id="s1")) == "count"
 
 
 def test_the_oldest_of_what_was_said_is_forgotten_first() -> None:
     long = PastExchange(asked="x" * (TRANSCRIPT_CHARS - 12), answered="y")
 
-    after = model.extended(Context(exchanges=(PastExchange(asked="old", answered="old"), long)), ASKED, "three", None)
+    after = rules.extended(Context(exchanges=(PastExchange(asked="old", answered="old"), long)), ASKED, "three", None)
 
     assert after.exchanges == (long, PastExchange(asked="count", answered="three"))
     longer = PastExchange(asked="x" * TRANSCRIPT_CHARS, answered="y")
-    after = model.extended(Context(exchanges=(longer,)), ASKED, "three", None)
+    after = rules.extended(Context(exchanges=(longer,)), ASKED, "three", None)
     assert after.exchanges == (PastExchange(asked="count", answered="three"),)

@@ -19,9 +19,11 @@ from tallystick.harnesses import registry
 from tallystick.harnesses.identity import VARIABLE
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.kernel import places
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.shim import ENVIRONMENT, SOCKET, settings_in, socket_in
+from tests.http.running import TALLY
 from tests.surfaces.hubs import hub
 from tests.surfaces.mcp.stage import SERVER, Stage, rows
 from tests.surfaces.mcp.wire import Wire, wired
@@ -175,6 +177,20 @@ def test_a_client_that_leaves_takes_the_shim_with_it(served_stage: Stage) -> Non
         wire.call("list_rooms")
 
         assert wire.hang_up() == 0
+
+
+def test_a_hub_is_greeted_without_the_databases_password(modern_stage: Stage) -> None:
+    url = "postgresql://alice:s3cret@db.internal/tally"
+    env = {**modern_stage.env, "TALLYSTICK_DATABASE_URL": url}
+    with acting(modern_stage) as listening:
+        shim = subprocess.Popen([TALLY, "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        link, greeting = accepted(listening)
+        link.close()
+        shim.kill()
+        shim.communicate()
+
+    assert greeting["database"] == places.database_mark(url)
+    assert "s3cret" not in json.dumps(greeting)
 
 
 @contextmanager

@@ -18,6 +18,8 @@ class FlakyNetwork:
         self._door = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = []
         self._unheard: set[socket.socket] = set()
+        self._flows = threading.Event()
+        self._flows.set()
         self.before = self.after = b""
         self.url = make_conninfo(url, host="127.0.0.1", port=self._door.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -31,7 +33,15 @@ class FlakyNetwork:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
+    def freeze(self) -> None:
+        """Let nothing through in either direction, on any connection, without ending one."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        self._flows.set()
+
     def close(self) -> None:
+        self.thaw()
         self._door.shutdown(socket.SHUT_RDWR)
         self._door.close()
         self.cut()
@@ -49,6 +59,7 @@ class FlakyNetwork:
     def _upwards(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65536):
+                self._flows.wait()
                 if self.before and self.before in data:
                     self.cut()
                     return
@@ -61,6 +72,7 @@ class FlakyNetwork:
         with suppress(OSError):
             # An unheard server has done what it was asked, and its answer goes nowhere.
             while (data := server.recv(65536)) and server not in self._unheard:
+                self._flows.wait()
                 client.sendall(data)
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)

@@ -17,7 +17,7 @@ from tallystick.storage.port import NotBrief, Store
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.sqlite_file import SqliteConnection
-from tallystick.storage.sqlite_transaction import CHECKPOINT_PAGES
+from tallystick.storage.sqlite_transaction import LOG_BYTES
 from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, Item, query
 
 PATIENT = 3600.0
@@ -177,13 +177,13 @@ def test_a_long_log_is_left_to_a_write_that_has_time_to_copy_it(lite: Store, tmp
     log = tmp_path / "tally.sqlite-wal"
 
     def write_on() -> None:
-        for _ in range(CHECKPOINT_PAGES):
+        for _ in range(LOG_BYTES // 500_000):
             with lite.brief_write(PATIENT) as rows:
                 rows.run(change)
 
     with pytest.raises(NotBrief):
         write_on()
-    assert log.stat().st_size >= CHECKPOINT_PAGES * 4096
+    assert log.stat().st_size >= LOG_BYTES
 
     for _ in range(2):  # The first one copies the log, the next begins it anew.
         with lite.write() as rows:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 
 from tallystick.kernel.errors import TallyError
-from tallystick.storage import mounts
+from tallystick.storage import sqlite_file
 from tallystick.storage.errors import (
     BackupExists,
     DiskFull,
@@ -21,8 +22,8 @@ from tallystick.storage.errors import (
     StoreDamaged,
     StoreReadOnly,
 )
-from tallystick.storage.mounts import Mount
 from tallystick.storage.sqlite import SqliteStore
+from tallystick.storage.sqlite_file import APPLICATION_ID, Mount
 from tests.storage.items import ADD, ITEMS, SCHEMA, Item
 
 MOUNTINFO = r"""
@@ -128,10 +129,10 @@ def test_a_local_file_system_is_welcome(kind: str) -> None:
 
 
 def test_the_mount_of_a_path_is_the_deepest_and_newest_above_it() -> None:
-    table = mounts.parse(MOUNTINFO)
+    table = sqlite_file.parse(MOUNTINFO)
 
-    found = {name: mounts.mount_of(Path(name), table) for name in ("/srv", "/mnt/my share/a", "/home/me", "/home")}
-    local = mounts.mount_of(Path("/mnt/my share/local/a/b"), table)
+    found = {name: sqlite_file.mount_of(Path(name), table) for name in ("/srv", "/mnt/my share/a", "/home/me", "/home")}
+    local = sqlite_file.mount_of(Path("/mnt/my share/local/a/b"), table)
 
     assert found == {
         "/srv": Mount(point="/", kind="ext4"),
@@ -143,7 +144,7 @@ def test_the_mount_of_a_path_is_the_deepest_and_newest_above_it() -> None:
 
 
 def test_this_machine_s_own_mounts_are_read(tmp_path: Path) -> None:
-    assert mounts.mount_of(tmp_path, mounts.mount_table()) is not None
+    assert sqlite_file.mount_of(tmp_path, sqlite_file.mount_table()) is not None
 
 
 @pytest.mark.parametrize(("version", "fits"), [("3.51.2", False), ("3.9.9", False), ("3.51.3", True), ("4.0.0", True)])
@@ -329,3 +330,20 @@ def test_the_store_describes_itself(path: Path) -> None:
         "synchronous": "full",
         "watcher": "poll",
     }
+
+
+def test_a_new_store_has_small_pages_and_an_older_one_keeps_its_own(path: Path) -> None:
+    older = path.with_name("older.sqlite")
+    path.parent.mkdir()
+    with closing(sqlite3.connect(older)) as made:
+        made.executescript(f"PRAGMA page_size = 4096; PRAGMA application_id = {APPLICATION_ID}")
+
+    found = dict[str, object]()
+    for each in (path, older):
+        store = SqliteStore(each)
+        store.migrate(SCHEMA)
+        with store.read() as rows:
+            found[each.name] = rows.connection.pragma("page_size")
+        store.close()
+
+    assert found == {"tally.sqlite": 2048, "older.sqlite": 4096}

@@ -25,6 +25,7 @@ from tallystick.storage.postgres import PostgresStore
 from tests.storage.actor import attempt, raise_by, total
 from tests.storage.flaky import FlakyNetwork
 from tests.storage.items import ADD, ITEM, ITEMS, SCHEMA, TAKE, Item, query
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.postgres
 LONG = 30.0
@@ -97,6 +98,54 @@ def test_a_connection_lost_while_committing_leaves_the_outcome_unknown(
     setattr(network, side, b"")
 
     assert total(shared) == (2 if reached else 0)
+
+
+@pytest.fixture
+def impatient(shared: Store, network: FlakyNetwork) -> Generator[Store]:
+    """The same store for whoever waits a second for an answer."""
+    store = PostgresStore(network.url, patience=0.1)
+    assert total(store) == 0
+    yield store
+    network.thaw()
+    store.close()
+
+
+def test_a_server_that_hangs_is_unreachable_and_later_callers_are_told_at_once(
+    impatient: Store, network: FlakyNetwork
+) -> None:
+    network.freeze()
+    with pytest.raises(StoreUnreachable) as first:
+        total(impatient)
+    with pytest.raises(StoreUnreachable) as second:
+        raise_by(impatient, 1)
+    network.thaw()
+
+    assert "has not answered for 1.1 s" in first.value.message
+    assert second.value.message.endswith("does not answer.")
+    assert eventually(lambda: _total(impatient)) == 0
+
+
+def _total(store: Store) -> int | None:
+    try:
+        return total(store)
+    except StoreUnreachable:
+        return None
+
+
+def test_a_server_that_hangs_while_committing_leaves_the_outcome_unknown(
+    impatient: Store, network: FlakyNetwork
+) -> None:
+    def freeze_last(rows: Write) -> None:
+        rows.one(TAKE, Item, id="a")
+        network.freeze()
+
+    with pytest.raises(OutcomeUnknown), impatient.write() as rows:
+        freeze_last(rows)
+
+
+def test_work_on_the_whole_store_may_take_longer_than_an_answer(impatient: Store) -> None:
+    with impatient.write(unhurried=True) as rows:
+        assert rows.one(query("SELECT 1 AS one FROM pg_sleep(1.5)"), dict[str, object]) == {"one": 1}
 
 
 def test_a_lost_listener_comes_back_and_its_return_counts_as_a_wake(shared: Store, network: FlakyNetwork) -> None:

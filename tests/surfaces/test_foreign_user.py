@@ -31,7 +31,7 @@ with contextlib.suppress(OSError):
     wire.shutdown(socket.SHUT_WR)
 sys.stdout.write("".join(wire.makefile()))
 """
-HELLO: Json = {"pid": 0, "environ": {}, "folder": None, "database_url": None, "tools": "daily"}
+HELLO: Json = {"pid": 0, "environ": {}, "folder": None, "database": None, "tools": "daily"}
 SAID = {
     "bus.sock": json.dumps(envelope("session.create", "stranger")) + "\n",
     "mcp.sock": json.dumps({OURS: HELLO}).replace('"pid": 0', '"pid": PID') + "\n",

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.visitor import Visitor
+from tallystick.kernel import spellings
+from tallystick.kernel.hints import said
 from tests.messages.talk import ask_attention
 from tests.scene import Actor, Scene
 from tests.surfaces import ways
@@ -16,7 +18,7 @@ from tests.surfaces.hubs import TALLY
 from tests.surfaces.mcp.stage import Stage, bare_environment
 from tests.surfaces.mcp.wire import wired
 
-SIGN = "1 unread message, 1 needs your ack: messages.inbox"
+SIGN = "1 unread message, 1 needs your ack: <<messages.inbox>>"
 
 
 def signs(actor: Actor, operation: str, **given: object) -> list[str]:
@@ -55,14 +57,14 @@ def test_each_surface_shows_it_in_its_own_place(tmp_path: Path) -> None:
     given = {"room_id": room_id}
 
     with ways.http(stage) as posting:
-        assert posting("ada", "/v1/turns.state", given).headers["tally-notice"] == SIGN
+        assert posting("ada", "/v1/turns.state", given).headers["tally-notice"] == said(SIGN, spellings.request, given)
         assert "tally-notice" not in posting("ada", "/v1/messages.inbox", given).headers
     with wired(stage, "ada") as wire:
         wire.request("tools/call", name="get_room_state", arguments=given)
         result = cast("dict[str, Any]", wire.read())["result"]
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    assert result["content"][1]["text"] == f"Notice: {SIGN}"
-    assert result["_meta"]["tallystick/notices"] == [SIGN]
+    assert result["content"][1]["text"] == f"Notice: {said(SIGN, spellings.tool_call, given)}"
+    assert result["_meta"]["tallystick/notices"] == [said(SIGN, spellings.tool_call, given)]
     done = subprocess.run(
         [TALLY, "--json", "--as", "ada", "call", "turns.state", "--input", json.dumps(given)],
         env={**bare_environment(), **stage.env},
@@ -70,4 +72,4 @@ def test_each_surface_shows_it_in_its_own_place(tmp_path: Path) -> None:
         capture_output=True,
         check=True,
     )
-    assert done.stderr.decode() == f"notice: {SIGN}\n"
+    assert done.stderr.decode() == "notice: 1 unread message, 1 needs your ack: `tally --as ada inbox`\n"

@@ -26,9 +26,9 @@ WAYS: list[Callable[[Stage], AbstractContextManager[Way]]] = [
     ways.bus,
 ]
 OWN = re.compile(
-    r".*_at|ts|id|(room|group|lease|event)_id|scope_key|pid|session_kind|(canonical|requested)_path|workspace_root|example"
+    r".*_at|ts|id|(room|group|lease|event)_id|scope_key|pid|session_kind|(canonical|requested)_path|workspace_root|example|hint"
 )
-"""What is another in every store, or tells of the process that called."""
+"""What is another in every store, tells of the process that called, or speaks the words of one surface."""
 
 
 def play(call: Way, workspace: Path) -> list[Row]:
@@ -68,7 +68,14 @@ def plain(value: object) -> Any:
     return [plain(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    ("place", "way"),
+    [
+        *(pytest.param("sqlite", way, id=way.__name__) for way in WAYS),
+        pytest.param("postgres", ways.plain_http, id="plain_http on postgres", marks=pytest.mark.postgres),
+    ],
+    indirect=["place"],
+)
 def test_every_surface_gives_the_same_answers_and_refusals(
     way: Callable[[Stage], AbstractContextManager[Way]], place: Place, tmp_path: Path
 ) -> None:

@@ -17,7 +17,8 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.mcp.tools import NINE, NOUNS
+from tallystick.kernel.spellings import PORTALS
+from tallystick.surfaces.mcp.tools import NINE
 from tests.surfaces.hubs import TALLY, hub
 from tests.surfaces.mcp.stage import Stage, bare_environment
 from tests.surfaces.mcp.wire import Wire, wired
@@ -167,5 +168,5 @@ def as_tool(operation: str, given: Mapping[str, object]) -> tuple[str, Row]:
     if operation in tools:
         return tools[operation], dict(given)
     noun = operation.partition(".")[0]
-    portal = next(name for name, nouns in NOUNS.items() if noun in nouns)
+    portal = next(name for name, nouns in PORTALS.items() if noun in nouns)
     return portal, {"op": "call", "cmd": operation, "args": dict(given)}

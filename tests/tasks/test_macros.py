@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.jobs.shop import PROOF, Shop
+from tests.jobs.shop import PROOF, SEEN, Shop
 from tests.scene import Row, Scene, refused
 
 GOLDEN_REPORT = """# Merge report — TASK-001 Parser: make it linear
@@ -17,14 +17,24 @@ task: TASK-001
   summary: no idea
 - JOB-003 (RUNNING) anchor=a:tests last=JOB-003@{asked} [MISSING_PROOF]
 
-## What was verified
-- JOB-001 CMD: pytest -q (exit 0)
+## What was observed
+- JOB-001 CMD: pytest -q (exit 0) (observed)
+
+## What was claimed
+- JOB-001 LINK: https://ci.example/1
+
+## Branches
+- JOB-001 tally/job-001 from main: 2 files, +3 -1, 1 commits
+  conflicts with tally/job-002 in src/a.py
 
 ## Refs
 - CMD: pytest -q (exit 0) (JOB-001)
-- CARD-001 (JOB-001)
+- LINK: https://ci.example/1 (JOB-001)
+- CARD-404 (JOB-001)
 
 ## Open risks
+- JOB-001 names CARD-404: missing, there is no such thing in this room
+- JOB-001 tally/job-001 conflicts with tally/job-002 in src/a.py
 - JOB-002 is FAILED
 - JOB-002 has no proof
 - JOB-003 is still RUNNING
@@ -35,6 +45,17 @@ task: TASK-001
 - open id=JOB-002@{failed} | requeue job=JOB-002
 - open id=JOB-003@{asked} | reply reply_job=JOB-003 reply_message="..."
 """
+
+BRANCH = {
+    "name": "tally/job-001",
+    "base": "main",
+    "commit": "a" * 40,
+    "commits": 1,
+    "files": 2,
+    "insertions": 3,
+    "deletions": 1,
+    "conflicts": [{"branch": "tally/job-002", "paths": ["src/a.py"]}],
+}
 
 
 @pytest.fixture
@@ -130,13 +151,14 @@ def merged_three(shop: Shop) -> Row:
     fanned(shop)
     runner = shop.runner()
     one, two, three = (runner.claim(f"JOB-00{number}") for number in (1, 2, 3))
-    one.complete(refs=[PROOF, "CARD-001"], summary="Rewrote it.\nAll green.")
+    refs = [PROOF, "LINK: https://ci.example/1", "CARD-404"]
+    one.complete(refs=refs, summary="Rewrote it.\nAll green.", observed=[SEEN], branch=BRANCH)
     two.complete("FAILED", refs=[], summary="no idea")
     three.report("Which one?", kind="question")
     return shop.ask("tasks.macro.merge_report", jobs=["JOB-003", "JOB-001", "JOB-002", "JOB-001"])
 
 
-def test_a_merge_report_says_what_changed_what_was_verified_and_what_is_open(shop: Shop) -> None:
+def test_a_merge_report_says_what_changed_what_was_observed_what_was_claimed_and_what_is_open(shop: Shop) -> None:
     made = merged_three(shop)
     seqs = {
         job_id: shop.open(job_id)["job"]["last_ref"].partition("@")[2] for job_id in ("JOB-001", "JOB-002", "JOB-003")

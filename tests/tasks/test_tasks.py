@@ -49,7 +49,7 @@ def test_a_task_says_what_done_means_and_how_it_is_verified(shop: Shop) -> None:
 
 
 def test_an_update_changes_only_what_is_given(shop: Shop) -> None:
-    before = shop.ask("tasks.create", title="a", definition_of_done=["x"], assignee="codex")
+    before = shop.ask("tasks.create", title="a", definition_of_done=["x"], assignee="user")
     after = shop.ask("tasks.update", task="TASK-001", status="running", steps=[{"text": "run it", "done": True}])
     assert after == {**before, "revision": 2, "status": "running", "steps": [{"text": "run it", "done": True}]}
     freed = shop.ask("tasks.update", task="TASK-001", assignee=None)

@@ -1,4 +1,4 @@
-"""A small model of rooms and their stick, written from the specification alone; it knows nothing of our code.
+"""A small model of rooms and their stick, written from the specification alone; of our code it knows the clock only.
 
 Every call gives the answer that the specification demands, or the code of a refusal. A new lease is `NEW`; whoever
 compares says which one it was.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from tallystick.kernel.clock import to_wire
 from tests.turns.reference_state import Handed, Presence, Room, Sight
 
 NEW = "a lease that was never given before"
@@ -29,9 +30,15 @@ class Workspace(Sight):
     rooms: list[Room] = field(default_factory=list[Room])
 
     def touch(self, room: Room, me: str, pid: int) -> None:
-        """Every call of a member shows that it is there."""
-        if me in room.members:
-            room.presence[me] = Presence(self.now, pid)
+        """Every call of a member shows that it is there; a new process beside a living one supersedes it."""
+        if me not in room.members:
+            return
+        known = room.presence.get(me)
+        superseding = known is not None and known.pid != pid and known.pid not in self.dead
+        if known is not None and superseding and room.closed:
+            pid = known.pid
+        room.seq += superseding and not room.closed
+        room.presence[me] = Presence(self.now, pid)
 
     def join(self, me: str, pid: int) -> Reply:
         existed = bool(self.rooms) and not self.rooms[-1].closed
@@ -70,7 +77,10 @@ class Workspace(Sight):
         if me not in room.members:
             return Refusal("unknown_member")
         if self._holds(room, me):
-            return self._your_turn(room, "already_owner")
+            late = {"lease_expired_at": to_wire(room.lease_until)} if self.opening(room) else {}
+            if late:
+                room.lease_until, room.granted = self.now + room.lease_ttl, self.now
+            return {**self._your_turn(room, "already_owner"), **late}
         if reason := self._claim_reason(room, me):
             self._grant(room, me, room.pending)
             return {**self._your_turn(room, reason), "lease_id": NEW}
@@ -108,11 +118,11 @@ class Workspace(Sight):
         room.turn += 1
         room.seq += 1
         room.owner, room.owner_pid = me, room.presence[me].pid
-        room.lease_until = self.now + room.lease_ttl
+        room.lease_until, room.granted = self.now + room.lease_ttl, self.now
         room.received, room.pending, room.reserved_for = received, None, None
 
     def _holds(self, room: Room, me: str) -> bool:
-        return room.owner == me and room.owner_pid not in self.dead
+        return room.owner == me and room.owner_pid not in self.dead and not self.replaced(room)
 
     def _fenced(self, room: Room, me: str, turn: int, lease: str) -> Refusal | None:
         """The turn is looked at before the lease."""
@@ -130,7 +140,7 @@ class Workspace(Sight):
     def beat(self, room: Room, me: str, turn: int, lease: str) -> Reply:
         if refusal := self._fenced(room, me, turn, lease):
             return refusal
-        room.lease_until = self.now + room.lease_ttl
+        room.lease_until, room.granted = self.now + room.lease_ttl, self.now
         return {"status": "ok", "turn_id": room.turn, "lease_id": lease}
 
     def release(self, room: Room, me: str, turn: int, lease: str, handoff: object) -> Reply:
@@ -155,7 +165,7 @@ class Workspace(Sight):
     def _hand_over(self, room: Room, me: str, to: str | None, handoff: object, *, directly: bool) -> None:
         room.seq += 1
         room.owner, room.received, room.lease = None, None, ""
-        room.reserved_for, room.claim_until = to, self.now + room.claim_ttl
+        room.reserved_for, room.claim_until, room.granted = to, self.now + room.claim_ttl, self.now
         room.pending = Handed(room.seq, me, directly, handoff)
         room.pointer = to or room.pointer
 
@@ -198,6 +208,8 @@ class Workspace(Sight):
             return Refusal("room_closed")
         if me not in room.members:
             return Refusal("unknown_member")
+        if unknown := [name for name in sequence if name not in room.members]:
+            return Refusal("agent_not_found", {"agent_id": unknown[0]})
         if sorted(sequence) != sorted(room.members):
             return Refusal("invalid_sequence", {"members": list(room.members)})
         changed = sequence != room.members

@@ -39,6 +39,8 @@ class Room:
     lease_until: int = 0
     reserved_for: str | None = None
     claim_until: int = 0
+    granted: int = 0
+    """When its deadline was set, by the clock of that time."""
     pending: Handed | None = None
     pointer: str | None = None
     lease_ttl: int = 45 * MINUTE
@@ -61,16 +63,20 @@ class Sight:
         presence = room.presence[name]
         return self.now - presence.seen < room.presence_ttl and presence.pid not in self.dead
 
+    def set_back(self, room: Room) -> bool:
+        """Whether the deadline was set more than a minute ahead of the present clock."""
+        return room.granted > self.now + 60_000
+
     def opening(self, room: Room) -> str | None:
         """Why somebody may take over; death beats any timeout."""
         if room.owner:
             if room.owner_pid in self.dead:
                 return "owner_gone"
-            return "owner_timeout" if self.now >= room.lease_until else None
+            return "owner_timeout" if self.now >= room.lease_until or self.set_back(room) else None
         if room.reserved_for:
             if room.presence[room.reserved_for].pid in self.dead:
                 return "recipient_gone"
-            return "claim_timeout" if self.now >= room.claim_until else None
+            return "claim_timeout" if self.now >= room.claim_until or self.set_back(room) else None
         return None
 
     def state(self, room: Room) -> str:
@@ -86,12 +92,17 @@ class Sight:
             return "dormant"
         return "reserved" if room.reserved_for else "idle"
 
+    def replaced(self, room: Room) -> bool:
+        """Whether a newer process came under the owner's name: the turn is not that one's."""
+        return room.owner is not None and room.presence[room.owner].pid != room.owner_pid
+
     def candidates(self, room: Room) -> list[str]:
         """Who may take over; after a missed claim not the one who gave it away, while somebody else can."""
         opening = self.opening(room)
         if opening is None:
             return []
-        expected = {room.reserved_for} if opening == "owner_gone" else {room.owner, room.reserved_for}
+        own = opening == "owner_gone" or self.replaced(room)
+        expected = {room.reserved_for} if own else {room.owner, room.reserved_for}
         able = [name for name in self.active(room) if name not in expected]
         if opening == "claim_timeout" and room.pending:
             return [name for name in able if name != room.pending.by] or able

@@ -41,7 +41,12 @@ def test_an_expired_owner_may_heartbeat_until_a_takeover_commits(scene: Scene) -
     scene.clock.forward(minutes=46)
     assert bob.look()["status"] == "takeover_available"
     ada.owner("turns.heartbeat", turn)
-    assert bob.look() == {"status": "not_yet", "cursor": bob.state()["cursor"], "room_state": "owned"}
+    assert bob.look() == {
+        "status": "not_yet",
+        "cursor": bob.state()["cursor"],
+        "room_state": "owned",
+        "current_owner": "ada",
+    }
 
 
 @pytest.mark.parametrize("how", ["release", "pass"])
@@ -113,9 +118,17 @@ def test_a_takeover_needs_a_reason(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     ada.claim()
     scene.clock.forward(minutes=46)
-    with pytest.raises(TallyError) as caught:
-        bob.take_over(1, "")
-    assert caught.value.code == "invalid_input"
+    for reason in ("", "   ", "\u200b"):
+        with scene.refused("invalid_input"):
+            bob.take_over(1, reason)
+
+
+def test_a_handoff_of_characters_without_width_says_nothing(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    turn = ada.claim()
+    for blank in ("  ", "\u200b", "\u2060 \ufeff"):
+        with scene.refused("invalid_handoff"):
+            ada.release(turn, handoff={"status": blank, "next_action": "go on"})
 
 
 def test_a_takeover_is_refused_while_the_recipient_is_within_its_time(scene: Scene) -> None:
@@ -260,7 +273,13 @@ def test_a_dead_recipient_cannot_claim(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     ada.release(ada.claim())
     scene.kill(bob)
-    assert bob.look() == {"status": "not_yet", "cursor": bob.state()["cursor"], "room_state": "recipient_gone"}
+    assert bob.look() == {
+        "status": "not_yet",
+        "cursor": bob.state()["cursor"],
+        "room_state": "recipient_gone",
+        "reserved_for": "bob",
+        "claim_expires_at": bob.state()["claim_expires_at"],
+    }
 
 
 def test_a_dead_member_claims_no_idle_room_and_takes_nothing_over(scene: Scene) -> None:
@@ -390,3 +409,26 @@ def test_a_person_who_only_ran_commands_does_not_keep_the_prior_owner_from_a_mis
     with refused("observer_cannot_hold"):
         wren.take_over(1)
     assert ada.take_over(1)["turn_id"] == 2
+
+
+def test_a_lease_renewed_while_the_clock_was_ahead_can_be_taken_over_once_it_is_right_again(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    turn = ada.claim()
+    scene.clock.forward(minutes=24 * 60)
+    ada.owner("turns.heartbeat", turn)
+    ahead = bob.state()["state"]
+
+    scene.clock.forward(minutes=-24 * 60)
+    right = bob.state()["state"]
+    taken = bob.take_over(turn.turn_id)
+
+    assert (ahead, right) == ("owned", "stale_owner")
+    assert taken["turn_id"] == turn.turn_id + 1
+
+
+def test_clocks_that_differ_a_little_cost_nobody_a_lease(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    scene.clock.forward(ms=50_000)
+    ada.claim()
+    scene.clock.forward(ms=-50_000)
+    assert bob.state()["state"] == "owned"

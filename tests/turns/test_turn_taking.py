@@ -108,9 +108,20 @@ def test_the_owner_who_waits_again_finds_the_same_lease_and_handoff(scene: Scene
 def test_others_wait_while_the_stick_is_held_or_kept_for_someone(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
     turn = ada.claim()
-    assert bob.look() == {"status": "not_yet", "cursor": bob.state()["cursor"], "room_state": "owned"}
+    assert bob.look() == {
+        "status": "not_yet",
+        "cursor": bob.state()["cursor"],
+        "room_state": "owned",
+        "current_owner": "ada",
+    }
     ada.release(turn)
-    assert cyd.look() == {"status": "not_yet", "cursor": cyd.state()["cursor"], "room_state": "reserved"}
+    assert cyd.look() == {
+        "status": "not_yet",
+        "cursor": cyd.state()["cursor"],
+        "room_state": "reserved",
+        "reserved_for": "bob",
+        "claim_expires_at": cyd.state()["claim_expires_at"],
+    }
 
 
 def test_a_release_or_pass_does_not_start_a_new_turn(scene: Scene) -> None:
@@ -128,7 +139,12 @@ def test_a_wait_with_a_cursor_returns_early_when_something_happened(scene: Scene
     assert bob.here("turns.wait", cursor=cursor, max_wait_ms=0)["cursor"] == cursor
     ada.here("notes.add", body="still at it")
     early = bob.here("turns.wait", cursor=cursor, max_wait_ms=60_000)
-    assert early == {"status": "not_yet", "cursor": str(int(str(cursor)) + 1), "room_state": "owned"}
+    assert early == {
+        "status": "not_yet",
+        "cursor": str(int(str(cursor)) + 1),
+        "room_state": "owned",
+        "current_owner": "ada",
+    }
 
 
 @pytest.mark.parametrize("target", ["nobody", "stranger:1234"])

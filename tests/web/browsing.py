@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.envelope import Draft
-from tests.http.running import Client, RunningHub
+from tallystick.surfaces.http.browser_sessions import label_of
+from tests.http.running import Client, RunningHub, signed_in
 
 if TYPE_CHECKING:
     from playwright._impl._api_structures import SetCookieParam
@@ -71,7 +72,8 @@ class Viewer:
 
 
 def hub_url(hub: RunningHub) -> str:
-    return f"http://127.0.0.1:{hub.port}"
+    """The page, under the name that it has to itself."""
+    return f"http://{label_of((hub.data_dir / 'token').read_text().strip())}.localhost:{hub.port}"
 
 
 def link(hub: RunningHub) -> str:
@@ -81,8 +83,7 @@ def link(hub: RunningHub) -> str:
 
 def session(hub: RunningHub) -> SetCookieParam:
     """The cookie that opening such a link sets; what a person sees of that is tested with the signing in."""
-    opened = Client(hub).get(link(hub).removeprefix(hub_url(hub)))
-    name, _, value = opened.headers["set-cookie"].partition(";")[0].partition("=")
+    name, _, value = signed_in(hub, link(hub)).cookie.partition("=")
     return {"name": name, "value": value, "url": hub_url(hub), "httpOnly": True, "sameSite": "Strict"}
 
 

@@ -7,6 +7,8 @@ import base64
 import pytest
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PROMPT_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
+from tallystick.capabilities.jobs.evidence_contract import BRANCH_LIMIT, COMMAND_LIMIT
+from tallystick.proof.refs import REF_LIMIT
 from tests.http.running import RunningHub
 from tests.web.browsing import Agent, Viewer, join
 from tests.web.conftest import Look
@@ -27,7 +29,17 @@ WORD = "w" * 2**20
 MESSAGE, PIECE, EXTENSION = 64 * 1024, 16 * 1024, 250_000
 """What a message or card, a note or part of a handoff, and an extension's event may hold."""
 RUNNER = "<b>runner</b>"
-VIEWS = ("", "/sessions", "/history", "/history?q=script", "/replay", "/reservations", "/jobs", "/jobs/JOB-001")
+VIEWS = (
+    "",
+    "/sessions",
+    "/history",
+    "/history?q=script",
+    "/replay",
+    "/reservations",
+    "/jobs",
+    "/jobs/JOB-001",
+    "/jobs/JOB-002",
+)
 
 
 def intact(viewer: Viewer, path: str, *, live: bool = True) -> str:
@@ -45,9 +57,9 @@ def fill(hub: RunningHub, room: str, text: str) -> int:
     """Put a text into every field that an agent may write; the seq of a message with it."""
     ada, bob = join(hub, room, "ada", "bob")
     line = text[:200].replace("\x1b", "")
-    ada.call("agents.update", name=line[:128])
     seq = _said(ada, text)
     _worked(ada, bob, text)
+    hub.user.call("jobs.waive", room_id=room, job="JOB-001", reason=text[:MESSAGE_LIMIT])
     _acted(ada, bob, text)
     ada.call("reservations.reserve", path=f"src/<b>{line.replace('/', '')[:100]}</b>.py", task_id=text[:200])
     bob.client.post("reservations.reserve", {"room_id": room, "path": "src", "task_id": text[:200]})
@@ -92,17 +104,29 @@ def _said(ada: Agent, text: str) -> int:
 def _worked(ada: Agent, bob: Agent, text: str) -> None:
     """Tasks, cards, anchors, runners and jobs: one that asks, one that ended."""
     task = ada.call("tasks.create", title=text[:200], description=text[:PIECE])["task_id"]
-    card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True)["card_id"]
     ada.call("anchors.create", anchor="a:evil", title=text[:200])
     given = {"title": text[:TITLE_LIMIT], "prompt": text[:PROMPT_LIMIT], "task": task}
     jobs = [ada.call("jobs.create", **given)["job"]["job_id"] for _ in range(3)]
     ada.call("runners.heartbeat", runner_id=RUNNER, status="idle", max_parallel=2)
     claims = {job: ada.call("jobs.claim", runner_id=RUNNER, job=job)["claim_revision"] for job in jobs[:2]}
     fences = [{"job": job, "runner_id": RUNNER, "claim_revision": claims[job]} for job in claims]
+    # Written while the jobs are worked on: what is older proves nothing.
+    card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True)["card_id"]
     ada.call("jobs.artifact.put", **fences[0], artifact_key="report", content=text[:MESSAGE])
     ada.call("jobs.report", **fences[0], message=text[:MESSAGE_LIMIT], refs=[f"CMD: {text[:100]}"])
     ada.call("jobs.report", **fences[0], kind="question", message=text[:MESSAGE_LIMIT])
-    ada.call("jobs.complete", **fences[1], status="DONE", summary=text[:SUMMARY_LIMIT], refs=[card])
+    saw: dict[str, object] = {
+        "observed": [{"command": text[:COMMAND_LIMIT], "exit_code": 0}],
+        "files": [{"path": text[:REF_LIMIT], "sha256": "0" * 64, "ms_ago": 0}],
+        "branch": {
+            "name": text[:BRANCH_LIMIT],
+            "base": text[:BRANCH_LIMIT],
+            "commit": "0" * 40,
+            "conflicts": [{"branch": text[:BRANCH_LIMIT], "paths": [text[:1000]]}],
+        },
+    }
+    refs = [card, f"CMD: {text[:100]}"]
+    ada.call("jobs.complete", **fences[1], status="DONE", summary=text[:SUMMARY_LIMIT], refs=refs, **saw)
     bob.call("tasks.macro.merge_report", jobs=jobs[:2], title=text[:200])
 
 

@@ -70,3 +70,10 @@ def test_a_list_of_any_depth_is_shown_to_its_end() -> None:
 @given(st.text())
 def test_any_text_is_shown(text: str) -> None:
     assert "<" not in ALLOWED.sub("", str(prose(text)))
+
+
+def test_a_text_of_empty_lines_is_read_in_one_pass() -> None:
+    """Looked through again from every line, this would take hours."""
+    text = "x" + "\n" * 300_000 + "x"
+
+    assert prose(text) == text

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tallystick.kernel.operation import Reach
 from tests.http.running import RunningHub
-from tests.web.browsing import HANDOFF, join
+from tests.web.browsing import HANDOFF, Agent, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -126,7 +127,9 @@ def test_a_form_keeps_the_fence_it_was_opened_with_and_its_refusal_shows_the_pre
 
 
 def test_a_person_takes_over_from_a_silent_holder_with_a_reason(hub: RunningHub, look: Look, room: str) -> None:
-    (ada,) = join(hub, room, "ada")
+    # The person is no member: who sets the policy is an agent whose token may.
+    ada = Agent(hub.agent("ada", reach=Reach.MANAGE), "ada", room)
+    ada.call("rooms.join")
     ada.call("rooms.set_policy", owner_lease_ttl_ms=100, heartbeat_interval_ms=50)
     ada.claim()
     viewer = look()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.http.running import Client, RunningHub
+from tests.http.running import Client, RunningHub, signed_in
 from tests.web.browsing import hub_url, link
 from tests.web.conftest import Look
 
@@ -13,18 +18,90 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.mark.browser
-def test_a_printed_link_opens_the_page_and_works_only_once(hub: RunningHub, browser: Browser, look: Look) -> None:
+def test_a_printed_link_lets_one_browser_in_and_stays_good_for_that_one(hub: RunningHub, browser: Browser) -> None:
     address = link(hub)
-    first = look(own=True)
-    first.context.clear_cookies()
-    first.page.goto(address)
-    first.page.wait_for_url(f"{hub_url(hub)}/")
-    expect(first.find("h1")).to_have_text("Needs a human")
+    person = browser.new_context()
+    first = person.new_page()
+    first.goto(address)
+    first.wait_for_url(f"{hub_url(hub)}/")
+    expect(first.locator("h1")).to_have_text("Needs a human")
+    first.goto(address)
+    first.wait_for_url(f"{hub_url(hub)}/")
+    expect(first.locator("h1")).to_have_text("Needs a human")
+    person.close()
     stranger = browser.new_context()
     page = stranger.new_page()
     page.goto(address)
-    expect(page.locator("#refused")).to_contain_text("used already")
+    expect(page.locator("#refused")).to_contain_text("tally status")
     stranger.close()
+
+
+@pytest.fixture
+def neighbour() -> Generator[Neighbour]:
+    """Another server on this machine, such as an agent's own."""
+    server = Neighbour(("127.0.0.1", 0), Listener)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Neighbour(ThreadingHTTPServer):
+    heard: ClassVar[list[tuple[str, str | None]]] = []
+
+
+class Listener(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        Neighbour.heard.append((self.path, self.headers["Cookie"]))
+        self.send_response(200)
+        self.send_header("Set-Cookie", "own=1")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>neighbour</title>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.mark.browser
+def test_what_the_browser_holds_reaches_no_other_server_of_this_machine(
+    hub: RunningHub, browser: Browser, neighbour: Neighbour
+) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(link(hub))
+    page.wait_for_url(f"{hub_url(hub)}/")
+    Neighbour.heard.clear()
+
+    for host in ("127.0.0.1", "localhost", "other.localhost"):
+        page.goto(f"http://{host}:{neighbour.server_port}/{host}")
+        asked = page.evaluate(
+            "address => fetch(address, {credentials: 'include'}).then(reply => reply.status, () => 'refused')",
+            f"{hub_url(hub)}/v1/rooms.list",
+        )
+        assert asked == "refused"
+
+    asked_for = [(path, cookie) for path, cookie in Neighbour.heard if path != "/favicon.ico"]
+    assert asked_for == [("/127.0.0.1", None), ("/localhost", None), ("/other.localhost", None)]
+    page.goto(hub_url(hub))
+    expect(page.locator("h1")).to_have_text("Needs a human")
+    assert [cookie.get("domain") for cookie in context.cookies() if cookie.get("name", "").startswith("tally")] == [
+        hub_url(hub).removeprefix("http://").partition(":")[0]
+    ]
+    context.close()
+
+
+@pytest.mark.browser
+def test_a_browser_that_does_not_find_the_pages_name_says_what_to_do(hub: RunningHub, browser: Browser) -> None:
+    context = browser.new_context()
+    context.route(f"{hub_url(hub)}/**", lambda route: route.abort("namenotresolved"))
+    page = context.new_page()
+    page.goto(link(hub))
+    host = hub_url(hub).removeprefix("http://").partition(":")[0]
+    expect(page.locator("#unresolved code").first).to_have_text(f"127.0.0.1 {host}")
+    expect(page.locator("#unresolved")).to_be_visible()
+    context.close()
 
 
 @pytest.mark.browser
@@ -79,9 +156,7 @@ def test_every_page_forbids_inline_code_and_everything_from_outside(hub: Running
 
 
 def test_a_foreign_page_can_neither_look_nor_act(hub: RunningHub, room: str) -> None:
-    opened = Client(hub).get(link(hub).removeprefix(hub_url(hub)))
-    cookie = opened.headers["set-cookie"].partition(";")[0]
-    browser = Client(hub, headers={"Cookie": cookie})
+    browser = Client(hub, headers=signed_in(hub, link(hub)).headers)
     act = "/act/notes.add"
     body = b'{"room_id": "%b", "body": "from elsewhere"}' % room.encode()
     kind = {"Content_Type": "application/json"}

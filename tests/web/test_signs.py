@@ -8,7 +8,7 @@ from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, read_page
-from tallystick.surfaces.web.room_status import Need, Person
+from tallystick.surfaces.web.room import Need, Person
 from tests.scene import Scene
 
 USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN))

@@ -49,6 +49,7 @@ def test_a_person_takes_over_what_a_dead_agent_held(hub: RunningHub, look: Look,
 def test_an_agent_that_goes_on_for_a_dead_one_is_a_row(hub: RunningHub, look: Look, room: str) -> None:
     ghost(hub, room)
     (newcomer,) = join(hub, room, "newcomer")
+    hub.user.call("agents.allow_adoption", room_id=room, agent_id="ghost", session_id="newcomer")
     newcomer.call("agents.adopt", agent_id="ghost", confirm=True)
     viewer = look()
     viewer.go(f"/rooms/{room}/sessions")

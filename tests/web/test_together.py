@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.http.running import RunningHub
+from tests.jobs.shop import PROOF, SEEN
 from tests.web.browsing import HANDOFF, Viewer, call
 from tests.web.conftest import Look
 from tests.web.test_silent import ghost
@@ -179,7 +180,7 @@ def test_a_merge_report_made_in_one_browser_is_in_the_other_and_at_the_command_l
     made = call(hub, "ada", "jobs.create", room_id=room, title="Migrate retries", prompt="Move them.")["job"]["job_id"]
     claim = call(hub, "ada", "jobs.claim", room_id=room, runner_id="r1", job=made)
     held = {"job": made, "runner_id": "r1", "claim_revision": claim["claim_revision"], "status": "DONE"}
-    call(hub, "ada", "jobs.complete", room_id=room, **held, summary="Moved.", refs=["CMD: pytest -q (exit 0)"])
+    call(hub, "ada", "jobs.complete", room_id=room, **held, summary="Moved.", refs=[PROOF], observed=[SEEN])
     first, second, loaded = both(look, f"/rooms/{room}/jobs")
     first.find("#act-report > summary").click()
     first.find("#act-report [name=title]").fill("Retries, merged")

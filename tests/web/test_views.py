@@ -125,6 +125,21 @@ def test_the_slider_shows_the_room_as_it_was(hub: RunningHub, look: Look, room: 
     expect(viewer.find("#sequence li")).to_have_count(1)
 
 
+def test_the_page_says_which_job_is_stuck_and_what_its_proof_is_worth(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("runners.heartbeat", runner_id="r1", status="idle")
+    ada.call("jobs.create", title="First", prompt="Do it.")
+    ada.call("jobs.create", title="Second", prompt="Then this.", after=["JOB-001"])
+    ada.call("jobs.claim", runner_id="r1", job="JOB-001")
+    held = {"job": "JOB-001", "runner_id": "r1", "claim_revision": 1}
+    ada.call("jobs.complete", **held, status="FAILED", refs=["CMD: pytest -q (exit 0)"], observed=[])
+    viewer = look()
+    viewer.go(f"/rooms/{room}/jobs")
+    expect(viewer.find("p.issue").first).to_contain_text("JOB-002")
+    viewer.go(f"/rooms/{room}/jobs/JOB-001")
+    viewer.shows("#proof", "cmd · claimed · nobody saw it · exit 0")
+
+
 def test_the_slider_shows_what_was_reserved_and_which_jobs_there_were(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.call("reservations.reserve", path="src/a.py")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from tallystick.bus import payloads, records
+from tallystick.bus import envelope, records
 from tallystick.bus.envelope import BusRequest, Payload
 from tallystick.bus.errors import SessionRequired, SrcMismatch
 from tallystick.hub import bus_reads, registry
@@ -52,13 +52,13 @@ def _own(request: BusRequest, named: str) -> str:
 
 
 async def create_session(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.CreateSession, request.payload)
+    ask = inputs.read(envelope.CreateSession, request.payload)
     made = await connection.call(request, "rooms.create", {"title": ask.name})
     return CommandResult(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=made["room_id"])
 
 
 async def list_sessions(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.ListSessions, request.payload)
+    ask = inputs.read(envelope.ListSessions, request.payload)
     rooms: list[Row] = (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"]
     ids: list[str] = [room["room_id"] for room in rooms]
     changed = await bus_reads.changed_at(connection.serving, ids)
@@ -76,14 +76,14 @@ async def list_sessions(connection: BusConnection, request: BusRequest) -> Comma
 
 
 async def close_session(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.CloseSession, request.payload)
+    ask = inputs.read(envelope.CloseSession, request.payload)
     closed = await connection.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
     return CommandResult(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
 
 
 async def add_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
     """Join the session and become the connection to which this agent's actions are delivered."""
-    ask = inputs.read(payloads.AddAgent, request.payload)
+    ask = inputs.read(envelope.AddAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     joined = await connection.call(request, "rooms.join", {"room_id": room_id})
     if ask.name is not None:
@@ -99,21 +99,21 @@ async def add_agent(connection: BusConnection, request: BusRequest) -> CommandRe
 
 
 async def list_agents(connection: BusConnection, request: BusRequest) -> CommandResult:
-    inputs.read(payloads.ListSessionAgents, request.payload)
+    inputs.read(envelope.ListSessionAgents, request.payload)
     room_id = session_of(request)
     found: list[Row] = (await connection.call(request, "agents.list", {"room_id": room_id}))["agents"]
     return CommandResult(payload={"agents": [_shown(connection, room_id, each) for each in found]}, session=room_id)
 
 
 async def update_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.UpdateSessionAgent, request.payload)
+    ask = inputs.read(envelope.UpdateSessionAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     await connection.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
     return CommandResult(payload={"agent": await _agent(connection, request, room_id, agent)}, session=room_id)
 
 
 async def remove_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.RemoveAgent, request.payload)
+    ask = inputs.read(envelope.RemoveAgent, request.payload)
     agent, room_id = _own(request, ask.id), session_of(request)
     left = await connection.call(request, "rooms.leave", {"room_id": room_id})
     connection.detach(room_id, agent)
@@ -138,7 +138,7 @@ def _shown(connection: BusConnection, room_id: str, agent: Row) -> Row:
 
 
 async def create_message(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = payloads.spoken(request.payload)
+    ask = envelope.spoken(request.payload)
     given: Row = {"text": ask.text, "to": [request.dst] if request.dst else None, "conversation": ask.conversation()}
     sent = await connection.call(request, "messages.send", {"room_id": session_of(request), **given})
     event: Row = sent["event"]
@@ -149,14 +149,14 @@ async def create_message(connection: BusConnection, request: BusRequest) -> Comm
 
 
 async def update_task(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.UpdateSessionTask, request.payload)
+    ask = inputs.read(envelope.UpdateSessionTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
     done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
     return CommandResult(payload=done, session=request.session)
 
 
 async def finish_task(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.FinishTask, request.payload)
+    ask = inputs.read(envelope.FinishTask, request.payload)
     given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
     done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
     return CommandResult(payload=done, session=request.session)
@@ -164,7 +164,7 @@ async def finish_task(connection: BusConnection, request: BusRequest) -> Command
 
 async def read_history(connection: BusConnection, request: BusRequest) -> CommandResult:
     """The newest records, or those after a cursor."""
-    ask = inputs.read(payloads.ReadHistory, request.payload)
+    ask = inputs.read(envelope.ReadHistory, request.payload)
     room_id = connection.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
     events, cursor = await bus_reads.page(
@@ -176,7 +176,7 @@ async def read_history(connection: BusConnection, request: BusRequest) -> Comman
 
 
 async def stream_events(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(payloads.StreamEvents, request.payload)
+    ask = inputs.read(envelope.StreamEvents, request.payload)
     room_id = connection.visible(session_of(request))
     follower = await connection.follow(room_id, ask)
     begin = connection.streaming(request.id, follower, follow=ask.follow)

@@ -13,9 +13,8 @@ from msgspec import structs
 
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import CommandResult
-from tallystick.bus.envelope import BusRequest, Line
+from tallystick.bus.envelope import BusRequest, Line, StreamEvents
 from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
-from tallystick.bus.payloads import StreamEvents
 from tallystick.hub import engine
 from tallystick.hub.engine import CallResponse
 from tallystick.hub.feed import Follower
@@ -28,7 +27,7 @@ from tallystick.kernel.ids import digest
 from tallystick.ledger.contract import Cursor, Since
 
 if TYPE_CHECKING:
-    from tallystick.bus.dispatcher import Bus
+    from tallystick.bus.delivery import Bus
 
 AT_ONCE = 32
 """Streams and waits of one connection."""

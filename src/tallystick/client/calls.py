@@ -1,7 +1,8 @@
 """One call as a dialogue with whoever does the I/O: send this, pause so long, until there is an answer or a refusal.
 
 Every call may be sent again: one that writes carries an idempotency key, so it is done once and answered as often as it
-is asked. An error in a reply becomes the class of its code where that is loaded, else its family.
+is asked. An error in a reply becomes the class of its code where that is loaded, else its family. Hints and notices
+come as they were declared, so that whoever shows them can say them in its own words.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def dialogue(name: str, given: Mapping[str, object], patience: Patience, *, met:
     """`met` says whether this client has reached its hub before: only then is an absent hub waited for."""
     send = Send(
         path=f"/v1/{name}",
-        headers={"content-type": "application/json", "idempotency-key": key},
+        headers={"content-type": "application/json", "idempotency-key": key, "tally-hints": "declared"},
         body=json.dumps(given).encode(),
     )
     while True:

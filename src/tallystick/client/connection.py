@@ -6,6 +6,7 @@ them: a command asks its hub in less time than importing an HTTP library takes.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -94,11 +95,27 @@ class HubLocation:
         card = self._card()
         if self.over == "socket":
             return Address(url="http://localhost", socket=str(card.get("http_socket")))
+        if not self._runs():
+            raise self._absent()
         try:
             token = self._token or _read(f"{self.data_dir}/token").decode().strip()
         except OSError as absent:
             raise self._absent() from absent
         return Address(url=str(card.get("url")), token=token)
+
+    def _runs(self) -> bool:
+        """Whether a hub holds the lock: after one that was killed anybody may listen at its address for a token."""
+        try:
+            descriptor = os.open(f"{self.data_dir}/hub.lock", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     def bus_socket(self) -> str:
         """The socket of the bus, which may be one that a killed hub has left behind."""

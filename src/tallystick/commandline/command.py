@@ -8,9 +8,29 @@ from typing import Any
 import click
 
 from tallystick import __version__
-from tallystick.commandline.global_options import OPTIONS
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline import output
+from tallystick.commandline.global_options import OPTIONS, VARIABLES
 from tallystick.kernel.suggestions import did_you_mean
+
+
+class Invocation:
+    def __init__(self, *, command: str = "", as_json: bool = False) -> None:
+        self.command = command
+        self.as_json = as_json
+        self.agent: str | None = None
+        self.data_dir: str | None = None
+
+    def variables(self) -> dict[str, str]:
+        """The settings that were given as options, as environment variables."""
+        given = {"--as": self.agent, "--data-dir": self.data_dir}
+        return {VARIABLES[flag]: value for flag, value in given.items() if value}
+
+    def finish(self, data: object) -> bool:
+        """Print the envelope if one was asked for; otherwise the command shows the result itself."""
+        if self.as_json:
+            print(output.envelope(self.command, data), flush=True)
+        return self.as_json
+
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _PREFIX = "session_"
@@ -64,11 +84,19 @@ class Program(Command):
         return super().invoke(ctx)
 
 
+@click.pass_context
+def _help_alone(ctx: click.Context) -> None:
+    """A group that is typed alone shows what is in it."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
 class Group(click.Group):
     """A level of commands; knows the global options and suggests the nearest name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, context_settings=SETTINGS, no_args_is_help=False, **kwargs)
+        alone = {"no_args_is_help": False, "invoke_without_command": True, "callback": _help_alone}
+        super().__init__(*args, context_settings=SETTINGS, **{**kwargs, **alone})
         self.params.extend(GLOBALS)
 
     def resolve_command(

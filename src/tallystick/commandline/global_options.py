@@ -1,4 +1,4 @@
-"""The options that every command understands, in plain dictionaries: this much must load without click."""
+"""The options that every command takes, as plain data: `tally --help`, `tally mcp` and hooks read them before click."""
 
 from __future__ import annotations
 

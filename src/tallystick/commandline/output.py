@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 
-from tallystick.commandline.visible import visible, visible_json
 from tallystick.kernel.errors import TallyError
+from tallystick.kernel.hints import Spelling
+from tallystick.kernel.spellings import CommandLine
+
+
+def visible(text: str) -> str:
+    """One line: control characters, escapes, direction marks and line breaks appear as `\\x1b`, `\\u202e`, `\\n`."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def visible_lines(text: str) -> list[str]:
+    """The same for text that may have lines of its own; only a plain line feed makes one."""
+    return [visible(line) for line in text.split("\n")]
+
+
+def visible_json(value: object) -> str:
+    """JSON on one line in which everything that does not print is escaped; it still reads back as the same value."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 def envelope(command: str, data: object = None, error: Mapping[str, object] | None = None) -> str:
     return visible_json({"ok": error is None, "command": command, "data": data, "error": error})
 
 
-def refuse(command: str, error: TallyError, *, as_json: bool) -> None:
+def refuse(command: str, error: TallyError, *, as_json: bool, spelling: Spelling | None = None) -> None:
+    """Say what was refused, with a hint that can be typed as it stands."""
+    line = spelling or CommandLine()
     if as_json:
-        print(envelope(command, error=error.payload()), flush=True)
+        print(envelope(command, error=error.payload(line)), flush=True)
         return
     remark(f"error: {error.message}")
-    if error.advice:
-        remark(f"hint: {error.advice}")
+    if advice := error.advice_in(line):
+        remark(f"hint: {advice}")
 
 
 def remark(text: str) -> None:

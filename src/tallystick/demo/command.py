@@ -9,13 +9,12 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from tallystick.demo import ending, page, stage
-from tallystick.demo.cast import Cast
-from tallystick.demo.director import Director, keeper
-from tallystick.demo.ending import Ending
+from tallystick.demo import first, page, terminal
 from tallystick.demo.options import Arguments
+from tallystick.demo.run import AgentProcesses, DemoRun, Ending, keeper, reckon
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -34,32 +33,57 @@ def run(arguments: Arguments) -> Ending:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def play_first(arguments: Arguments) -> bool:
+    """Into the store that `tally up` serves afterwards, so that its page is alive; once."""
+    settings = Settings.of()
+    if not first.wanted(settings):
+        return False
+    folder = first.folder_of(settings)
+    folder.mkdir(parents=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with first.skippable():
+        _perform(replace(arguments, here=True, keep=True), folder)
+    print("`tally demo --remove` deletes the demo's rooms again.\n", flush=True)
+    return True
+
+
+def remove() -> bool:
+    removed = first.remove(Settings.of())
+    print("The demo's rooms are deleted." if removed else "There is no demo to delete.", flush=True)
+    return removed
+
+
 def _perform(arguments: Arguments, folder: Path) -> Ending:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
     workspace = DemoRepository.made(folder / "lighthouse")
     hub = Hub.open(settings)
     pace = FAST_PACE_S if arguments.fast else PACE_S
-    cast = Cast(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
+    processes = AgentProcesses(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
     with ExitStack() as stack:
         stack.callback(hub.close)
         if arguments.page:
             print(f"Watch it on the page: {stack.enter_context(page.served(environ))}\n", flush=True)
-        with stage.raised() as shown:
-            director = Director(hub, cast, shown, workspace)
+        with terminal.raised() as shown:
+            played = DemoRun(hub, processes, shown, workspace)
             try:
-                director.play()
+                played.play()
             finally:
+                if arguments.first:
+                    first.keep_rooms(settings, played.room_id)
                 shown.wait("The agents go home.")
-                cast.dismiss()
-        found = ending.reckon(hub, keeper(), director.room_id, director.seen, workspace)
+                processes.dismiss()
+        found = reckon(hub, keeper(), played.room_id, played.seen, workspace)
         _summarise(found)
+        if arguments.first:
+            first.keep_rooms(settings, played.room_id, page.fill(hub, played.room_id))
+            return found
         _look_again(arguments, settings, workspace)
         if arguments.page:
-            page.fill(hub, director.room_id)
+            page.fill(hub, played.room_id)
             _stay(arguments)
         if not arguments.keep and (arguments.here or arguments.postgres):
-            hub.call("rooms.close", {"room_id": director.room_id, "reason": "the demo is over"}, keeper())
+            hub.call("rooms.close", {"room_id": played.room_id, "reason": "the demo is over"}, keeper())
         return found
 
 

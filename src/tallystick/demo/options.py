@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from tallystick.commandline.command import Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Invocation, Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +18,8 @@ class Arguments:
     keep: bool
     here: bool
     page: bool
+    first: bool
+    remove: bool
     postgres: str | None
 
 
@@ -27,6 +28,8 @@ class Arguments:
 @click.option("--keep", is_flag=True, help="Leave the store and the repository behind to look at.")
 @click.option("--here", is_flag=True, help="Play in your own store instead of a scratch one.")
 @click.option("--page", is_flag=True, help="Watch it on the page, and stay there until Ctrl-C.")
+@click.option("--first", is_flag=True, help="Play in your own store, at the first start only; Enter skips it.")
+@click.option("--remove", is_flag=True, help="Delete the rooms and the repository that --first made.")
 @click.option("--postgres", metavar="URL", help="Play in this PostgreSQL database.")
 @click.pass_obj
 def demo(invocation: Invocation, **given: Any) -> None:
@@ -38,6 +41,13 @@ def demo(invocation: Invocation, **given: Any) -> None:
     arguments = Arguments(**given)
     if arguments.page and (arguments.here or arguments.postgres):
         raise click.UsageError("--page has a store and a hub of its own; leave out --here and --postgres.")
+    if arguments.first or arguments.remove:
+        from tallystick.demo import command
+
+        with redirect_stdout(sys.stderr) if invocation.as_json else ExitStack():
+            done = command.remove() if arguments.remove else command.play_first(arguments)
+        invocation.finish({"done": done})
+        return
     from tallystick.demo.command import run
 
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from tallystick.demo.cast import StoryFailed
+from tallystick.demo.run import StoryFailed
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import Refused
@@ -68,7 +68,7 @@ def served(environ: Mapping[str, str]) -> Generator[str]:
     )
     try:
         lines = iter(hub.stdout or ())
-        link = next((line.split()[1] for line in lines if line.strip().startswith("page ")), None)
+        link = next((line.split()[-1] for line in lines if line.startswith("Tallystick runs.")), None)
         if link is None:
             raise StoryFailed("The hub did not start.")
         yield link
@@ -76,14 +76,15 @@ def served(environ: Mapping[str, str]) -> Generator[str]:
         hub.communicate()
 
 
-def fill(hub: Hub, lighthouse: str) -> None:
-    """A day's work: questions, conflicts, jobs and a second team, so that no view is empty."""
+def fill(hub: Hub, lighthouse: str) -> str:
+    """A day's work: questions, conflicts, jobs and a second team, so that no view is empty; the result is its room."""
     dov, eve, fay = (_agent(hub, name) for name in ("dov", "eve", "fay"))
     keeper = _agent(hub, "user", SessionKind.HUMAN_GUARDIAN)
-    _harbour(dov, eve, fay, keeper, lighthouse)
+    harbour = _harbour(dov, eve, fay, keeper, lighthouse)
     _questions(dov, eve, lighthouse)
     _paths(dov, eve, lighthouse)
     _jobs(dov, eve, lighthouse)
+    return harbour
 
 
 def _agent(hub: Hub, name: str, session: SessionKind = SessionKind.NAMED) -> Ask:
@@ -95,7 +96,7 @@ def _agent(hub: Hub, name: str, session: SessionKind = SessionKind.NAMED) -> Ask
     return ask
 
 
-def _harbour(dov: Ask, eve: Ask, fay: Ask, keeper: Ask, lighthouse: str) -> None:
+def _harbour(dov: Ask, eve: Ask, fay: Ask, keeper: Ask, lighthouse: str) -> str:
     """A second room, where a handoff is in force and the next one is waiting."""
     room = dov("rooms.create", title="harbour-charts")["room_id"]
     for ask in (fay, eve, dov):
@@ -107,6 +108,7 @@ def _harbour(dov: Ask, eve: Ask, fay: Ask, keeper: Ask, lighthouse: str) -> None
     said = eve("messages.send", room_id=room, text="The tide tables for next week are in; the lighthouse needs them.")
     given = {"room_id": lighthouse, "src_group_id": room, "src_event_id": said["event"]["id"]}
     keeper("messages.relay", **given, to=["@all"])
+    return room
 
 
 def _questions(dov: Ask, eve: Ask, room: str) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tallystick.demo import script
+from tallystick.demo import story
 from tallystick.kernel.errors import Unavailable
 
 
@@ -29,8 +29,8 @@ class DemoRepository:
         root.mkdir()
         new = cls(root)
         new.git("init", "--quiet", "--initial-branch=main")
-        new.write("README.md", script.README)
-        new.write("lamp.py", script.LAMP)
+        new.write("README.md", story.README)
+        new.write("lamp.py", story.LAMP)
         new.commit("keeper", "The light at Skerry Point")
         return new
 

@@ -29,6 +29,12 @@ class UnknownHarness(InvalidInput):
     hint = "Choose claude, codex or gemini."
 
 
+class StarterGone(Conflict):
+    """The program that started this server is gone, so nobody stands behind it: it joins and holds nothing."""
+
+    hint = "Start the server from the program that uses it, or name the agent with TALLYSTICK_AGENT."
+
+
 class NoRepository(NotFound):
     """This is not a git repository with a working tree."""
 

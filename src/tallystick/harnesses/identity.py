@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from tallystick.harnesses import processes, registry
+from tallystick.harnesses.errors import StarterGone
 from tallystick.harnesses.processes import Ancestor
 from tallystick.harnesses.registry import Harness
 from tallystick.kernel.caller import Caller, Process, SessionKind, check_agent_id
@@ -26,6 +27,10 @@ Surface: TypeAlias = Literal["mcp", "cli"]
 VARIABLE = "TALLYSTICK_AGENT"
 
 _RESERVED = frozenset({"user", "system", "svc", "human"})
+_ADOPTERS = frozenset(
+    {"systemd", "init", "launchd", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan", "conmon"}
+)
+"""Programs that take in the orphans below them and start no MCP server themselves."""
 _NOT_A_WORD = re.compile(r"[^\w.@+-]+")
 _NOT_A_SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -134,6 +139,8 @@ def _out_of_sight(harness: Harness, session_id: str | None, above: Sequence[Ance
 
 
 def _client(client_name: str | None, above: Sequence[Ancestor], pid: int) -> Caller:
+    if _orphaned(above):
+        raise StarterGone(f"It was taken in by process {above[0].pid} ({above[0].name}).", pid=above[0].pid)
     harness = registry.by_client(client_name or "")
     slug = harness.slug if harness else _slug(client_name or "") or _slug(_command(above)) or "mcp"
     process = _starter(above, pid)
@@ -147,8 +154,15 @@ def _client(client_name: str | None, above: Sequence[Ancestor], pid: int) -> Cal
 
 
 def _starter(above: Sequence[Ancestor], pid: int) -> Process | None:
-    """The parent; for a server that is the first process of its container, itself."""
+    """The parent, unless it only took the orphan in; for the first process of a container, the server itself."""
+    if _orphaned(above):
+        return None
     return above[0].process if above else processes.facts(pid)
+
+
+def _orphaned(above: Sequence[Ancestor]) -> bool:
+    """Whether who started the process is gone: its parent is the system's first process, or one that adopts orphans."""
+    return bool(above) and (above[0].pid == 1 or above[0].name in _ADOPTERS)
 
 
 def _command(above: Sequence[Ancestor]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ class ProcessGroup:
         argv: Sequence[str],
         *,
         stdin: str,
+        stdin_open: bool = False,
         cwd: Path,
         env: Mapping[str, str],
         on_line: Callable[[str], None],
@@ -55,8 +57,13 @@ class ProcessGroup:
         finally:
             os.close(held)
         self._errors = deque[str](maxlen=LAST_WORDS)
+        # Written by one thread, so that a program which does not read holds up nobody.
+        self._input = queue.SimpleQueue[str | None]()
+        self._input.put(stdin)
+        if not stdin_open:
+            self._input.put(None)
         self._threads = [
-            _thread(_send, self._process.stdin, stdin),
+            _thread(_send, self._process.stdin, self._input),
             _thread(self._watch, on_line, on_end),
             _thread(_listen, self._process.stderr, self._errors.append),
         ]
@@ -71,10 +78,15 @@ class ProcessGroup:
         """The last lines of stderr."""
         return "".join(self._errors)
 
+    def send(self, text: str) -> None:
+        """Write more to its standard input; for one that was started with it open."""
+        self._input.put(text)
+
     def wait(self, timeout: float | None = None) -> int:
         """The exit code once the program and all it started are gone; a signal counts negative, as in `subprocess`."""
         code = self._process.wait(timeout)
         self._let_go()
+        self._input.put(None)
         for thread in self._threads:
             thread.join()
         return 128 - code if code > 128 else code
@@ -116,9 +128,11 @@ def _thread(target: Callable[..., None], *args: object) -> threading.Thread:
     return thread
 
 
-def _send(pipe: IO[str], text: str) -> None:
+def _send(pipe: IO[str], texts: queue.SimpleQueue[str | None]) -> None:
     with suppress(BrokenPipeError), pipe:
-        pipe.write(text)
+        while (text := texts.get()) is not None:
+            pipe.write(text)
+            pipe.flush()
 
 
 def _listen(pipe: IO[str], on_line: Callable[[str], None]) -> None:

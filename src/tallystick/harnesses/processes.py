@@ -112,9 +112,8 @@ def _glance(pid: int) -> ProcessSighting | None:
 
 
 def look_in_proc(pid: int) -> ProcessSighting | None:
-    # Every look at a room looks at its members' processes, and pathlib would take three times as long. A /proc of
-    # another pid namespace speaks of other processes under the same numbers.
-    if os.readlink(_SELF) != str(os.getpid()):  # noqa: PTH115
+    # Every look at a room looks at its members' processes, and pathlib would take three times as long.
+    if not _knows_us(os.getpid()):
         raise PermissionError("/proc belongs to another pid namespace")
     try:
         stat = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
@@ -133,18 +132,28 @@ def look_in_proc(pid: int) -> ProcessSighting | None:
     )
 
 
-def _read(name: str) -> bytes:
-    """One short file of /proc, which the kernel writes at the moment it is read."""
+@lru_cache(maxsize=1)
+def _knows_us(pid: int) -> bool:
+    """Whether /proc has this process by its own pid: that of another namespace has others by the same numbers."""
+    return os.readlink(_SELF) == str(pid)  # noqa: PTH115
+
+
+def _read(name: str, *, whole: bool = False) -> bytes:
+    """One file of /proc, which the kernel writes at the moment it is read; a short one takes a single read."""
     file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(file, 4096)
+        content = part = os.read(file, 4096)
+        while whole and part:
+            part = os.read(file, 65536)
+            content += part
+        return content
     finally:
         os.close(file)
 
 
 def _arguments_in_proc(pid: int) -> tuple[str, ...]:
     try:
-        text = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+        text = _read(f"/proc/{pid}/cmdline", whole=True).decode("utf-8", "replace")
     except OSError:
         return ()
     return tuple(text.removesuffix("\0").split("\0")) if text else ()
@@ -230,7 +239,7 @@ def _text(source: str) -> str:
 def environment(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty where it cannot be read."""
     try:
-        text = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "surrogateescape")
+        text = _read(f"/proc/{pid}/environ", whole=True).decode("utf-8", "surrogateescape")
     except OSError:
         return {}
     return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)

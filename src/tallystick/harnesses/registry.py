@@ -90,7 +90,8 @@ _CODE = frozenset({"-c", "-e", "-p", "-m", "--eval", "--print"})
 _TAKE_A_VALUE = frozenset({"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "-X", "-W"})
 
 
-def invocation(name: str, argv: Sequence[str]) -> HarnessInvocation | None:
+@lru_cache(maxsize=1024)
+def invocation(name: str, argv: tuple[str, ...]) -> HarnessInvocation | None:
     """Read a process's name and arguments as the call of a known harness."""
     program, *rest = argv or (name,)
     command = _command(program)

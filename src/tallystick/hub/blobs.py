@@ -1,6 +1,7 @@
 """The folder of blobs: each file is named by the SHA-256 of its content, written whole or not at all.
 
-It lies in the data directory of this machine, also where the ledger is in PostgreSQL.
+It lies in the data directory of this machine, also where the ledger is in PostgreSQL; there the store holds the smaller
+contents too, and a hub that has not got one takes it from there.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
 
 SIZE_LIMIT = 32 * 1024 * 1024
+SHARED_LIMIT = 1024 * 1024
+"""What several machines share in PostgreSQL; larger contents stay where they were taken."""
 ABANDONED_SECONDS = 3600
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -41,6 +44,8 @@ _PART = "part-"
 
 class NoFiles:
     """The folder for those who may not wait for a disk."""
+
+    shared_limit = 0
 
     def keep(self, _content: bytes) -> Content:
         raise NotBrief
@@ -81,8 +86,8 @@ class IncomingBlob:
 
 
 class BlobFolder:
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None, *, shared_limit: int = 0) -> None:
+        self._folder, self.shared_limit = folder, shared_limit
 
     @contextmanager
     def incoming(self) -> Generator[IncomingBlob]:
@@ -115,6 +120,11 @@ class BlobFolder:
             return path.read_bytes() if path else None
         except OSError as wrong:
             raise _refusal(wrong) from wrong
+
+    def remove(self, sha256: str) -> None:
+        """Forget a content that no room refers to any more."""
+        if path := self.path(sha256):
+            path.unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Remove what killed processes left half-written."""
@@ -184,7 +194,11 @@ def find(hub: Hub, room_id: str | None, sha256: str) -> StoredBlob:
         raise BlobNotFound(f"'{sha256[:80]}' is not the name of a blob.", sha256=sha256)
     with hub.reading() as tx:
         blob = queries.blob(tx, room_id, sha256)
-    path = hub.blobs.path(sha256)
+        path = hub.blobs.path(sha256)
+        content = queries.shared_content(tx, sha256) if path is None else None
+    if content is not None:
+        hub.blobs.keep(content)
+        path = hub.blobs.path(sha256)
     if path is None:
         raise BlobElsewhere(sha256=sha256)
     return StoredBlob(blob=blob, path=path)

@@ -16,19 +16,26 @@ from tallystick.harnesses import processes
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.kernel.clock import ahead, to_wire
+from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import TallyError
+from tallystick.kernel.spellings import CommandLine
 from tallystick.ledger import chain, reading
+from tallystick.ledger import rebuild as folding
 from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
 from tallystick.storage.errors import BadStatement, StoreDamaged
-from tallystick.storage.mounts import Mount
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
 from tallystick.storage.queries import Queries
+from tallystick.storage.sqlite_file import Mount
 
 RECENT = 200
 """So many events of each room a quick look verifies."""
 
+MIB = 1024 * 1024
+FULL, SCARCE = 4 * MIB, 200 * MIB
+"""With less than this, a write may not fit; with less than that, it is time to look."""
 NO_STORE = "no store yet: the first `tally join` creates it"
 WAKE_SECONDS = 2.0
 
@@ -49,7 +56,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def failed(cls, name: str, error: TallyError) -> Check:
-        return cls(name=name, verdict=CheckVerdict.BAD, found=error.message, fix=error.advice)
+        return cls(name=name, verdict=CheckVerdict.BAD, found=error.message, fix=error.advice_in(CommandLine()))
 
     def data(self) -> dict[str, object]:
         return structs.asdict(self)
@@ -68,6 +75,7 @@ def empty_hub() -> Generator[Hub]:
 
 def examine(settings: Settings, *, deep: bool) -> Iterator[Check]:
     yield directory(settings.data_dir)
+    yield from space(settings.data_dir)
     if settings.has_store:
         with closing(_opened(settings)) as store:
             yield from _store(store, deep=deep)
@@ -92,12 +100,26 @@ def directory(folder: Path) -> Check:
         return Check(name=name, found=f"{folder} is not there yet")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         fix = f"Run `chmod u+rwx {folder}`, or use another directory with TALLYSTICK_DATA_DIR."
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            fix = "It is mounted read-only: mount it for writing, or use another directory with TALLYSTICK_DATA_DIR."
         return Check(name=name, verdict=CheckVerdict.BAD, found=f"{folder} cannot be written", fix=fix)
     mode = folder.stat().st_mode & 0o777
     if mode & 0o077:
         fix = f"Run `chmod 700 {folder}`: whoever can open the store is trusted."
         return Check(name=name, verdict=CheckVerdict.WARN, found=f"{folder} has mode {mode:04o}", fix=fix)
     return Check(name=name, found=f"{folder}, mode {mode:04o}, writable")
+
+
+def space(folder: Path) -> Iterator[Check]:
+    """What the disk of the data directory has left, for this user."""
+    if not folder.is_dir():
+        return
+    about = os.statvfs(folder)
+    free = about.f_bavail * about.f_frsize
+    found = f"{free // MIB:,} MiB on the disk of {folder}"
+    fix = "Free some there: on a full disk the hub reads, and refuses writes until there is space again."
+    verdict = CheckVerdict.BAD if free < FULL else CheckVerdict.WARN if free < SCARCE else CheckVerdict.OK
+    yield Check(name="free space", verdict=verdict, found=found, fix="" if verdict is CheckVerdict.OK else fix)
 
 
 def _store(store: Store, *, deep: bool) -> Iterator[Check]:
@@ -118,6 +140,10 @@ def _store(store: Store, *, deep: bool) -> Iterator[Check]:
         with Hub(store).reading() as tx:
             rooms = reading.every_room(tx)
             yield _ledger(tx, rooms, deep=deep)
+            name = "clock"
+            yield from _clock(tx)
+            name = "bodies"
+            yield from _bodies(tx, rooms, deep=deep)
         name = "wake"
         if rooms:
             yield _wake(store, rooms[0])
@@ -190,6 +216,44 @@ def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
     return Check(name="ledger", found=f"{len(rooms)} rooms, {part} as it was written")
 
 
+def _clock(tx: Tx) -> Iterator[Check]:
+    """Whether some room was written to in the future; nothing is said where none was."""
+    newest = reading.newest_time(tx)
+    if not ahead(newest, tx.now):
+        return
+    hours = (newest - tx.now) / 3_600_000
+    found = f"the newest event is stamped {to_wire(newest)}, {hours:.1f} h from now: the clock was ahead, or is behind"
+    fix = (
+        "Check this machine's clock (`timedatectl`). If it is right now, events of that room carry that time until it"
+        " has come; leases and tokens given meanwhile count as run out."
+    )
+    yield Check(name="clock", verdict=CheckVerdict.WARN, found=found, fix=fix)
+
+
+def _bodies(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Iterator[Check]:
+    """Events that an older version let in out of bounds; nothing is said where there are none."""
+    found = [
+        each
+        for room_id in rooms
+        for each in folding.oversized(
+            tx, room_id, reading.every_event(tx, room_id) if deep else _latest(tx, room_id, tx.head(room_id).seq)
+        )
+    ]
+    if not found:
+        return
+    named = ", ".join(f"{each.room_id} event {each.seq}" for each in found)
+    what = f"out of bounds, let in by an older version; what is nested too deep is read as text: {named}"
+    if all(each.repaired for each in found):
+        yield Check(name="bodies", found=what)
+    else:
+        fix = "Run `tally doctor --repair`: it folds again what follows from them and leaves the ledger as it is."
+        yield Check(name="bodies", verdict=CheckVerdict.WARN, found=what, fix=fix)
+
+
+def _latest(tx: Tx, room_id: str, seq: int) -> list[Event]:
+    return reading.before(tx, room_id, seq + 1, limit=RECENT)
+
+
 def _whole(tx: Tx, room_id: str) -> str:
     verdict = chain.verify(tx, room_id)
     return f"{room_id}: event {verdict.bad_seq}: {verdict.problem}" if verdict.bad_seq else ""
@@ -197,7 +261,7 @@ def _whole(tx: Tx, room_id: str) -> str:
 
 def _recent(tx: Tx, room_id: str) -> str:
     head = tx.head(room_id)
-    events = reading.before(tx, room_id, head.seq + 1, limit=RECENT)
+    events = _latest(tx, room_id, head.seq)
     if (events[-1].seq, events[-1].hash) != (head.seq, head.hash) if events else head.seq:
         return f"{room_id}: the newest event, {head.seq}, is not what was acknowledged"
     for before, event in zip([None, *events], events, strict=False):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET
@@ -54,7 +55,9 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
 class CallResponse(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
     notices: Sequence[str] = ()
-    """What the caller should know besides."""
+    """What the caller should know besides, with next steps as they were declared."""
+    room_id: str | None = None
+    """The room that they are about."""
 
 
 class ReadStep(msgspec.Struct, frozen=True):
@@ -106,6 +109,15 @@ class OutsideStep(msgspec.Struct, frozen=True):
     run: Callable[[Look], object]
 
 
+class Respond(Protocol):
+    """Makes the response of an answer, in the transaction that found it."""
+
+    def __call__(self, tx: Tx, answer: Answer) -> CallResponse: ...
+
+
+Looked: TypeAlias = CallResponse | Pending[Answer]
+Answered: TypeAlias = Callable[[Tx, Found], Looked | Declined]
+"""What a wait makes of what it found: its response, unless there is none yet and time left."""
 Step: TypeAlias = ReadStep | WriteStep | WaitStep | OutsideStep
 Steps: TypeAlias = Generator[Step, Any, T]
 
@@ -146,7 +158,10 @@ class Call(msgspec.Struct, frozen=True):
         if self.key and (known := idempotency.recall(tx, self.key, self.operation)):
             return known
         me = self.acting(tx)
-        agents.refresh_presence(tx, self.room_id, me)
+        if me.by_token and me.session_id:
+            tx.speaks_for(me.agent_id, me.session_id)
+        if superseded := agents.come_in(tx, self.room_id, me):
+            return Declined(superseded)
         answer = self.run(tx, me)
         if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
             agents.note_progress(tx, self.room_id, me)
@@ -160,6 +175,9 @@ class Call(msgspec.Struct, frozen=True):
 
     def touch(self, tx: Tx) -> None:
         agents.refresh_presence(tx, self.room_id, self.acting(tx))
+
+    def come_in(self, tx: Tx) -> Refused | None:
+        return agents.come_in(tx, self.room_id, self.acting(tx))
 
     @property
     def wait_hooks(self) -> WaitHooks[Any] | None:
@@ -176,6 +194,7 @@ def call(request: CallRequest, observe: Observe) -> Steps[CallResponse]:
         return (yield from _checked(operation, request))
     except TallyError as refusal:
         outcome = refusal.code
+        refusal.asked = request.given
         raise
     except CallerLeft:
         outcome = LEFT
@@ -206,10 +225,7 @@ def _checked(operation: AnyOperation, request: CallRequest) -> Steps[CallRespons
     also = operation.also_locks(ask) if operation.also_locks else ()
     prepared = Call(operation, ask, caller, getattr(ask, "room_id", None), more, key, also)
     if operation.waits:
-        answer = yield from _wait(prepared)
-        if request.with_notices:
-            return (yield ReadStep(lambda tx: _response(tx, request, prepared, answer)))
-        return CallResponse(answer=answer)
+        return (yield from _wait(prepared, lambda tx, answer: _response(tx, request, prepared, answer)))
     if operation.writes:
 
         def write(tx: Tx) -> CallResponse | Declined:
@@ -248,7 +264,7 @@ def _response(tx: Tx, request: CallRequest, prepared: Call, answer: Answer) -> C
     if not request.with_notices:
         return CallResponse(answer=answer)
     found = beside(tx, prepared.operation, request.given, answer, prepared.caller)
-    return CallResponse(answer=answer, notices=found)
+    return CallResponse(answer=answer, notices=found, room_id=getattr(answer, "room_id", None) or prepared.room_id)
 
 
 def _write(prepared: Call, run: Callable[[Tx], T | Declined], *, unless_left: bool = False) -> Steps[T]:
@@ -270,48 +286,74 @@ def _keep_present(prepared: Call) -> Steps[None]:
         yield WriteStep(prepared.touch)
 
 
-def _wait(prepared: Call) -> Steps[Answer]:
+def _wait(prepared: Call, respond: Respond) -> Steps[CallResponse]:
     hooks, room_id, started = prepared.wait_hooks, prepared.room_id, monotonic()
     if hooks is None:
-        return (yield from _until_answered(prepared, started))
+        return (yield from _until_answered(prepared, respond, started))
     ask = prepared.ask
     token = yield WriteStep(lambda tx: hooks.begin(tx, prepared.acting(tx), ask), room_id)
     try:
-        return (yield from _until_answered(prepared, started))
+        return (yield from _until_answered(prepared, respond, started))
     finally:
         # The answer is worth more than a tidy end: a listener that is left behind runs out by itself.
         yield WriteStep(lambda tx: hooks.end(tx, prepared.acting(tx), ask, token), room_id, detached=True)
 
 
-def _until_answered(prepared: Call, started: float) -> Steps[Answer]:
+def _until_answered(prepared: Call, respond: Respond, started: float) -> Steps[CallResponse]:
     """Look, and look again whenever the room is written to, until there is an answer or the time is up."""
-    yield from _keep_present(prepared)
-    signal = Signal.ARMED
-    pending: Pending[Answer] | None = None
-    while True:
-        found = yield from _look(prepared, pending if signal is Signal.WOKEN else None)
-        if not isinstance(found, Pending):
+
+    def answered(tx: Tx, found: Found) -> Looked | Declined:
+        if isinstance(found, Declined):
             return found
-        pending = found
-        elapsed, total = monotonic() - started, pending.wait_ms / 1000
-        if elapsed >= total:
-            return pending.otherwise
-        seconds = min(LOOK_SECONDS, total - elapsed)
-        signal = yield WaitStep(prepared.room_id or "", seconds, elapsed, total, pending.until)
+        if not isinstance(found, Pending):
+            return respond(tx, found)
+        up = not found.act and monotonic() - started >= found.wait_ms / 1000
+        return respond(tx, found.otherwise) if up else found
+
+    found = yield from _first_look(prepared, answered)
+    while isinstance(found, Pending):
+        # What it asked to do was not done, because the caller has left.
+        signal = Signal.STOPPED
+        if not found.act:
+            elapsed, total = monotonic() - started, found.wait_ms / 1000
+            seconds = max(0, min(LOOK_SECONDS, total - elapsed))
+            signal = yield WaitStep(prepared.room_id or "", seconds, elapsed, total, found.until)
         if signal is Signal.STOPPED:
-            return pending.otherwise
+            return (yield ReadStep(partial(respond, answer=found.otherwise)))
+        found = yield from _look(prepared, answered, found if signal is Signal.WOKEN else None)
+    return found
 
 
-def _look(prepared: Call, woken: Pending[Answer] | None) -> Steps[Answer | Pending[Answer]]:
+def _first_look(prepared: Call, answered: Answered) -> Steps[Looked]:
+    """Look in the transaction that tells whether the caller's presence wants writing; if it does, after that."""
+
+    def look(tx: Tx) -> Looked | Declined | None:
+        return None if prepared.due(tx) else answered(tx, prepared.read(tx))
+
+    found = yield ReadStep(look)
+    if found is None:
+        refusal: Refused | None = yield WriteStep(prepared.come_in)
+        if refusal:
+            raise refusal
+        return (yield from _look(prepared, answered))
+    return (yield from _acted(prepared, answered, found))
+
+
+def _look(prepared: Call, answered: Answered, woken: Pending[Answer] | None = None) -> Steps[Looked]:
     """Read, and write only when there is something to do; who is next in line and woken writes at once."""
     if woken is not None and woken.next_in_line:
-        found: Answer | Pending[Answer] = woken
-    else:
-        found = yield ReadStep(prepared.read)
-        if not isinstance(found, Pending) or not found.act:
-            return found
+        return (yield from _act(prepared, answered, woken))
+    found = yield ReadStep(lambda tx: answered(tx, prepared.read(tx)))
+    return (yield from _acted(prepared, answered, found))
+
+
+def _acted(prepared: Call, answered: Answered, found: Looked) -> Steps[Looked]:
+    return (yield from _act(prepared, answered, found)) if isinstance(found, Pending) and found.act else found
+
+
+def _act(prepared: Call, answered: Answered, found: Pending[Answer]) -> Steps[Looked]:
     try:
-        written = yield from _write(prepared, prepared.write, unless_left=True)
+        written = yield from _write(prepared, lambda tx: answered(tx, prepared.write(tx)), unless_left=True)
     except CallerLeft:
         return found
     return written

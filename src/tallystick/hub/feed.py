@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from typing import Literal, TypeAlias
 
 from tallystick.hub.feed_watch import Batch, Encode, RoomListener, RoomWatch, read
@@ -39,6 +40,9 @@ class Wake:
 
     def ring(self) -> None:
         self._rung.set()
+
+    def clear(self) -> None:
+        self._rung.clear()
 
     def take(self, batch: Batch) -> None:
         pass
@@ -160,12 +164,15 @@ class Feeds:
         )
 
     @contextmanager
-    def listen(self, room_id: str, wake: Wake | None = None) -> Generator[Wake]:
-        """A bell that rings at every wake of a room: a new one, or one that rings for other things too."""
+    def listen(self, room_id: str, wake: Wake | None = None, looked_at: float = -inf) -> Generator[Wake]:
+        """A bell that rings at every wake of a room: a new one, or one that rings for other things too.
+
+        To whoever comes to a watch that is already armed it rings at once, if it has rung since they last looked.
+        """
         wake = wake or Wake()
         with self._present(room_id, wake) as room:
-            if room.armed.is_set():
-                wake.ring()  # Whoever comes to a watch that is already armed has seen nothing of it yet.
+            if room.armed.is_set() and room.rung_at >= looked_at:
+                wake.ring()
             yield wake
 
     @contextmanager

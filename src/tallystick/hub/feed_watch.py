@@ -10,6 +10,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from math import inf
+from time import monotonic
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -17,6 +19,7 @@ import msgspec
 from tallystick.hub.hub import Hub
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
+from tallystick.ledger.errors import RoomNotFound
 from tallystick.storage.port import EVERY_ROOM
 
 LOOK_EVERY_SECONDS = 0.25
@@ -82,6 +85,8 @@ class RoomWatch:
     ) -> None:
         self.room_id = room_id
         self.armed = asyncio.Event()
+        self.rung_at = -inf
+        """When it last rang, by `monotonic`; the first time when it was armed."""
         self._hub, self._encode, self._ended = hub, encode, ended
         self._loop = asyncio.get_running_loop()
         self._changing = threading.Lock()
@@ -139,6 +144,7 @@ class RoomWatch:
         self._loop.call_soon(self._taken.set)
 
     def _ring(self) -> None:
+        self.rung_at = monotonic()
         for party in tuple(self._parties):
             party.ring()
 
@@ -178,7 +184,11 @@ class RoomWatch:
         """Whether anything was written since the last quiet look: a wake may have been lost."""
         if self.room_id == EVERY_ROOM:
             return False
-        before, self._head = self._head, self._hub.read(lambda tx: tx.head(self.room_id).seq)
+        try:
+            head = self._hub.read(lambda tx: tx.head(self.room_id).seq)
+        except RoomNotFound:
+            return False  # What is watched need not be a room: tokens are woken in the same way.
+        before, self._head = self._head, head
         return self._head != before
 
     def _look(self) -> None:

@@ -15,7 +15,7 @@ from msgspec import structs
 from tallystick.capabilities.blobs.contract import Files
 from tallystick.harnesses import processes
 from tallystick.hub import engine, registry
-from tallystick.hub.blobs import BlobFolder, NoFiles
+from tallystick.hub.blobs import SHARED_LIMIT, BlobFolder, NoFiles
 from tallystick.hub.engine import CallRequest, CallResponse, Observe, OutsideStep, ReadStep, Signal, Step, WaitStep
 from tallystick.hub.settings import STALE_MS, Settings
 from tallystick.hub.visitor import Visitor
@@ -27,7 +27,7 @@ from tallystick.kernel.ids import NewId, new_id
 from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.open import open_store
-from tallystick.storage.port import Store, Watch
+from tallystick.storage.port import Store, Watch, Write
 
 T = TypeVar("T")
 GLANCE_SECONDS = 0.001
@@ -69,7 +69,7 @@ class Hub:
         blobs: Path | None = None,
     ) -> None:
         self.store = store
-        self.blobs = BlobFolder(blobs)
+        self.blobs = BlobFolder(blobs, shared_limit=SHARED_LIMIT if store.engine == "postgres" else 0)
         self.world = World(
             clock=clock,
             new_id=new_id,
@@ -80,7 +80,7 @@ class Hub:
             deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
         )
-        self._brief_world = structs.replace(self.world, offers={**self.world.offers, Files: NoFiles()})
+        self._brief_world = structs.replace(self.world, brief=True, offers={**self.world.offers, Files: NoFiles()})
         self.committer = Grouped(store, self.world, self._brief_world) if grouped else None
         """Commits the writes of many callers together; without it each is a transaction of its own."""
         self.observe: Observe = lambda _operation, _outcome, _seconds: None
@@ -107,6 +107,9 @@ class Hub:
         with self.store.read() as rows:
             yield Tx(rows, self.world, writable=False)
 
+    def transaction(self, rows: Write) -> Tx:
+        return Tx(rows, self.world, writable=True)
+
     def read(self, run: Callable[[Tx], T]) -> T:
         with self.reading() as tx:
             return run(tx)
@@ -118,7 +121,8 @@ class Hub:
 
     @contextmanager
     def writing(self) -> Generator[Tx]:
-        with self.store.write() as rows:
+        """A transaction for work on the store as a whole, which may take long."""
+        with self.store.write(unhurried=True) as rows:
             tx = Tx(rows, self.world, writable=True)
             yield tx
             tx.settle()

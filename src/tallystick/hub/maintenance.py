@@ -26,12 +26,21 @@ def rebuild(hub: Hub) -> int:
         return folding.rebuild(tx, [*registry.tables(), *registry.deferred_tables()])
 
 
+def repair(hub: Hub) -> list[folding.OversizedEvent]:
+    """Deal with events that an older version let in out of bounds; returns those that were not dealt with before.
+
+    The ledger stays as it is, and its hashes with it: what follows from such an event is folded again.
+    """
+    with hub.writing() as tx:
+        return folding.repair(tx, [*registry.tables(), *registry.deferred_tables()])
+
+
 def check(hub: Hub) -> list[str]:
     """The projection tables that differ from a fresh fold of the ledger; changes nothing."""
     with hub.reading() as live, scratch(hub) as folded:
         _refuse_damage(live, reading.every_room(live))
         with folded.writing() as tx:
-            transfer.import_(tx, transfer.export(live))
+            transfer.import_(tx, transfer.export(live), keep_oversized=True)
             for room_id in reading.every_room(tx):
                 folding.catch_up(tx, room_id)
         with folded.reading() as tx:
@@ -66,9 +75,9 @@ def export(hub: Hub) -> Iterator[bytes]:
         yield from transfer.export(tx)
 
 
-def import_(hub: Hub, lines: Iterable[bytes]) -> transfer.ExportEnd:
+def import_(hub: Hub, lines: Iterable[bytes], *, keep_oversized: bool = False) -> transfer.ExportEnd:
     with hub.writing() as tx:
-        return transfer.import_(tx, lines)
+        return transfer.import_(tx, lines, keep_oversized=keep_oversized)
 
 
 def backup(hub: Hub, target: Path) -> None:

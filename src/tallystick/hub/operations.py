@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from msgspec import Meta
 
 from tallystick import __version__
+from tallystick.capabilities.jobs.operations import open_job
+from tallystick.capabilities.tasks.work import Work
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import NotFound
-from tallystick.kernel.operation import Answer, Ask, operation
+from tallystick.kernel.operation import Answer, Ask, Reach, operation
 from tallystick.ledger import reading
 from tallystick.ledger.bodies import BODY_LIMIT, DEPTH_LIMIT
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import LIST_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead, survey
+from tallystick.proof.refs import RefKind, parse
 
 
 class UnknownRef(NotFound):
@@ -41,7 +46,7 @@ class Health(Answer):
     rooms: int
 
 
-@operation("hub.capabilities", examples=({},))
+@operation("hub.capabilities", reach=Reach.READ, examples=({},))
 def capabilities(tx: Tx, me: Caller, ask: AskHub) -> Capabilities:
     """Say what this hub supports: versions, cursor kinds, filters, limits and every operation by name."""
     from tallystick.hub.registry import OPERATIONS
@@ -61,7 +66,7 @@ def capabilities(tx: Tx, me: Caller, ask: AskHub) -> Capabilities:
     )
 
 
-@operation("hub.health", examples=({},))
+@operation("hub.health", reach=Reach.READ, examples=({},))
 def health(tx: Tx, me: Caller, ask: AskHub) -> Health:
     """Read from the store and say how many rooms it holds."""
     return Health(ok=True, rooms=reading.count_rooms(tx))
@@ -72,8 +77,25 @@ class OpenRef(Ask):
     id: Annotated[Text, Meta(min_length=1, max_length=400, description="Any id or ref: JOB-001, JOB-001@17, CARD-…")]
 
 
-@operation("open.ref", short="open", examples=({"room_id": "ROOM", "id": "JOB-001@17"},))
-def open_ref(tx: Tx, me: Caller, ask: OpenRef) -> Opened:
+def _job_files(tx: Tx, me: Caller, ask: OpenRef) -> FilesToRead:
+    tx.head(ask.room_id)
+    return tx.use(Work).files(tx, ask.room_id, [parse(ask.id).value])
+
+
+def _read_files(ask: OpenRef, wanted: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
+    """The files that a job named as proof: `open` says of it what `jobs.open` says."""
+    return survey(wanted()) if parse(ask.id).kind is RefKind.JOB else {}
+
+
+@operation(
+    "open.ref",
+    reach=Reach.READ,
+    short="open",
+    read_before=_job_files,
+    io_before=_read_files,
+    examples=({"room_id": "ROOM", "id": "JOB-001@17"},),
+)
+def open_ref(tx: Tx, me: Caller, ask: OpenRef, seen: Mapping[str, FileFact]) -> Opened:
     """Open anything by its id or ref.
 
     `JOB-001`, `JOB-001@17`, `runner:<id>`, `TASK-…`, `CARD-…`, `a:…`, `notes@17`, `artifact://jobs/…`, an
@@ -82,6 +104,8 @@ def open_ref(tx: Tx, me: Caller, ask: OpenRef) -> Opened:
     from tallystick.hub.registry import CAPABILITIES
 
     tx.head(ask.room_id)
+    if (ref := parse(ask.id)).kind is RefKind.JOB:
+        return open_job(tx, ask.room_id, me, ref.value, seen)
     found = (capability.opens(tx, ask.room_id, me, ask.id) for capability in CAPABILITIES if capability.opens)
     opened = next((each for each in found if each), None)
     if opened is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tallystick.capabilities.actions import operations as actions
 from tallystick.capabilities.agents import operations as agents
-from tallystick.capabilities.agents.ports import Holdings
+from tallystick.capabilities.agents.model import Holdings
 from tallystick.capabilities.blobs import operations as blobs
 from tallystick.capabilities.jobs import operations as jobs
 from tallystick.capabilities.messages import operations as messages

@@ -44,7 +44,7 @@ def concerns_nobody(database: str, paths: Sequence[str], agent_id: str | None, n
 
     Without an agent it is certain only where no room is.
     """
-    real = [os.path.realpath(path) for path in paths]
+    real = list(dict.fromkeys(each for path in paths for each in (os.path.realpath(path), path)))
     try:
         store = apsw.Connection(database, flags=apsw.SQLITE_OPEN_READONLY)
         store.set_busy_timeout(BUSY_MS)

@@ -16,7 +16,17 @@ from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
 from tallystick.hub import engine
-from tallystick.hub.engine import CallRequest, CallResponse, Observe, ReadStep, Signal, Step, Steps, WaitStep, WriteStep
+from tallystick.hub.engine import (
+    CallRequest,
+    CallResponse,
+    Observe,
+    ReadStep,
+    Signal,
+    Step,
+    Steps,
+    WaitStep,
+    WriteStep,
+)
 from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
@@ -76,7 +86,11 @@ class Serving:
             step = next(steps)
             while isinstance(step, ReadStep | WriteStep):
                 try:
-                    found = self.hub.read_at_once(step.run) if isinstance(step, ReadStep) else self._writes.alone(step)
+                    if isinstance(step, ReadStep):
+                        waiting.looks()
+                        found = self.hub.read_at_once(step.run)
+                    else:
+                        found = self._writes.alone(step)
                 except NotBrief:
                     break
                 except Exception as failed:  # noqa: BLE001 - it belongs to the call, which raises it again
@@ -115,6 +129,7 @@ class Serving:
         if isinstance(step, WriteStep):
             return self.write(step.run, step.room_id, step.also)
         if isinstance(step, ReadStep):
+            waiting.looks()
             return self.look(step.run)
         if isinstance(step, WaitStep):
             return waiting.wait(step)
@@ -184,12 +199,20 @@ class _AsyncWait:
         self._serving, self._on_wait = serving, on_wait
         self._watch: ExitStack | None = None
         self._wake: Wake
+        self._looked_at = 0.0
+
+    def looks(self) -> None:
+        """It is about to read: whatever it was rung for before is found by that."""
+        self._looked_at = monotonic()
+        if self._watch:
+            self._wake.clear()
 
     async def wait(self, step: WaitStep) -> Signal:
         first = self._watch is None
         if first:
             self._watch = ExitStack()
-            self._wake = self._watch.enter_context(self._serving.feeds.listen(step.room_id))
+            listening = self._serving.feeds.listen(step.room_id, looked_at=self._looked_at)
+            self._wake = self._watch.enter_context(listening)
             self._serving.waits += 1
         elif self._on_wait:
             self._on_wait(step.elapsed, step.total)
@@ -197,8 +220,8 @@ class _AsyncWait:
             woken = not self._serving.closing and await self._wake.wait(step.seconds)
         if self._serving.closing:
             return Signal.STOPPED
-        if first:
-            # What wakes it first is that the room is watched from now on.
+        if first and woken:
+            # What wakes it first is that the room is watched from now on, unless others had it watched before.
             return Signal.ARMED
         return Signal.WOKEN if woken else Signal.TIMEOUT
 

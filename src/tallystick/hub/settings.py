@@ -32,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     full_sync: bool = False
     allow_network_fs: bool = False
     agent_stale_ms: int = STALE_MS
+    checkpoint_key: Path | None = None
+    """The key that signs checkpoints, where it is not the one in the data directory."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Settings:
@@ -41,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             full_sync=environ.get("TALLYSTICK_SYNC", "").lower() == "full",
             allow_network_fs=environ.get("TALLYSTICK_ALLOW_NETWORK_FS") == "1",
             agent_stale_ms=stale_ms(environ),
+            checkpoint_key=Path(key).expanduser() if (key := environ.get("TALLYSTICK_CHECKPOINT_KEY")) else None,
         )
 
     @property

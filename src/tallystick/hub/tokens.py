@@ -1,7 +1,7 @@
 """Bearer tokens: who a caller is when nothing else vouches for it, and how far it may reach.
 
 A token is a 256-bit secret shown once; the store keeps only its hash. It stands for one
-principal, and often for one room only.
+principal, often for one room only, and for a while.
 """
 
 from __future__ import annotations
@@ -13,15 +13,21 @@ from dataclasses import dataclass, field
 
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
-from tallystick.kernel.clock import Instant
+from tallystick.kernel.clock import Instant, ahead
 from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, ReservedName
+from tallystick.kernel.operation import Reach
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.hub", "tokens.sql")
 PREFIX = "tally_"
+PAGE_PREFIX = "tallypage_"
+"""Of what a browser holds in a cookie: it is accepted there and nowhere else, and nothing else is accepted there."""
+PAGE_LASTS_MS = 7 * 24 * 60 * 60 * 1000
+"""Without being used; every use begins it anew."""
 CHANGED = "tokens"
 """Woken like a room when a token was revoked, so that a running hub forgets what it remembered."""
+LASTS_MS = 30 * 24 * 60 * 60 * 1000
 USED_EVERY_MS = 60_000
 """How often at most a token's last use is written down."""
 
@@ -58,6 +64,8 @@ class Token:
     token_hash: str = field(repr=False)
     principal: str
     room_id: str | None
+    reach: str
+    """One of `Reach`."""
     label: str
     created_at: Instant
     expires_at: Instant | None
@@ -70,12 +78,15 @@ class Token:
         return self.token_hash[:12]
 
     def valid(self, now: Instant) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+        """Not before it was issued either: a clock that was ahead then must not make it last longer."""
+        if self.revoked_at is not None or self.expires_at is None:
+            return self.revoked_at is None
+        return now < self.expires_at and not ahead(self.created_at, now)
 
     @property
     def caller(self) -> Caller:
         session = SessionKind.HUMAN_CLI if self.principal == "user" else SessionKind.NAMED
-        return Caller(agent_id=self.principal, session=session)
+        return Caller(agent_id=self.principal, session=session, by_token=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +109,18 @@ def check_principal(text: str) -> str:
 
 
 def issue(
-    hub: Hub, *, principal: str, room_id: str | None = None, label: str = "", lasts_ms: int | None = None
+    hub: Hub,
+    *,
+    principal: str,
+    room_id: str | None = None,
+    reach: Reach = Reach.WORK,
+    label: str = "",
+    lasts_ms: int | None = LASTS_MS,
+    prefix: str = PREFIX,
 ) -> IssuedToken:
-    """Make a token; its secret is never seen again."""
+    """Make a token; its secret is never seen again. With `lasts_ms` None it never ends by itself."""
     check_principal(principal)
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = prefix + secrets.token_urlsafe(32)
     with hub.writing() as tx:
         if room_id is not None:
             tx.head(room_id)
@@ -110,6 +128,7 @@ def issue(
             token_hash=hash_of(secret),
             principal=principal,
             room_id=room_id,
+            reach=reach,
             label=label,
             created_at=tx.now,
             expires_at=None if lasts_ms is None else tx.now + lasts_ms,
@@ -121,11 +140,17 @@ def issue(
             token_hash=token.token_hash,
             principal=principal,
             room_id=room_id,
+            reach=reach,
             label=label,
             created_at=token.created_at,
             expires_at=token.expires_at,
         )
     return IssuedToken(secret=secret, token=token)
+
+
+def issue_for_page(hub: Hub) -> IssuedToken:
+    """The session of a person at a browser."""
+    return issue(hub, principal="user", reach=Reach.MANAGE, label="browser", lasts_ms=PAGE_LASTS_MS, prefix=PAGE_PREFIX)
 
 
 def every_token(hub: Hub) -> list[Token]:
@@ -157,8 +182,10 @@ def find(hub: Hub, secret: str) -> Token | None:
         return token if token and token.valid(tx.now) else None
 
 
-def mark_used(tx: Tx, token: Token) -> None:
-    tx.run(SQL["used"], token_hash=token.token_hash, now=tx.now)
+def mark_used(tx: Tx, token: Token, *, renewed: bool = False) -> None:
+    """Note that a token was used; one that is renewed by that lasts as long again as a new one."""
+    until = tx.now + PAGE_LASTS_MS if renewed else token.expires_at
+    tx.run(SQL["used"], token_hash=token.token_hash, now=tx.now, expires_at=until)
 
 
 def hash_of(secret: str) -> str:

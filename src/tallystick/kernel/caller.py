@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,13 +12,22 @@ from tallystick.kernel.errors import InvalidField, ReservedName
 _AGENT_ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f@][^\s\x00-\x1f\x7f-\x9f]{0,127}")
 
 
+_RESERVED = frozenset({"user", "system", "you", "everybody", "nobody"})
+
+
 def check_agent_id(text: str) -> str:
     """A name an agent may give itself; other principals' names are refused."""
     if not _AGENT_ID.fullmatch(text) or not text.isprintable():
         raise InvalidField("An agent id is 1 to 128 printable characters without spaces.", field="agent_id")
-    if text in {"user", "system"} or text.startswith(("svc:", "human:")):
+    if reserved(text):
         raise ReservedName(f"'{text}' is reserved.", agent_id=text)
     return text
+
+
+def reserved(text: str) -> bool:
+    """Whether a name is, or looks like, that of a principal that nobody may give itself."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return plain in _RESERVED or plain.startswith(("svc:", "human:", "token:"))
 
 
 class SessionKind(StrEnum):
@@ -67,6 +77,8 @@ class Caller:
     """The caller chose this id itself (`agent_id_override`); the event stream says so."""
     session_id: str = ""
     """The session's own id, while it acts for an agent that it adopted."""
+    by_token: bool = False
+    """A token vouches for the caller and nothing else does: it is another session than a local one of that name."""
 
     @property
     def own_id(self) -> str:

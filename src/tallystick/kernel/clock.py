@@ -18,6 +18,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"\.(\d+)")
 
 
+SKEW_MS = 60_000
+"""The clocks of several machines may differ by so much."""
+
+
+def ahead(at: Instant, now: Instant) -> bool:
+    """Whether something was written in the future: the clock was set back since, so its deadline means nothing."""
+    return at > now + SKEW_MS
+
+
 def system_clock() -> Instant:
     return time.time_ns() // 1_000_000
 

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tallystick.kernel.clock import Instant, to_wire
-from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.nesting import DEPTH_LIMIT, trimmed
 from tallystick.kernel.operation import Record, RecordMeta, from_plain, to_plain
 
 Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
@@ -75,7 +76,7 @@ def read_body(body: type[BodyT], text: str) -> BodyT:
     decoder: msgspec.json.Decoder[BodyT] | None = _decoders.get(body)
     if decoder is None:
         decoder = _decoders[body] = msgspec.json.Decoder(body, dec_hook=from_plain)
-    return decoder.decode(text)
+    return decoder.decode(trimmed(text) if may_be_deep(text) else text)
 
 
 def to_json(data: Mapping[str, object] | Body) -> str:
@@ -84,6 +85,22 @@ def to_json(data: Mapping[str, object] | Body) -> str:
         return _encode(data).decode()
     except (UnicodeError, TypeError, ValueError, OverflowError) as wrong:
         raise InvalidField(f"The body cannot be written as JSON: {wrong}.") from wrong
+    except RecursionError:
+        raise too_deep() from None
+
+
+def with_field(body: str, name: str, value: str) -> str:
+    """A body as JSON text with one more field."""
+    return to_json({**_decode(body), name: value})
+
+
+def too_deep() -> TooLarge:
+    return TooLarge(f"data is nested deeper than {DEPTH_LIMIT} levels.", field="data", limit=DEPTH_LIMIT)
+
+
+def may_be_deep(text: str) -> bool:
+    """Every level opens a bracket, so most texts need no closer look (see `nesting`)."""
+    return text.count("{") + text.count("[") > DEPTH_LIMIT
 
 
 class _Canonical(msgspec.Struct):
@@ -120,6 +137,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One committed fact. `body` is the stored JSON text of `data`.
 
+    A body that an older version let in too deep is read with what lies below the last level as text.
     A struct, like the draft: every append and every row read makes one, at a tenth of a frozen dataclass's price.
     """
 
@@ -140,7 +158,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         # Decoded once. Not a `cached_property`: up to Python 3.11 its lock takes longer than the decoding.
         kept = vars(self)
         if "data" not in kept:
-            kept["data"] = _decode(self.body)
+            text = self.body
+            kept["data"] = _decode(trimmed(text) if may_be_deep(text) else text)
         return kept["data"]
 
     def read(self, body: type[BodyT]) -> BodyT:

@@ -11,7 +11,8 @@ TallyError
 
 A class's code is its name in snake case, its docstring is the default message, and every class has a hint.
 Here stands what more than one surface or capability says; what only one says is declared beside it. Who knows better
-what to do next passes a hint of its own.
+what to do next passes a hint of its own. A hint names a call as `step("jobs.list")` of `kernel/hints.py`, and each
+surface says it in its own words; `tally up` and the like, which only a terminal has, stand in it as they are typed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
+
+from tallystick.kernel import hints, spellings
+from tallystick.kernel.hints import Spelling, step
 
 
 class TallyError(Exception):
@@ -37,16 +41,28 @@ class TallyError(Exception):
         **more: object,
     ) -> None:
         self.message = message or " ".join((type(self).__doc__ or "").split())
-        self.advice = hint or self.hint
+        self.declared = hint or self.hint
+        """The hint with its steps as they were declared."""
+        self.asked: Mapping[str, object] = {}
+        """The input of the call that was refused: a hint may need a part of it."""
         self.details: Mapping[str, object] = {**(details or {}), **more}
         super().__init__(self.message)
 
-    def payload(self) -> dict[str, object]:
-        """The refusal as every surface shows it."""
+    @property
+    def advice(self) -> str:
+        """The hint for those who call operations by their names."""
+        return self.advice_in(spellings.operation)
+
+    def advice_in(self, spelling: Spelling | None) -> str:
+        """The hint in the words of a surface."""
+        return hints.said(self.declared, spelling, {**self.asked, **self.details})
+
+    def payload(self, spelling: Spelling | None = spellings.operation) -> dict[str, object]:
+        """The refusal as a surface shows it."""
         return {
             "code": self.code,
             "message": self.message,
-            "hint": self.advice,
+            "hint": self.advice_in(spelling),
             "retryable": self.retryable,
             "details": dict(self.details),
         }
@@ -56,7 +72,7 @@ class TallyError(Exception):
             cls.code = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _revive, (type(self), self.message, self.advice, dict(self.details))
+        return _revive, (type(self), self.message, self.declared, dict(self.details))
 
 
 def _revive(kind: type[TallyError], message: str, hint: str, details: dict[str, object]) -> TallyError:
@@ -130,13 +146,13 @@ class ReservedName(InvalidInput):
 class UnknownOperation(NotFound):
     """There is no operation of that name."""
 
-    hint = "List the operations with `tally call --list` or hub.capabilities."
+    hint = f"{step('hub.capabilities')} lists the operations."
 
 
 class NoRoomHere(NotFound):
     """There is no room for this path yet."""
 
-    hint = "Open one with `tally join` (MCP: join_path), or name another: `tally rooms --all` (MCP: list_rooms)."
+    hint = f"Open one with {step('rooms.join')}, or name another: {step('rooms.list')} lists them."
 
 
 class RouteNotFound(NotFound):
@@ -164,6 +180,6 @@ class HubClosed(Unavailable):
 
 
 class InternalFault(Fault):
-    """An unexpected error happened inside Tallystick; nothing was written."""
+    """An unexpected error happened inside Tallystick; what was asked for may have been done or not."""
 
-    hint = "Run `tally doctor`; if it finds nothing, report this with the traceback from the log."
+    hint = "Look before you repeat it. Run `tally doctor`; if it finds nothing, report this with the log's traceback."

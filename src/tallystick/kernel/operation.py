@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Container, Mapping
+from enum import StrEnum
 from functools import cached_property
 from typing import (
     Any,
@@ -109,11 +110,32 @@ class Record(msgspec.Struct, metaclass=RecordMeta, frozen=True):
         return {**tag, **{name: _present(each) for name, each in given if each is not None}}
 
 
+class Reach(StrEnum):
+    """How far a token's holder may go in the rooms it sees; each reach includes those before it."""
+
+    READ = "read"
+    """Look at everything, change nothing."""
+    SPEAK = "speak"
+    """Join, write messages and notes, acknowledge."""
+    WORK = "work"
+    """Hold the stick, reserve paths, give and take work."""
+    MANAGE = "manage"
+    """Decide for everybody: close a room, set its policy and order, remove members, give roles."""
+
+    def includes(self, needed: Reach) -> bool:
+        return _REACHES.index(self) >= _REACHES.index(needed)
+
+
+_REACHES = tuple(Reach)
+
+
 class Ask(Record, frozen=True, forbid_unknown_fields=True):
     """The input of an operation. Unknown fields are refused; nothing is coerced from a wrong type."""
 
     rooms: ClassVar[tuple[str, ...]] = ("room_id",)
     """The fields that name a room, where the input has them: through each a token for one room reaches only that."""
+    reaches: ClassVar[Mapping[str, Reach]] = {}
+    """The fields that ask for more than the operation itself does, with the reach each needs when it is given."""
 
 
 class Answer(Record, frozen=True):
@@ -227,6 +249,8 @@ class WaitHooks(msgspec.Struct, Generic[AskT], frozen=True, kw_only=True):
 class Operation(msgspec.Struct, Generic[AskT, AnswerT], frozen=True, eq=False, dict=True):
     name: str
     run: Callable[Concatenate[Transaction, Caller, AskT, ...], AnswerT | Pending[AnswerT] | Declined]
+    reach: Reach
+    """What a token must allow for this to be called with it."""
     writes: bool = False
     waits: bool = False
     """Returns `Pending` while there is nothing to answer; its input has a `room_id` to watch."""
@@ -292,6 +316,7 @@ AnyOperation: TypeAlias = Operation[Any, Any]
 def operation(
     name: str,
     *,
+    reach: Reach,
     writes: bool = False,
     waits: bool = False,
     wait_hooks: WaitHooks[Any] | None = None,
@@ -316,6 +341,7 @@ def operation(
         return Operation(
             name,
             run,
+            reach=reach,
             writes=writes,
             waits=waits,
             wait_hooks=wait_hooks,

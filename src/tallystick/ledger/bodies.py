@@ -1,51 +1,48 @@
-"""What the body of an appended event may be: JSON that every reader gets back as it was sent, within bounds."""
+"""What the body of an event may be: JSON that every reader gets back as it was sent, within bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-from tallystick.kernel.envelope import Body, to_json
+from tallystick.kernel import nesting
+from tallystick.kernel.envelope import Body, may_be_deep, to_json, too_deep
 from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.json_values import is_list, is_object
 from tallystick.kernel.operation import Record
 
 BODY_LIMIT = 256 * 1024
-DEPTH_LIMIT = 64
+"""What a caller may put into a body of its own choice."""
+EVENT_LIMIT = 4 * 1024 * 1024
+"""What any event may hold; the largest is a job's artifact, bounded in characters by its own operation."""
+DEPTH_LIMIT = nesting.DEPTH_LIMIT
 
 
 def check(data: Mapping[str, object] | Body) -> str:
     """Refuse a body that is too deep, too large or not JSON; the result is its text."""
-    try:
-        text = to_json(data)
-    except RecursionError:
-        raise _too_deep() from None
-    # The text tells when there is nothing to walk for: a NaN is written as null, and every level opens a bracket.
-    if "null" in text or text.count("{") + text.count("[") > DEPTH_LIMIT:
-        _walk(data)
-    if len(text) > BODY_LIMIT or len(text.encode()) > BODY_LIMIT:
-        raise TooLarge(f"data is larger than {BODY_LIMIT} bytes.", field="data", limit=BODY_LIMIT)
+    text = to_json(data)
+    check_text(text, limit=BODY_LIMIT)
+    if "null" in text:  # A NaN is written as null.
+        _refuse_nan(data)
     return text
 
 
-def _walk(data: Mapping[str, object] | Body) -> None:
-    # By level, not by recursion: depth is exactly what a hostile body has too much of.
-    level: list[object] = [data]
-    depth = 1
-    while level:
-        if depth > DEPTH_LIMIT and any(isinstance(value, dict | list | Record) for value in level):
-            raise _too_deep()
-        level = [inner for value in level for inner in _inside(value)]
-        depth += 1
+def check_text(text: str, *, limit: int = EVENT_LIMIT) -> None:
+    """Refuse a body that is out of bounds, whatever its kind."""
+    if may_be_deep(text) and nesting.too_deep(text):
+        raise too_deep()
+    if len(text) > limit or (len(text) > limit // 4 and len(text.encode()) > limit):
+        raise TooLarge(f"data is larger than {limit} bytes.", field="data", limit=limit)
 
 
-def _too_deep() -> TooLarge:
-    return TooLarge(f"data is nested deeper than {DEPTH_LIMIT} levels.", field="data", limit=DEPTH_LIMIT)
+def _refuse_nan(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
+    for inner in _inside(value):
+        _refuse_nan(inner)
 
 
 def _inside(value: object) -> list[object]:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
     if isinstance(value, Record):
         return [getattr(value, name) for name in value.__struct_fields__]
     if is_object(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -53,6 +53,12 @@ class Opened(Answer):
     def of(cls, kind: str, ref: str, value: object) -> Opened:
         plain = value.to_data() if isinstance(value, Answer) else value
         return cls(ref=ref, kind=kind, value=as_record(JsonObject, plain))
+
+
+class Authors(Protocol):
+    """Whose id a name in a room stands for, or the name itself; answered by `agents`."""
+
+    def named(self, tx: Tx, room_id: str, who: str) -> str: ...
 
 
 class Capability(msgspec.Struct, frozen=True, kw_only=True):

@@ -155,6 +155,10 @@ class VerifyEvents(Ask):
     room_id: Annotated[
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="One room; all rooms when left out.")
     ] = None
+    expect: Annotated[
+        dict[Annotated[Text, Meta(max_length=200)], Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]],
+        Meta(max_length=1000, description="A hash for each of these rooms that one of its events must have."),
+    ] = {}
 
 
 class RoomVerdict(Answer):
@@ -162,7 +166,20 @@ class RoomVerdict(Answer):
     ok: bool
     events: int
     hash: str
+    """The hash of its newest event: whoever keeps it elsewhere can have it checked later (`expect`)."""
     bad_seq: int | None = None
+    problem: str = ""
+    expected_seq: int | None = None
+    """Where the expected hash stands."""
+
+
+class CheckpointsVerdict(Answer):
+    """What signed checkpoints prove of the rooms that were verified."""
+
+    count: int
+    newest_at: str | None = None
+    keys: list[str] = []
+    """The public keys that signed them: they prove as much as you know whose these are."""
     problem: str = ""
 
 
@@ -170,3 +187,4 @@ class Verified(Answer):
     ok: bool
     events: int
     rooms: list[RoomVerdict]
+    checkpoints: CheckpointsVerdict

@@ -51,3 +51,39 @@ class BadImport(InvalidInput):
     """The file to import is not a whole Tallystick export."""
 
     hint = "Export again with `tally export`; nothing was imported."
+
+
+class BadCheckpoint(Fault):
+    """A signed checkpoint does not fit: it, or what it speaks of, was changed outside Tallystick."""
+
+    hint = "Run `tally verify` for the first room that differs, then restore a backup taken before it."
+
+
+class BadSigningKey(InvalidInput):
+    """The key for checkpoints cannot be used."""
+
+    hint = "Make another with `openssl genpkey -algorithm ed25519 -out FILE` and name it in TALLYSTICK_CHECKPOINT_KEY."
+
+
+class CursorGone(NotFound):
+    """This room was archived: its events are in a file, and no longer here."""
+
+    hint = "Bring it back with `tally archive --restore FILE`; `archive_sha256` in the details says which file."
+
+
+class RoomStillOpen(Conflict):
+    """Only a closed room can be archived."""
+
+    hint = "Close it first: `tally close --yes`."
+
+
+class NotArchived(NotFound):
+    """The store has no room that was archived to this file."""
+
+    hint = "A stub names its file by SHA-256: `sha256sum FILE` and the refusal of a read in that room must agree."
+
+
+class BadArchive(InvalidInput):
+    """The file is not a whole archive of a room."""
+
+    hint = "Take another copy of the file; nothing was changed."

@@ -5,12 +5,13 @@ from __future__ import annotations
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Pending, moment, operation
-from tallystick.ledger import bodies, chain, reading
-from tallystick.ledger.capability import Capability, Opened
+from tallystick.kernel.operation import Pending, Reach, moment, operation
+from tallystick.ledger import bodies, chain, checkpoints, reading
+from tallystick.ledger.capability import Authors, Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
     AppendEvent,
+    CheckpointsVerdict,
     Envelope,
     Events,
     FollowEvents,
@@ -50,17 +51,20 @@ def _events(
     return Events(events=[Envelope.of(event) for event in found], cursor=cursor, head=head.seq)
 
 
-@operation("events.list", short="events", examples=({"room_id": "ROOM", "since_seq": 0, "limit": 50},))
+@operation(
+    "events.list", reach=Reach.READ, short="events", examples=({"room_id": "ROOM", "since_seq": 0, "limit": 50},)
+)
 def list_events(tx: Tx, me: Caller, ask: ListEvents) -> Events:
     """Read a room's events in the order they were committed, from any cursor.
 
     Page on with the returned cursor as `since_seq`. `kinds`, `by` and `task_id` filter, and find what fits however
     long the ledger is; `newest` gives the latest instead of the first; with `before_seq` it pages back.
     """
-    return _events(tx, ask, newest=ask.newest, before=ask.before_seq, by=ask.by, task_id=ask.task_id)
+    by = tx.use(Authors).named(tx, ask.room_id, ask.by) if ask.by else None
+    return _events(tx, ask, newest=ask.newest, before=ask.before_seq, by=by, task_id=ask.task_id)
 
 
-@operation("events.follow", waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
+@operation("events.follow", reach=Reach.READ, waits=True, examples=({"room_id": "ROOM", "since_seq": 17},))
 def follow_events(tx: Tx, me: Caller, ask: FollowEvents) -> Events | Pending[Events]:
     """Wait for events after a cursor; returns as soon as there are any, or empty when the time is up.
 
@@ -72,6 +76,7 @@ def follow_events(tx: Tx, me: Caller, ask: FollowEvents) -> Events | Pending[Eve
 
 @operation(
     "events.append",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "kind": "x.acme.build", "data": {"result": "green"}},),
 )
@@ -91,37 +96,63 @@ def _head(*, room_id: str, seq: int, ts: Instant, closed: int) -> HeadView:
     return HeadView(room_id=room_id, seq=seq, ts=moment(ts), closed=bool(closed))
 
 
-@operation("events.heads", examples=({},))
+@operation("events.heads", reach=Reach.READ, examples=({},))
 def list_heads(tx: Tx, me: Caller, ask: ListHeads) -> Heads:
     """Say where the ledger of each room ends, those that moved last first: whoever watches many rooms looks here."""
     return Heads(heads=tx.all(SQL["heads"], _head, limit=ask.limit))
 
 
-@operation("events.verify", short="verify", examples=({},))
+@operation("events.verify", reach=Reach.READ, short="verify", examples=({},))
 def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
-    """Recompute the hash chain: proves that no event was changed, removed or reordered since it was written.
+    """Recompute the hash chain, and check every signed checkpoint of it.
 
-    Without a room it goes through all of them, and through the database's own pages and indexes as well.
+    The chain shows any event that was changed, removed or reordered by accident, or by somebody who did not compute it
+    anew. Against somebody who did, only a checkpoint helps, or a hash that you kept: give it as `expect`. Without a
+    room it goes through all of them, and through the database's own pages and indexes as well.
     """
     rooms = [ask.room_id] if ask.room_id else reading.every_room(tx)
-    verdicts = [chain.verify(tx, room_id) for room_id in rooms]
-    ok = all(verdict.bad_seq is None for verdict in verdicts)
+    signed = checkpoints.check_all(tx, rooms)
+    verdicts = [_verdict(tx, room_id, signed.get(room_id, ""), ask.expect.get(room_id)) for room_id in rooms]
+    verdicts += [_unknown(room_id) for room_id in sorted(ask.expect.keys() - set(rooms))]
+    ok = all(verdict.ok for verdict in verdicts) and not signed.get("")
     if ok and ask.room_id is None:
         chain.check_engine(tx)
     return Verified(
         ok=ok,
         events=sum(verdict.events for verdict in verdicts),
-        rooms=[
-            RoomVerdict(
-                room_id=verdict.room_id,
-                ok=verdict.bad_seq is None,
-                events=verdict.events,
-                hash=verdict.hash,
-                bad_seq=verdict.bad_seq,
-                problem=verdict.problem,
-            )
-            for verdict in verdicts
-        ],
+        rooms=verdicts,
+        checkpoints=_checkpoints(tx, signed.get("", "")),
+    )
+
+
+def _verdict(tx: Tx, room_id: str, signed: str, expected: str | None) -> RoomVerdict:
+    found = chain.verify(tx, room_id)
+    place = tx.one(SQL["by_hash"], reading.Place, room_id=room_id, hash=expected) if expected else None
+    problem = found.problem or signed
+    if expected and place is None:
+        problem = problem or "no event of it has the hash that was expected"
+    return RoomVerdict(
+        room_id=room_id,
+        ok=not problem,
+        events=found.events,
+        hash=found.hash,
+        bad_seq=found.bad_seq,
+        problem=problem,
+        expected_seq=place.seq if place else None,
+    )
+
+
+def _unknown(room_id: str) -> RoomVerdict:
+    return RoomVerdict(room_id=room_id, ok=False, events=0, hash="", problem="it is not among the rooms verified here")
+
+
+def _checkpoints(tx: Tx, problem: str) -> CheckpointsVerdict:
+    found = checkpoints.every_checkpoint(tx)
+    return CheckpointsVerdict(
+        count=len(found),
+        newest_at=found[-1].said.at if found and not problem else None,
+        keys=sorted({each.public_key for each in found}),
+        problem=problem,
     )
 
 

@@ -48,6 +48,20 @@ def count_rooms(tx: Tx) -> int:
     return tx.one(SQL["count_rooms"], _count) or 0
 
 
+def closed_rooms(tx: Tx, *, until: Instant) -> list[str]:
+    """Closed rooms that nobody has written to since a moment, and that are still here."""
+    return tx.all(SQL["closed_until"], _room_id, until=until)
+
+
+def newest_time(tx: Tx) -> Instant:
+    """When any room was last written to, by the clock that was in force then."""
+    return tx.one(SQL["newest"], _newest) or 0
+
+
+def _newest(*, ts: int | None) -> Instant:
+    return ts or 0
+
+
 def lagging_room(tx: Tx, *, lag: int, until: Instant) -> str | None:
     """A room that was last written to up to a moment, and whose deferred projections lack so many events."""
     return tx.one(SQL["lagging"], _room_id, lag=lag, until=until)
@@ -94,6 +108,11 @@ def until(tx: Tx, room_id: str, seq: int, *, kinds: Sequence[str]) -> Iterator[E
                 return
             yield event
         cursor = page[-1].seq
+
+
+def every_event(tx: Tx, room_id: str) -> Iterator[Event]:
+    """A room from the start, for whoever goes through all of it."""
+    return tx.stream(SQL["whole"], Event, room_id=room_id)
 
 
 def event_at(tx: Tx, room_id: str, seq: int) -> Event:

@@ -5,18 +5,21 @@ Leases and presence are not in the ledger and are not touched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from tallystick.kernel.envelope import Event
-from tallystick.ledger import reading
+from tallystick.kernel.errors import TooLarge
+from tallystick.ledger import bodies, reading
 from tallystick.ledger.tx import SQL, Tx
 from tallystick.storage.queries import Query
 
 Rows: TypeAlias = list[tuple[tuple[str, object], ...]]
 
 
-def _statement(text: str) -> Query:
+def statement(text: str) -> Query:
     return Query(text, text, text)
 
 
@@ -28,17 +31,60 @@ def rebuild(tx: Tx, tables: Sequence[str]) -> int:
     locked = reading.lock_every_room(tx)
     tx.fold_anew()
     for table in tables:
-        tx.run(_statement(f"DELETE FROM {table}"))  # noqa: S608 - table names are our own declarations
+        tx.run(statement(f"DELETE FROM {table}"))  # noqa: S608 - table names are our own declarations
     tx.run(SQL["reopen_all"])
     folded = 0
     for room_id in locked:
         caught_up = tx.lock(room_id).deferred_seq
-        for event in tx.stream(SQL["whole"], Event, room_id=room_id):
+        for event in reading.every_event(tx, room_id):
             tx.project(event)
             if event.seq <= caught_up and (fold := tx.world.deferred.get(event.kind)):
                 fold(tx, event, event.content)
             folded += 1
     return folded
+
+
+class OversizedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event whose body is out of bounds, which an older version let in."""
+
+    room_id: str
+    seq: int
+    repaired: bool = False
+    """Whether the projections were folded again since, by a program that survives it."""
+
+
+def _place(*, seq: int) -> int:
+    return seq
+
+
+def oversized(tx: Tx, room_id: str, events: Iterable[Event]) -> list[OversizedEvent]:
+    """Those of a room's events that are out of bounds."""
+    found = [event.seq for event in events if not _in_bounds(event)]
+    known = set(tx.all(SQL["repaired"], _place, room_id=room_id)) if found else set[int]()
+    return [OversizedEvent(room_id=room_id, seq=seq, repaired=seq in known) for seq in found]
+
+
+def _in_bounds(event: Event) -> bool:
+    try:
+        bodies.check_text(event.body)
+    except TooLarge:
+        return False
+    return True
+
+
+def repair(tx: Tx, tables: Sequence[str]) -> list[OversizedEvent]:
+    """Fold everything again if there are events out of bounds, whose rows an older version wrote as they were."""
+    found = [
+        each
+        for room_id in reading.lock_every_room(tx)
+        for each in oversized(tx, room_id, reading.every_event(tx, room_id))
+        if not each.repaired
+    ]
+    if found:
+        rebuild(tx, tables)
+    for each in found:
+        tx.run(SQL["mark_repaired"], room_id=each.room_id, seq=each.seq, now=tx.now)
+    return found
 
 
 def catch_up(tx: Tx, room_id: str) -> None:
@@ -49,7 +95,7 @@ def catch_up(tx: Tx, room_id: str) -> None:
 
 def snapshot(tx: Tx, table: str) -> Rows:
     """A table's rows in a stable order, comparable between engines."""
-    query = _statement(f"SELECT * FROM {table}")  # noqa: S608 - table names are our own declarations
+    query = statement(f"SELECT * FROM {table}")  # noqa: S608 - table names are our own declarations
     return sorted(tx.all(query, _cells), key=repr)
 
 

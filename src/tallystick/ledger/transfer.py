@@ -12,10 +12,10 @@ import msgspec
 
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import GENESIS, Event
-from tallystick.kernel.errors import Refused, TallyError
-from tallystick.ledger import chain, reading
+from tallystick.kernel.errors import Refused, TallyError, TooLarge
+from tallystick.ledger import bodies, chain, reading
 from tallystick.ledger.errors import BadImport, NotEmpty
-from tallystick.ledger.tx import SQL, Tx
+from tallystick.ledger.tx import Tx
 
 VERSION = 1
 
@@ -61,20 +61,27 @@ _line = msgspec.json.Decoder(ExportLine).decode
 _end = msgspec.json.Decoder(ExportEnd).decode
 
 
+def line(event: Event) -> bytes:
+    """An event with its hashes."""
+    return event.canonical()[:-1] + f',"prev_hash":"{event.prev_hash}","hash":"{event.hash}"}}\n'.encode()
+
+
 def export(tx: Tx) -> Iterator[bytes]:
     """The whole store as JSON lines, room by room, in seq order."""
     rooms = reading.every_room(tx)
     count = 0
     for room_id in rooms:
-        for event in tx.stream(SQL["whole"], Event, room_id=room_id):
-            seals = f',"prev_hash":"{event.prev_hash}","hash":"{event.hash}"}}\n'
-            yield event.canonical()[:-1] + seals.encode()
+        for event in reading.every_event(tx, room_id):
+            yield line(event)
             count += 1
     yield msgspec.json.encode(ExportEnd(tallystick_export=VERSION, rooms=len(rooms), events=count)) + b"\n"
 
 
-def import_(tx: Tx, lines: Iterable[bytes]) -> ExportEnd:
-    """Write an export into this empty store, verifying each event; all of it or nothing."""
+def import_(tx: Tx, lines: Iterable[bytes], *, keep_oversized: bool = False) -> ExportEnd:
+    """Write an export into this empty store, verifying each event; all of it or nothing.
+
+    Bodies that an older version let in out of bounds are taken only where that is asked for.
+    """
     if reading.every_room(tx):
         raise NotEmpty
     seq, last = 0, GENESIS
@@ -95,13 +102,24 @@ def import_(tx: Tx, lines: Iterable[bytes]) -> ExportEnd:
             room_id, seq, last = event.room_id, 0, GENESIS
         if event.room_id != room_id:
             raise BadImport(f"ExportLine {number} belongs to a room that ended before.", line=number)
-        if problem := chain.flaw(event, seq + 1, last):
-            raise BadImport(f"ExportLine {number}: {problem}.", line=number)
+        problem = chain.flaw(event, seq + 1, last)
+        if problem or not keep_oversized:
+            _check(event, number, problem)
         _place(tx, event, number)
         seq, last, count = event.seq, event.hash, count + 1
     if end is None or (end.rooms, end.events) != (len(rooms), count):
         raise BadImport("The export is cut short: its last line is missing or counts more than was read.")
     return end
+
+
+def _check(event: Event, number: int, problem: str) -> None:
+    if problem:
+        raise BadImport(f"ExportLine {number}: {problem}.", line=number)
+    try:
+        bodies.check_text(event.body)
+    except TooLarge as wrong:
+        hint = "If the store that it came from is your own, take it as it is: `tally import --keep-oversized FILE`."
+        raise BadImport(f"ExportLine {number}: {wrong.message}", hint=hint, line=number) from wrong
 
 
 def _place(tx: Tx, event: Event, number: int) -> None:
@@ -130,6 +148,6 @@ def _event(line: bytes, number: int) -> Event:
     try:
         event = _line(line).event()
         event.data  # noqa: B018 - a body that is not a JSON object is refused here, not at its first reader
-    except (msgspec.MsgspecError, UnicodeError, TallyError) as wrong:
+    except (msgspec.MsgspecError, UnicodeError, TallyError, RecursionError) as wrong:
         raise BadImport(f"ExportLine {number} is not an event: {wrong}.", line=number) from wrong
     return event

@@ -14,11 +14,13 @@ import msgspec
 
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
-from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, tasks_of, to_json
+from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, may_be_deep, tasks_of, to_json, with_field
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
+from tallystick.ledger import bodies
 from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
-from tallystick.ledger.errors import RoomClosed, RoomNotFound
+from tallystick.ledger.errors import CursorGone, RoomClosed, RoomNotFound
+from tallystick.storage.port import NotBrief
 from tallystick.storage.queries import Queries, Query
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Some session acts here under the name of an agent it adopted."""
     deferred_seq: int = 0
     """The deferred projections hold what was said up to here."""
+    archive: str = ""
+    """The hash of the file that holds the room's events, where the store no longer does."""
 
 
 class LockedRoom:
@@ -67,7 +71,7 @@ class Held:
 
 
 class Tx:
-    __slots__ = ("_held", "_processes", "_rooms", "_rows", "appended", "now", "world", "writable", "wrote")
+    __slots__ = ("_held", "_processes", "_rooms", "_rows", "_speaker", "appended", "now", "world", "writable", "wrote")
 
     def __init__(self, rows: Read, world: World, *, writable: bool, held: Held | None = None) -> None:
         self.world = world
@@ -76,6 +80,7 @@ class Tx:
         self.wrote = self.appended = False
         """Whether this call has changed anything, and whether it has written an event."""
         self._rows = rows
+        self._speaker: tuple[str, str] | None = None
         self._processes: dict[Process, ProcessState] = {}
         self._held = held or Held()
         self._rooms = self._held.rooms
@@ -172,7 +177,7 @@ class Tx:
 
     def try_lock(self, room_id: str) -> None:
         """Lock a room that may not exist."""
-        if room_id not in self._rooms and (head := self.one(SQL["lock"], Head, room_id=room_id)):
+        if room_id not in self._rooms and (head := self.one(SQL["lock"], Head, room_id=room_id)) and not head.archive:
             self._hold(room_id, head)
 
     def _hold(self, room_id: str, head: Head) -> None:
@@ -210,6 +215,10 @@ class Tx:
         if self.lock(room_id).closed:
             raise RoomClosed(room_id=room_id)
 
+    def speaks_for(self, agent_id: str, own_id: str) -> None:
+        """What this call writes as an agent is signed by the caller's own id, with that agent beside it."""
+        self._speaker = (agent_id, own_id)
+
     def append(self, room_id: str, by: str, drafts: Iterable[Draft]) -> list[Event]:
         """Write events at the room's end, in order, and fold each into its projections."""
         room = self._rooms.get(room_id)
@@ -219,6 +228,13 @@ class Tx:
 
     def _append(self, room_id: str, room: LockedRoom, by: str, draft: Draft) -> Event:
         head = room.head
+        body = draft.body or to_json(draft.data)
+        if self._speaker and by == self._speaker[0]:
+            acting_for, by = self._speaker
+            body = with_field(body, "acting_for", acting_for)
+        # Here and not in the operations, so that no kind is forgotten; most bodies need no closer look.
+        if len(body) > bodies.BODY_LIMIT or may_be_deep(body):
+            bodies.check_text(body)
         event = Event.sealed(
             room_id=room_id,
             seq=head.seq + 1,
@@ -228,7 +244,7 @@ class Tx:
             kind=draft.kind,
             scope_key=draft.scope_key,
             by=by,
-            body=draft.body or to_json(draft.data),
+            body=body,
             prev_hash=head.hash,
         )
         if isinstance(draft.data, Body):
@@ -239,21 +255,7 @@ class Tx:
     def place(self, event: Event) -> None:
         """Store a sealed event as the newest of its room, which is locked: one just decided, or one being imported."""
         room_id, seq, seal, ts = event.room_id, event.seq, event.hash, event.ts
-        rows = self._write
-        rows.run(
-            SQL["append"],
-            room_id=room_id,
-            seq=seq,
-            id=event.id,
-            ts=ts,
-            kind=event.kind,
-            scope_key=event.scope_key,
-            by=event.by,
-            body=event.body,
-            prev_hash=event.prev_hash,
-            hash=seal,
-            v=event.v,
-        )
+        self.store(event)
         self.appended = True
         room = self._rooms[room_id]
         head = room.head
@@ -262,7 +264,24 @@ class Tx:
         )
         room.moved = True
         self.project(event)
-        rows.wake(room_id)
+        self._write.wake(room_id)
+
+    def store(self, event: Event) -> None:
+        """Write an event's row and nothing else, for whoever folds it later."""
+        self._write.run(
+            SQL["append"],
+            room_id=event.room_id,
+            seq=event.seq,
+            id=event.id,
+            ts=event.ts,
+            kind=event.kind,
+            scope_key=event.scope_key,
+            by=event.by,
+            body=event.body,
+            prev_hash=event.prev_hash,
+            hash=event.hash,
+            v=event.v,
+        )
 
     def settle(self) -> None:
         """Write down where the rooms' ledgers end now; whoever opened the transaction does this last."""
@@ -272,6 +291,8 @@ class Tx:
                 self._write.run(SQL["advance"], room_id=room_id, seq=head.seq, hash=head.hash, ts=head.ts)
                 room.moved = False
                 while room.head.seq - room.head.deferred_seq >= BACKLOG:
+                    if self.world.brief:
+                        raise NotBrief
                     self.catch_up(room_id)
             if room.rows:
                 room.cache.put(room.head.hash, room.rows)
@@ -321,6 +342,8 @@ class Tx:
     def _known(self, room_id: str, head: Head | None) -> Head:
         if head is None:
             raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
+        if head.archive:
+            raise CursorGone(room_id=room_id, archive_sha256=head.archive)
         return head
 
 
@@ -342,4 +365,6 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     offers: Mapping[type, Any]
     deferred: Mapping[str, Fold]
     """Folds that run some time after their event was written (see `Tx.catch_up`)."""
+    brief: bool = False
+    """Whether nothing may take long here: what does is begun by nobody and left to a transaction that has time."""
     caches: RoomCaches = msgspec.field(default_factory=RoomCaches)

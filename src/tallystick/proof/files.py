@@ -1,42 +1,77 @@
-"""Looking at the files that refs name: the one module here that touches the disk, and it only reads."""
+"""The files that refs name, looked at on this machine's disk: what they hold and when they last changed."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from tallystick.proof.refs import RefKind, parse
-from tallystick.proof.verdict import EvidenceState, FileFact
 
 LARGEST = 64 * 1024 * 1024
 _PIECE = 1 << 20
 
 
-def survey(texts: Iterable[str], roots: Iterable[Path]) -> Mapping[str, FileFact]:
+class FileFact(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen of a file; without a hash, why there is none."""
+
+    sha256: str | None = None
+    changed_at: int = 0
+    """When its content last changed, in ms."""
+    reachable: bool = True
+    """Whether its place can be looked at from here at all."""
+    why: str = ""
+
+
+def named(texts: Iterable[str]) -> list[str]:
+    """The paths that refs name, each once."""
+    return sorted({ref.value for text in texts if (ref := parse(text)).kind is RefKind.FILE and ref.value})
+
+
+class FilesToRead(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to be read from disk: the files of these refs, below these folders of this machine."""
+
+    refs: Sequence[str] = ()
+    roots: Sequence[Path] = ()
+
+
+def survey(wanted: FilesToRead) -> Mapping[str, FileFact]:
     """The facts about every file that the refs name, by the path as it was written."""
-    known = [root.resolve() for root in roots if root.is_dir()]
-    named = {ref.value for text in texts if (ref := parse(text)).kind is RefKind.FILE and ref.value}
-    return {path: _fact(path, known) for path in sorted(named)}
+    known = [root.resolve() for root in wanted.roots if root.is_dir()]
+    return {path: _fact(path, known) for path in named(wanted.refs)}
+
+
+def find(path: str, bases: Sequence[Path], root: Path) -> Path | None:
+    """The file that is meant, tried below each base; nothing outside the root."""
+    try:
+        inside = [real for base in bases if (real := (base / path).resolve()).is_relative_to(root)]
+        return next((real for real in inside if real.is_file()), None)
+    except (OSError, ValueError):
+        return None
+
+
+def measured(file: Path) -> FileFact:
+    """What is in a file that is there."""
+    try:
+        about = file.stat()
+        changed = about.st_mtime_ns // 1_000_000
+        if about.st_size > LARGEST:
+            return FileFact(reachable=False, changed_at=changed, why="it is too large to be read")
+        return FileFact(sha256=_digest(file), changed_at=changed)
+    except OSError:
+        return FileFact(why="it cannot be read")
 
 
 def _fact(path: str, roots: list[Path]) -> FileFact:
     if not roots:
-        return FileFact(state=EvidenceState.UNREACHABLE)
-    try:
-        inside = [real for root in roots if (real := (root / path).resolve()).is_relative_to(root)]
-        found = next((real for real in inside if real.is_file()), None)
-        if found is None:
-            return FileFact(state=EvidenceState.MISSING if inside else EvidenceState.OUTSIDE)
-        size, changed = found.stat().st_size, found.stat().st_mtime_ns // 1_000_000
-        if size > LARGEST:
-            return FileFact(state=EvidenceState.UNREACHABLE, changed_at=changed)
-        return FileFact(sha256=_hash(found), changed_at=changed)
-    except (OSError, ValueError):
-        return FileFact(state=EvidenceState.MISSING)
+        return FileFact(reachable=False, why="this hub cannot see the files of the job")
+    found = next((file for root in roots if (file := find(path, [root], root))), None)
+    return measured(found) if found else FileFact(why="there is no such file in the workspace")
 
 
-def _hash(path: Path) -> str:
+def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as opened:
         while piece := opened.read(_PIECE):

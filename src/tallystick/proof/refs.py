@@ -1,20 +1,21 @@
 """Refs: the short texts by which a job points at durable things and at receipts of what was done.
 
 `JOB-001`, `JOB-001@17`, `TASK-001`, `CARD-001`, `notes@17`, `a:parser`, `artifact://jobs/JOB-001/report`, and the
-receipts `CMD: …`, `LINK: …`, `FILE: …`. A command may say how it ended and what it printed, as in `CMD: pytest (exit 0,
-sha256 1f3a…)`; a file may say which content is meant, as in `FILE: src/a.py (sha256 9c0e…)`.
+receipts `CMD: …`, `LINK: …`, `FILE: …`. A command says how it ended and may say what it printed, as in `CMD: pytest
+(exit 0, sha256 1f3a…)`; a file may say which content is meant, as in `FILE: src/a.py (sha256 9c0e…)`.
 
-`salvage` finds refs that somebody wrote into a text instead: deterministic, bounded, nothing is run. The job's own id
-is never added: a text without a pointer salvages nothing.
+`salvage` finds receipts that somebody wrote into a text instead: deterministic, bounded, nothing is run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
+
+from tallystick.proof.commands import ending
 
 
 class RefKind(StrEnum):
@@ -43,6 +44,8 @@ class Ref(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
     """The event, where one is named."""
     exit_code: int | None = None
+    failed: bool = False
+    """Whether it says, in whatever words, that it went wrong."""
     sha256: str | None = None
     """What was printed, or the file's content; at least its first 12 digits."""
 
@@ -50,14 +53,16 @@ class Ref(msgspec.Struct, frozen=True, kw_only=True):
 REFS_LIMIT = 32
 REF_LIMIT = 128
 """How many refs a report may name, and how many characters each may have."""
+LINE_LIMIT = 400
+"""How much of a line is read for its ending."""
 ANCHOR = r"a:[a-z0-9][a-z0-9-]{0,63}"
 _ID = re.compile(r"(JOB|TASK|CARD)-(\d{3,18})(?:@(\d{1,18}))?", re.IGNORECASE)
 _NOTE = re.compile(r"notes@(\d{1,18})", re.IGNORECASE)
 _ANCHOR = re.compile(ANCHOR)
 _ARTIFACT = re.compile(r"artifact://jobs/(JOB-\d{3,18}/\S+)")
 _URL = re.compile(r"<?((?:https?|file)://[^\s>]+)>?", re.IGNORECASE)
-_RECEIPT = re.compile(r"(CMD|LINK|FILE)(?::\s*|\s+|$)(.*)", re.IGNORECASE | re.DOTALL)
-_CLAIM = re.compile(r"\s*\((?:exit (-?\d{1,5}))?(?:,? ?sha256[ :]([0-9a-f]{12,64}))?\)$")
+_RECEIPT = re.compile(r"(CMD|LINK|FILE)(?::\s*|$)(.*)", re.IGNORECASE | re.DOTALL)
+_CONTENT = re.compile(r"\s*\(sha256[ :]([0-9a-f]{12,64})\)$")
 
 
 def parse(text: str) -> Ref:
@@ -88,16 +93,16 @@ def _numbered(text: str, found: re.Match[str]) -> Ref:
 
 
 def _receipt(text: str, kind: RefKind, value: str) -> Ref:
-    ending = _CLAIM.search(value) if kind is not RefKind.LINK else None
-    if ending is None or ending[1] is ending[2] is None:
-        return Ref(text=text, kind=kind, value=value)
-    return Ref(
-        text=text,
-        kind=kind,
-        value=value[: ending.start()].strip(),
-        exit_code=int(ending[1]) if ending[1] else None,
-        sha256=ending[2],
-    )
+    match kind:
+        case RefKind.CMD:
+            end = ending(value)
+            return Ref(
+                text=text, kind=kind, value=end.command, exit_code=end.exit_code, failed=end.failed, sha256=end.sha256
+            )
+        case RefKind.FILE if found := _CONTENT.search(value):
+            return Ref(text=text, kind=kind, value=value[: found.start()].strip(), sha256=found[1])
+        case _:
+            return Ref(text=text, kind=kind, value=value)
 
 
 def command(text: str, *, exit_code: int, output_sha256: str = "") -> str:
@@ -111,46 +116,48 @@ def file(path: str, sha256: str) -> str:
     return f"FILE: {path} (sha256 {sha256[:16]})"
 
 
-SHELL = (
-    "bun", "cargo", "deno", "docker", "git", "go test", "helm", "just", "kubectl", "make", "node", "npm", "pnpm",
-    "pytest", "python", "python3", "rg", "terraform", "uv run", "yarn",
-)  # fmt: skip
-"""Commands that a line can hardly begin with by accident."""
-
 _LIST_MARK = re.compile(r"^(?:[>\-*+•]\s+|\d{1,3}[.)]\s+)+")
-_PROMPT = re.compile(r"^[$>]\s+")
-_RECEIPT_LINE = re.compile(r"^(?:CMD|LINK|FILE)(?::|\s)", re.IGNORECASE)
-_SHELL_LINE = re.compile(rf"^(?:{'|'.join(re.escape(word) for word in SHELL)})\s+\S")
+_PROMPT = re.compile(r"^\$\s+")
+_RECEIPT_LINE = re.compile(r"^(CMD|LINK|FILE):(.*)", re.IGNORECASE)
 _SPLIT = re.compile(r"[\s,;()\[\]{}<>\"']+")
 _TRIM = ".,;:!?`*"
 
 
 def salvage(given: Sequence[str], text: str) -> list[str]:
-    """The refs that were given, in their order, then those found in the text; each once, at most as many as allowed."""
+    """The refs that were given, in their order, then the receipts among the lines of a text; never its prose.
+
+    A receipt is a line that begins with `CMD:`, `LINK:` or `FILE:`, or one in a fenced block or after `$ ` that says
+    with which status it ended.
+    """
+    return _bounded(given, _receipts(text))
+
+
+def pointers(given: Sequence[str], text: str) -> list[str]:
+    """The refs that were given, then whatever a text points at: receipts, ids and addresses. They prove nothing."""
+    return _bounded(given, [*_receipts(text), *_ids(text)])
+
+
+def _bounded(given: Sequence[str], more: Iterable[str]) -> list[str]:
     found = dict.fromkeys(each.strip() for each in given if each.strip())
-    lines = [_LIST_MARK.sub("", line.strip()) for line in text.splitlines()]
-    for ref in [*_receipts(lines), *_commands(lines), *_ids(text)]:
+    for ref in more:
         if len(found) >= REFS_LIMIT:
             break
         found.setdefault(_clipped(ref))
     return list(found)
 
 
-def _receipts(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        plain = line.strip("`")
-        if _RECEIPT_LINE.match(plain):
-            kind, value = plain.split(":" if ":" in plain[:5] else None, 1)
-            yield f"{kind.upper()}: {value.strip()}".rstrip()
-        elif (ref := parse(plain)).kind is RefKind.LINK:
-            yield f"LINK: {ref.value}"
-
-
-def _commands(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        plain = _PROMPT.sub("", line.strip("`"))
-        if _SHELL_LINE.match(plain):
-            yield f"CMD: {plain}"
+def _receipts(text: str) -> Iterator[str]:
+    fenced = False
+    for line in text.splitlines():
+        plain = _LIST_MARK.sub("", line.strip())
+        if plain.startswith("```"):
+            fenced = not fenced
+        elif found := _RECEIPT_LINE.match(plain.strip("`")):
+            yield f"{found[1].upper()}: {found[2].strip()}".rstrip()
+        elif fenced or _PROMPT.match(plain.strip("`")):
+            command = _PROMPT.sub("", plain.strip("`"))[:LINE_LIMIT]
+            if ending(command).exit_code is not None:
+                yield f"CMD: {command}"
 
 
 def _ids(text: str) -> Iterator[str]:

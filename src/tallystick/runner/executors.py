@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -17,12 +17,16 @@ from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runner import answer, prompt
-from tallystick.runner.model import ClaimedJob, Prior, Slice, Surroundings
+from tallystick.runner.rules import ClaimedJob, Prior, Slice, Surroundings
 
 HARNESSES: Mapping[ExecutorName, str] = MappingProxyType(
     {"codex": "codex", "claude_code": "claude-code", "gemini": "gemini"}
 )
 """Executors that are harnesses, by the name each has there."""
+HOOKED: frozenset[ExecutorName] = frozenset({"codex", "claude_code"})
+"""Those whose hooks give the agent a message between two of its steps."""
+MESSAGES = "messages"
+"""The folder, in a slice's private one, where their hooks look."""
 COMMAND: ExecutorName = "command"
 EXECUTORS: tuple[ExecutorName, ...] = (*HARNESSES, COMMAND)
 PROFILES: tuple[ProfileName, ...] = ("fast", "deep", "audit", "xhigh")
@@ -33,7 +37,7 @@ BINARIES: Mapping[ExecutorName, str] = MappingProxyType(
 )
 COMMAND_VARIABLE = "TALLYSTICK_RUNNER_COMMAND"
 
-_SECRETS = frozenset({"TALLYSTICK_TOKEN", "TALLYSTICK_AGENT"})
+_SECRETS = frozenset({"TALLYSTICK_TOKEN", "TALLYSTICK_AGENT", "TALLYSTICK_DATABASE_URL", "PGPASSWORD", "PGPASSFILE"})
 
 
 class NoExecutor(InvalidInput):
@@ -49,6 +53,13 @@ class Executor:
     name: ExecutorName
     binary: tuple[str, ...]
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
+    stdin_notes: bool = False
+    """Whether a plain program reads on: the manager's messages come to its standard input as well."""
+
+    @property
+    def takes_messages(self) -> bool:
+        """Whether an agent that is at work can be told something."""
+        return self.name in HOOKED or self.stdin_notes
 
     def start(
         self, job: ClaimedJob, slice_: Slice, *, pack: str, prior: Prior, around: Surroundings, scratch: Path
@@ -67,8 +78,10 @@ class Executor:
             schema=answer.SCHEMA,
             model=job.model,
             effort=EFFORT.get(job.profile),
+            messages=scratch / MESSAGES if self.name in HOOKED else None,
         )
-        return program.start(self.binary, request), program.reader()
+        start = program.start(self.binary, request)
+        return replace(start, stdin_open=self.stdin_notes), program.reader()
 
 
 def _job_object(job: ClaimedJob, slice_: Slice, prior: Prior, around: Surroundings) -> str:
@@ -78,6 +91,8 @@ def _job_object(job: ClaimedJob, slice_: Slice, prior: Prior, around: Surroundin
         "meta": dict(job.meta),
         "slice": asdict(slice_),
         "prior": asdict(prior),
+        "manager": [{**asdict(word), "new": word.seq > around.read_seq} for word in around.words],
+        "artifacts": list(around.artifacts),
         "task": around.task,
         "anchor": around.anchor,
         "thread": [
@@ -87,7 +102,9 @@ def _job_object(job: ClaimedJob, slice_: Slice, prior: Prior, around: Surroundin
     return json.dumps(whole) + "\n"
 
 
-def found(environ: Mapping[str, str], given: Mapping[str, str], sandbox: Sandbox) -> dict[str, Executor]:
+def found(
+    environ: Mapping[str, str], given: Mapping[str, str], sandbox: Sandbox, *, stdin_notes: bool = False
+) -> dict[str, Executor]:
     """Every executor this machine has; `given` holds what flags say, which goes before the environment."""
     there = dict[str, Executor]()
     for name, variable in BINARIES.items():
@@ -98,7 +115,8 @@ def found(environ: Mapping[str, str], given: Mapping[str, str], sandbox: Sandbox
         elif named:
             raise NoExecutor(f"{named} is no program that could be run as {name}.")
     if command := given.get(COMMAND) or environ.get(COMMAND_VARIABLE):
-        there[COMMAND] = Executor(name=COMMAND, binary=_command(command, environ), sandbox=sandbox)
+        binary = _command(command, environ)
+        there[COMMAND] = Executor(name=COMMAND, binary=binary, sandbox=sandbox, stdin_notes=stdin_notes)
     return there
 
 
@@ -112,16 +130,6 @@ def chosen(there: Mapping[str, Executor], wanted: Sequence[str]) -> dict[str, Ex
     if not there:
         raise NoExecutor
     return {name: there[name] for name in wanted or there}
-
-
-def suited(there: Mapping[str, Executor], job: ClaimedJob) -> Executor | None:
-    """The executor a job gets: the one it names, or by its profile the first of those that are here."""
-    if job.executor in there:
-        return there[job.executor]
-    if job.executor in EXECUTORS:
-        return None
-    order = ("claude_code", "codex") if job.profile in {"deep", "audit"} else ("codex", "claude_code")
-    return next((there[name] for name in (*order, "gemini", COMMAND) if name in there), None)
 
 
 def environment(environ: Mapping[str, str], job: ClaimedJob, runner_id: str) -> dict[str, str]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tallystick.capabilities.jobs.contract import SUMMARY_LIMIT
-from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer
+from msgspec import structs
+
+from tallystick.capabilities.jobs.contract import SUMMARY_LIMIT, ResumePointAsk
+from tallystick.capabilities.jobs.evidence_contract import BranchAsk, FileAsk
+from tallystick.capabilities.jobs.views import Reported
+from tallystick.harnesses.headless.messages import MessageFolder
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Sign
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.proof import files, verdict
-from tallystick.proof.refs import salvage
-from tallystick.runner import answer, executors, rules, skill_packs, slices, worktrees
+from tallystick.runner import answer, evidence, executors, prompt, rules, slices, worktrees
 from tallystick.runner.answer import BadAnswer, ExecutorNote, clipped
-from tallystick.runner.executors import Executor
-from tallystick.runner.job_source import JobSource, claim_lost
-from tallystick.runner.leases import HeldJob, StopReason
-from tallystick.runner.model import Prior, Slice
-from tallystick.runner.rules import ContinueJob, EndJob, JobLimits, Next, SliceCount
-from tallystick.runner.skill_packs import Profile
+from tallystick.runner.evidence import FirstHand, Observations, Offer, Workplace
+from tallystick.runner.executors import COMMAND, Executor
+from tallystick.runner.job_source import HeldJob, JobSource, StopReason, claim_lost
+from tallystick.runner.prompt import Profile
+from tallystick.runner.rules import ContinueJob, EndJob, JobLimits, Next, Prior, Slice, SliceCount, SliceReport
 from tallystick.runner.slices import Progress, SliceEnd, SliceStopped
 from tallystick.runner.worktrees import JobFolder, UnusableFolder
 
@@ -46,8 +48,10 @@ class RunnerSettings:
     report_every_s: float = 10.0
     heartbeat_s: float = 10.0
     poll_ms: int = 1500
-    skill_profile: Profile = skill_packs.DEFAULT
-    skill_max_chars: int = skill_packs.DEFAULT_CHARS
+    skill_profile: Profile = prompt.DEFAULT
+    skill_max_chars: int = prompt.DEFAULT_CHARS
+    remote: bool = False
+    """Whether the hub is reached over the network, so that it may not see the files here."""
     bounds: JobLimits = field(default_factory=JobLimits)
 
     @property
@@ -66,7 +70,14 @@ class JobRun:
         self._job = held.job
         self._tell_all = tell
         self._prior, self._count = Prior(), SliceCount()
-        self._until = time.monotonic() + settings.max_runtime_s
+        self._began = time.monotonic()
+        self._started = False
+        self._delivered = 0
+        """The newest message of the manager that an agent was given."""
+        self._unread = False
+        """Whether one of them is new to it."""
+        self._seen, self._files = Observations(), tuple[FileAsk, ...]()
+        self._work_began_at = time.time_ns() // 1_000_000 - held.job.began_ms_ago
 
     def _tell(self, text: str) -> None:
         self._tell_all(f"{self._job.job_id}: {text}")
@@ -78,7 +89,7 @@ class JobRun:
         except _Stopped:
             self._tell(f"stopped ({self._held.stopped})")
             if self._held.stopped is StopReason.LEAVING:
-                self._source.give_back(self._job, "runner: stopped; another one may go on")
+                self._source.release(self._job, "the runner stops; another one goes on")
         except Refused as refusal:
             self._tell(refusal.message)
             if not claim_lost(refusal):
@@ -88,7 +99,7 @@ class JobRun:
     def _run(self) -> None:
         if self._job.reclaimed and (end := rules.worn_out(self._source.claims(self._job), self._settings.bounds)):
             return self._complete(end)
-        executor = executors.suited(self._settings.executors, self._job)
+        executor = self._settings.executors.get(self._job.executor)
         if executor is None:
             return self._complete(EndJob(status="FAILED", summary=f"this runner has no executor {self._job.executor}"))
         try:
@@ -97,36 +108,80 @@ class JobRun:
             )
         except UnusableFolder as wrong:
             return self._complete(EndJob(status="FAILED", summary=f"cannot work there: {wrong}"))
+        self._resume()
         return self._slices(executor, folder)
+
+    def _resume(self) -> None:
+        """Go on where the last slice left the job, whoever ran it."""
+        record = self._source.record(self._job)
+        self._count = SliceCount(slices=record.job.slices)
+        if found := record.resume:
+            self._prior = Prior(summary=found.summary, refs=tuple(found.refs))
+            self._count = SliceCount(slices=record.job.slices, failures=found.failures, gates=found.gates)
+            self._began -= found.seconds
+
+    @property
+    def _until(self) -> float:
+        return self._began + self._settings.max_runtime_s
 
     def _slices(self, executor: Executor, folder: JobFolder) -> None:
         while (left := self._until - time.monotonic()) > 0:
-            found = self._after(self._slice(executor, folder, left), folder)
+            found = self._after(self._slice(executor, folder, left), executor, folder)
             if isinstance(found, EndJob):
                 found = self._end(found, folder)
             if found is None:
                 return None
-            self._report(ExecutorNote(kind=found.kind, message=found.message))
             self._prior, self._count = found.prior, found.count
+            if self._continues(found):
+                return None
         summary = f"gave up after {self._settings.max_runtime_s} seconds; before that: {self._prior.summary}"
         return self._complete(EndJob(status="FAILED", summary=clipped(summary, SUMMARY_LIMIT), refs=self._prior.refs))
 
+    def _continues(self, found: ContinueJob) -> bool:
+        """Put on record where the next slice begins; whether the job waits for an answer first, in nobody's hands."""
+        resume = ResumePointAsk(
+            summary=found.prior.summary,
+            refs=list(found.prior.refs),
+            failures=found.count.failures,
+            gates=found.count.gates,
+            seconds=max(0, int(time.monotonic() - self._began)),
+        )
+        note = ExecutorNote(kind=found.kind, message=found.message)
+        reported = self._report(
+            note, SliceReport(number=found.count.slices, resume=resume, observed=self._seen.unsaid())
+        )
+        if not reported.needs_manager:
+            return False
+        self._source.release(self._job, None, self._settings.question_wait_s)
+        self._held.waits = True
+        self._tell("waits for the manager's answer; its slot is free")
+        return True
+
     def _slice(self, executor: Executor, folder: JobFolder, left: float) -> SliceEnd:
         number = self._count.slices + 1
-        slice_ = Slice(number=number, seconds=min(self._settings.slice_s, max(1, int(left))))
-        again = " (reclaim)" if self._job.reclaimed and number == 1 else ""
-        self._report(ExecutorNote(kind="slice", message=f"runner: slice {number} started with {executor.name}{again}"))
+        seconds = min(self._slice_s, max(1, int(left)))
+        slice_ = Slice(number=number, runner_id=self._settings.runner_id, seconds=seconds)
+        again = " (reclaim)" if self._job.reclaimed and not self._started else ""
+        around = self._source.surroundings(self._job)
+        self._delivered = max([self._delivered, *(word.seq for word in around.words)])
+        self._unread = bool(around.unread)
+        self._report(
+            ExecutorNote(kind="slice", message=f"runner: slice {number} started with {executor.name}{again}"),
+            SliceReport(number=number, delivered_seq=self._delivered if around.unread else None),
+        )
+        self._started = True
         self._held.doing = f"slice {number} with {executor.name}"
         self._tell(self._held.doing)
         with tempfile.TemporaryDirectory(dir=self._settings.scratch) as scratch:
             start, reader = executor.start(
                 self._job,
                 slice_,
-                pack=skill_packs.pack(*self._skill()),
+                pack=prompt.pack(*self._skill()),
                 prior=self._prior,
-                around=self._source.surroundings(self._job),
+                around=around,
                 scratch=Path(scratch),
             )
+            messages = MessageFolder(Path(scratch) / executors.MESSAGES) if executor.name in executors.HOOKED else None
             return slices.run_slice(
                 start,
                 reader,
@@ -134,10 +189,48 @@ class JobRun:
                 cwd=folder.path,
                 env=executors.environment(self._settings.environ, self._job, self._settings.runner_id),
                 limit_s=slice_.seconds + self._settings.grace_s,
-                on_sign=Progress(self._source, self._held, self._settings.report_every_s, self._tell),
+                on_sign=self._listener(),
+                messages=messages,
+                heard_seq=self._delivered,
+                on_delivered=self._on_delivered,
             )
 
-    def _after(self, ended: SliceEnd, folder: JobFolder) -> Next:
+    def _listener(self) -> Callable[[Sign], None]:
+        progress = Progress(self._source, self._held, self._settings.report_every_s, self._tell)
+
+        def on_sign(sign: Sign) -> None:
+            self._seen.heard(sign)
+            progress(sign)
+
+        return on_sign
+
+    @property
+    def _slice_s(self) -> int:
+        """How long a slice may take: what the job asks for, within what the runner allows."""
+        asked = self._job.meta.get("slice_s")
+        most = self._settings.slice_s
+        return min(asked, most) if isinstance(asked, int) and not isinstance(asked, bool) and asked >= 1 else most
+
+    def _on_delivered(self, seq: int) -> None:
+        self._delivered, self._unread = seq, True
+        note = ExecutorNote(kind="delivered", message=f"runner: the agent was given {self._job.job_id}@{seq}")
+        try:
+            self._source.report(self._job, note, SliceReport(delivered_seq=seq))
+        except TallyError as refusal:
+            self._tell(refusal.message)
+            if claim_lost(refusal):
+                self._held.stop(StopReason.LOST)
+
+    def _overtaken(self) -> bool:
+        """Whether the manager has said something that the agent was not given before it answered."""
+        heard = None
+        if self._unread:
+            note = ExecutorNote(kind="read", message=f"runner: the agent acted on {self._job.job_id}@{self._delivered}")
+            heard, self._unread = self._report(note, SliceReport(read_seq=self._delivered)), False
+        now = heard or self._source.renew(self._job, f"runner: {self._held.doing}")
+        return now.manager_seq > self._delivered
+
+    def _after(self, ended: SliceEnd, executor: Executor, folder: JobFolder) -> Next:
         match ended:
             case SliceStopped():
                 raise _Stopped
@@ -149,16 +242,24 @@ class JobRun:
             said = answer.read(data, text)
         except BadAnswer as wrong:
             return rules.failed(str(wrong), self._prior, self._count, self._settings.bounds)
-        self._pass_on(said.events)
-        if said.status == "DONE" and (problems := self._unproven(said, folder)) is not None:
-            return rules.unproven(said, problems, self._prior, self._count, self._settings.bounds)
+        for note in said.events:
+            self._report(note)
+        if self._overtaken() and said.status != "CONTINUE":
+            return rules.overtaken(said, self._prior, self._count, self._settings.bounds)
+        if said.status == "DONE":
+            if executor.name == COMMAND:
+                self._run_checks(folder)
+            offered = self._offer(said, folder)
+            said = structs.replace(said, refs=offered.refs, events=())
+            if not offered.verdict.proven and not self._job.checks:
+                return rules.unproven(said, offered.verdict.problems, self._prior, self._count, self._settings.bounds)
         return rules.answered(said, self._prior, self._count, self._settings.bounds)
 
     def _end(self, end: EndJob, folder: JobFolder) -> ContinueJob | None:
         """Complete the job, unless the hub's own gate says that it must go on."""
         anew: Next = end
         try:
-            self._complete(self._with_worktree(end, folder))
+            kept = self._end_with_branch(end, folder)
         except TallyError as refusal:
             if refusal.code != "proof_missing":
                 raise
@@ -166,54 +267,67 @@ class JobRun:
             anew = rules.unproven(said, [refusal.message], self._prior, self._count, self._settings.bounds)
             if isinstance(anew, ContinueJob):
                 return anew
-            self._complete(self._with_worktree(anew, folder))
-        with suppress(UnusableFolder):
-            worktrees.tidy(folder)
+            kept = self._end_with_branch(anew, folder)
+        if not kept:
+            with suppress(UnusableFolder):
+                worktrees.tidy(folder)
         return None
 
-    def _complete(self, end: EndJob) -> None:
-        self._source.complete(self._job, end.status, end.summary, end.refs)
+    def _complete(self, end: EndJob, branch: BranchAsk | None = None) -> None:
+        seen = FirstHand(commands=self._seen.named([*end.refs, *self._checks]), files=self._files, branch=branch)
+        self._source.complete(self._job, end.status, end.summary, end.refs, seen)
         self._tell(f"{end.status}: {clipped(end.summary, 200)}")
 
-    def _with_worktree(self, end: EndJob, folder: JobFolder) -> EndJob:
+    def _end_with_branch(self, end: EndJob, folder: JobFolder) -> bool:
+        """Complete the job with the branch that holds its work; tells whether there is anything to keep."""
         try:
-            left = worktrees.account(folder)
+            branch = worktrees.settle(folder, f"{self._job.job_id}: {self._job.title}")
         except UnusableFolder as wrong:
-            left = f"Worktree: {folder.root} ({wrong})."
+            summary = clipped(f"{end.summary}\nWorktree: {folder.root} ({wrong}).", SUMMARY_LIMIT)
+            self._complete(replace(end, summary=summary))
+            return True
+        left = worktrees.told(folder, branch) if branch else ""
         summary = clipped(end.summary, SUMMARY_LIMIT - len(left) - 1)
-        return EndJob(status=end.status, summary=f"{summary}\n{left}".strip(), refs=end.refs)
+        self._complete(replace(end, summary=f"{summary}\n{left}".strip()), branch)
+        return branch is not None
 
-    def _unproven(self, said: answer.ExecutorAnswer, folder: JobFolder) -> Sequence[str] | None:
-        """What keeps a DONE from standing, as far as can be seen from here; whether ids exist is the hub's to say."""
-        refs = salvage(said.every_ref, said.summary)
-        own = verdict.Own(job_id=self._job.job_id, task_id=self._job.task_id)
-        found = verdict.judge(refs, own, exists=lambda _: True, files=files.survey(refs, [folder.root]))
-        return None if found.proven else found.problems
+    @property
+    def _checks(self) -> list[str]:
+        return [f"CMD: {check}" for check in self._job.checks]
 
-    def _pass_on(self, notes: Sequence[ExecutorNote]) -> None:
-        asked: int | None = None
-        for note in notes:
-            seq = self._report(note)
-            asked = asked or (seq if note.kind == "question" else None)
-        if asked:
-            self._await_manager(asked)
+    def _run_checks(self, folder: JobFolder) -> None:
+        """Run what the job names as its checks, where it worked; a harness runs them itself, inside its sandbox."""
+        for check in self._job.checks:
+            self._held.doing = f"checking: {check}"
+            self._tell(self._held.doing)
+            ended = slices.run_slice(
+                evidence.check_start(check),
+                evidence.CheckReader(),
+                self._held,
+                cwd=folder.path,
+                env=executors.environment(self._settings.environ, self._job, self._settings.runner_id),
+                limit_s=self._settings.slice_s,
+                on_sign=self._seen.heard,
+            )
+            if isinstance(ended, SliceStopped):
+                raise _Stopped
+            self._seen.add(check, evidence.check_status(ended))
 
-    def _await_manager(self, seq: int) -> None:
-        """A question waits for an answer after its own seq, which may be there already; the claim is kept meanwhile."""
-        self._held.doing = "waiting for the manager's answer"
-        until = min(time.monotonic() + self._settings.question_wait_s, self._until)
-        answered = False
-        while not answered and not self._held.stopped and time.monotonic() < until:
-            seq, answered = self._source.await_manager(self._job, seq, max_wait_ms=1000)
+    def _offer(self, said: answer.ExecutorAnswer, folder: JobFolder) -> Offer:
+        """What goes to the hub as proof of a DONE; whether ids exist is the hub's to say."""
+        place = Workplace(folder=folder, room=self._source.room(), remote=self._settings.remote)
+        offered = evidence.offer(said, self._job, place, self._seen, began_at=self._work_began_at)
+        self._files = offered.files
+        return offered
 
-    def _report(self, note: ExecutorNote) -> int | None:
+    def _report(self, note: ExecutorNote, more: SliceReport | None = None) -> Reported:
         if self._held.stopped:
             raise _Stopped
-        return self._source.report(self._job, note)
+        return self._source.report(self._job, note, more)
 
-    def _skill(self) -> tuple[skill_packs.Profile, int]:
+    def _skill(self) -> tuple[prompt.Profile, int]:
         meta, settings = self._job.meta, self._settings
         return (
-            skill_packs.chosen(meta, self._job.kind, settings.skill_profile),
-            skill_packs.budget(meta, settings.skill_max_chars),
+            prompt.chosen(meta, self._job.kind, settings.skill_profile),
+            prompt.budget(meta, settings.skill_max_chars),
         )

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tallystick.commandline.command import Number, Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Invocation, Number, Program
 
 F = TypeVar("F", bound=Callable[..., object])
 PREFIX = "TALLYSTICK_RUNNER_"
@@ -41,6 +40,7 @@ class RunnerOptions:
     claude_bin: str
     gemini_bin: str
     command: str
+    stdin_notes: bool
 
 
 TEXTS = {
@@ -98,6 +98,12 @@ def _settings(command: F) -> F:
 @click.command(cls=Program)
 @_settings
 @click.option("--worktree", cls=_Setting, is_flag=True, help="Give every job a git worktree.")
+@click.option(
+    "--stdin-notes",
+    cls=_Setting,
+    is_flag=True,
+    help="Keep the command's stdin open: the manager's messages come there, one JSON object a line.",
+)
 @click.option("--once", is_flag=True, help="End when there is nothing left to do.")
 @click.pass_obj
 def runner(invocation: Invocation, **given: Any) -> None:

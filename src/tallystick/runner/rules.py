@@ -2,17 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
+from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT, ResumePointAsk
+from tallystick.capabilities.jobs.evidence_contract import ObservedAsk
+from tallystick.capabilities.jobs.views import JobEvent
+from tallystick.kernel.json_values import is_list
 from tallystick.runner.answer import ExecutorAnswer, clipped
-from tallystick.runner.model import Prior
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedJob:
+    """A claimed job, as plain programs get it on stdin; `claim_revision` fences everything that is written about it."""
+
+    room_id: str
+    job_id: str
+    claim_revision: int
+    title: str
+    kind: str
+    priority: str
+    prompt: str
+    executor: str
+    """The one that the hub chose for it."""
+    profile: str
+    task_id: str | None = None
+    anchor_id: str | None = None
+    reclaimed: bool = False
+    """Whether another claim on it ran out before."""
+    began_ms_ago: int = 0
+    """How long ago work on it began, when it was claimed."""
+    meta: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Commands that have to be seen to end with 0."""
+        found = self.meta.get("checks")
+        return tuple(str(each) for each in found) if is_list(found) else ()
+
+    @property
+    def model(self) -> str | None:
+        found = self.meta.get("executor_model")
+        return found if isinstance(found, str) and found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerWord:
+    """One message of the manager, whole."""
+
+    seq: int
+    ref: str
+    message: str
+    refs: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        refs = f" [{', '.join(self.refs)}]" if self.refs else ""
+        return f"{self.ref}: {self.message}{refs}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the hub tells about a job at the start of a slice."""
+
+    task: str = ""
+    anchor: str = ""
+    thread: Sequence[JobEvent] = ()
+    words: Sequence[ManagerWord] = ()
+    """What the manager said, oldest first."""
+    read_seq: int = 0
+    """Up to here the agent of an earlier slice has acted on it."""
+    artifacts: Sequence[str] = ()
+    """What earlier slices left, by ref."""
+
+    @property
+    def unread(self) -> Sequence[ManagerWord]:
+        return [word for word in self.words if word.seq > self.read_seq]
+
+    @property
+    def heard(self) -> Sequence[ManagerWord]:
+        return [word for word in self.words if word.seq <= self.read_seq]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What earlier slices left for the next one."""
+
+    summary: str = ""
+    refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    number: int
+    runner_id: str
+    seconds: int
+    """After so long the executor should have answered; what is over its grace is killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceReport:
+    """What a report says of a slice, beside its note."""
+
+    number: int | None = None
+    resume: ResumePointAsk | None = None
+    delivered_seq: int | None = None
+    read_seq: int | None = None
+    observed: Sequence[ObservedAsk] = ()
+    """Commands that were seen to end and that the hub has not been told of."""
+
 
 PRIOR_CHARS = 4_000
+
+
 """How much of what earlier slices said the next one reads."""
+
+
 PRIOR_REFS = 16
+
 
 GATE = (
     "The last slice answered DONE without proof, so the job goes on. Bring at least one ref that holds the result"
@@ -95,13 +203,24 @@ def failed(why: str, prior: Prior, count: SliceCount, bounds: JobLimits) -> Next
     return ContinueJob(kind="error", message=clipped(told, MESSAGE_LIMIT), prior=note, count=now)
 
 
-def worn_out(claims: int, bounds: JobLimits) -> EndJob | None:
-    """Whether a job has been lost by so many runners that it ends before it begins."""
-    if claims <= bounds.max_claims:
-        return None
-    return EndJob(
-        status="FAILED", summary=f"gave up: claimed {claims} times, and every runner before this one was lost"
+def overtaken(answer: ExecutorAnswer, prior: Prior, count: SliceCount, bounds: JobLimits) -> Next:
+    """After an answer that knew nothing of what the manager has said meanwhile."""
+    now = SliceCount(slices=count.slices + 1)
+    if now.slices >= bounds.max_slices:
+        return EndJob(status="FAILED", summary=answer.summary, refs=answer.every_ref)
+    message = clipped(
+        f"runner: slice {now.slices} answered {answer.status} before it had the manager's message; the job goes on:"
+        f" {answer.summary}",
+        MESSAGE_LIMIT,
     )
+    return ContinueJob(kind="slice", message=message, prior=_extended(prior, answer.summary, answer), count=now)
+
+
+def worn_out(lost: int, bounds: JobLimits) -> EndJob | None:
+    """Whether a job has been lost by so many runners that it ends before it begins."""
+    if lost <= bounds.max_claims:
+        return None
+    return EndJob(status="FAILED", summary=f"gave up: {lost} runners were lost with it")
 
 
 def _extended(prior: Prior, text: str, answer: ExecutorAnswer) -> Prior:

@@ -20,13 +20,20 @@ from tallystick.harnesses.headless.programs import CannotDo
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import new_id
-from tallystick.runtime import model, rules
 from tallystick.runtime import program as engines
+from tallystick.runtime import rules
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.model import ActionDelivery, AgentReplaced, Context, DeliveredResult, Delivery
 from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
 from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
-from tallystick.runtime.rules import ActionEnding, ActionVerdict
+from tallystick.runtime.rules import (
+    ActionDelivery,
+    ActionEnding,
+    ActionVerdict,
+    AgentReplaced,
+    Context,
+    DeliveredResult,
+    Delivery,
+)
 
 HEARTBEAT_SECONDS = 60.0
 
@@ -185,7 +192,7 @@ class Agent:
             return
         before = self._journal.context(action.context_id)
         if isinstance(outcome, HarnessAnswer):
-            after = model.extended(before, action, outcome.text.strip(), outcome.session_id)
+            after = rules.extended(before, action, outcome.text.strip(), outcome.session_id)
         else:
             after = Context(session_id=outcome.session_id) if outcome.session_id else before
         self._journal.remember(action.context_id, after)

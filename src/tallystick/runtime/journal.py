@@ -14,8 +14,7 @@ import msgspec
 
 from tallystick.kernel.errors import Conflict
 from tallystick.kernel.ids import digest
-from tallystick.runtime.model import ActionDelivery, Context
-from tallystick.runtime.rules import ActionEnding
+from tallystick.runtime.rules import ActionDelivery, ActionEnding, Context
 
 CONTEXT_LIMIT = 200
 """So many conversations are remembered; the longest unused goes first."""

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from tallystick.commandline.command import Number, Program
-from tallystick.commandline.invocation import Invocation
-from tallystick.commandline.visible import visible_lines
+from tallystick.commandline.command import Invocation, Number, Program
+from tallystick.commandline.output import visible_lines
 from tallystick.harnesses.headless.protocol import Sandbox
 
 F = TypeVar("F", bound=Callable[..., object])

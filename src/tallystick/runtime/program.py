@@ -14,9 +14,8 @@ from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, HarnessStep, Outcome, ProcessStart, Reader, Sandbox
 from tallystick.harnesses.process_group import ProcessGroup
 from tallystick.kernel.errors import InvalidInput
-from tallystick.runtime import model
-from tallystick.runtime.model import ActionDelivery, Context
-from tallystick.runtime.rules import STEP_LIMIT
+from tallystick.runtime import rules
+from tallystick.runtime.rules import STEP_LIMIT, ActionDelivery, Context
 
 PLAIN = "plain"
 _SECRETS = frozenset({"TALLYSTICK_TOKEN"})
@@ -71,7 +70,7 @@ class AgentProgram:
             case "review":
                 return programs.review(self.slug, self.binary, request), program.reader()
             case _:
-                request = self._request(model.prompt_for(action, context), context, scratch)
+                request = self._request(rules.prompt_for(action, context), context, scratch)
                 return program.start(self.binary, request), program.reader()
 
     def _request(self, prompt: str, context: Context, scratch: Path) -> HarnessRequest:

@@ -5,7 +5,9 @@ It ends by what the owner says, by an interrupt, or by a count of turns; never b
 
 from __future__ import annotations
 
+import json
 import queue
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,13 +18,156 @@ from typing import TypeAlias
 from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
-from tallystick.kernel.json_values import objects_of
-from tallystick.runtime import model, relay_messages
+from tallystick.kernel.json_values import list_of, object_of, objects_of
 from tallystick.runtime import program as engines
-from tallystick.runtime.model import ActionDelivery, Context, Delivery
+from tallystick.runtime import rules
 from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
-from tallystick.runtime.relay_messages import LocalAnswer, Malformed, RelayActions, TaskDone
 from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
+from tallystick.runtime.rules import ActionDelivery, Context, Delivery
+
+_FENCE = re.compile(
+    r"\A(?P<fence>`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<body>.*?)\r?\n?(?P=fence)\Z", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayActions:
+    """Messages and controls to be sent, in order."""
+
+    actions: Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDone:
+    """The relay is over."""
+
+    summary: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalAnswer:
+    """Words for the local user, which end the relay."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed:
+    """It was meant as relay output and is none; the owner is told why and may say it again."""
+
+    why: str
+
+
+Output: TypeAlias = "RelayActions | TaskDone | LocalAnswer | Malformed"
+
+
+def read_output(text: str) -> Output:
+    found = _object(text.strip())
+    match found.get("type"):
+        case "relay_actions":
+            return _actions(found)
+        case "task_done":
+            return _done(found)
+        case _:
+            return LocalAnswer(text=text.strip())
+
+
+def _object(text: str) -> dict[str, object]:
+    """The JSON object that the text is, bare or as one fenced block; empty when it is anything else."""
+    fenced = _FENCE.match(text)
+    body = (fenced["body"] if fenced else text).strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        return {}
+    try:
+        found: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return object_of(found)
+
+
+def _actions(found: Mapping[str, object]) -> RelayActions | Malformed:
+    listed = list_of(found.get("actions"))
+    if not listed:
+        return Malformed(why="relay_actions needs `actions`, a list with at least one action.")
+    actions = objects_of(listed)
+    if len(actions) < len(listed):
+        return Malformed(why="Every action is an object with type, dst and what that type needs.")
+    if unknown := sorted(found.keys() - {"type", "actions"}):
+        return Malformed(why=f"relay_actions has no field '{unknown[0][:80]}'.")
+    return RelayActions(actions=actions)
+
+
+def _done(found: Mapping[str, object]) -> TaskDone | Malformed:
+    summary = found.get("summary")
+    if summary is not None and not isinstance(summary, str):
+        return Malformed(why="The summary of task_done is a text.")
+    if unknown := sorted(found.keys() - {"type", "summary"}):
+        return Malformed(why=f"task_done has no field '{unknown[0][:80]}'.")
+    return TaskDone(summary=summary)
+
+
+SPEAK = """\
+You are {owner}, and you own this task. You do not do the work yourself: you have other agents do it and decide what
+comes next. After each of your answers you are told what they said.
+
+Answer with one JSON object and nothing else, in one of two forms.
+
+To have something done:
+{{"type":"relay_actions","actions":[ACTION,...]}}
+where an ACTION is a message to one agent, with a plan if you have one:
+{{"type":"message","dst":"NAME","text":"what you want","plan":{{"steps":["first","then"],"note":"keep in mind"}}}}
+or a control:
+{{"type":"control","dst":"NAME","command":"new"}}
+The commands are new (forget what was said and start afresh), compact (shorten the context), interrupt (stop what runs)
+and review (look at the changes; "args" may say what to look for). Actions for one agent are carried out in the order of
+the list, so a control comes before the message it is meant for.
+
+To end, with a summary for the user:
+{{"type":"task_done","summary":"what came of it"}}
+
+Anything that is not such an object counts as your answer to the user and ends the task.
+"""
+
+
+def opening(owner: str, agents: Sequence[Mapping[str, object]], task: str) -> str:
+    """The first prompt."""
+    others = [each for each in agents if each.get("id") != owner]
+    listed = [f"- {_named(each)}" for each in others] or ["- nobody yet"]
+    return "\n".join([SPEAK.format(owner=owner), "The agents of this room:", *listed, "", "The task:", task])
+
+
+def _named(agent: Mapping[str, object]) -> str:
+    name = f" ({agent['name']})" if agent.get("name") and agent.get("name") != agent.get("id") else ""
+    return f"{agent.get('id')}{name}, {agent.get('status')}"
+
+
+def outcomes(found: Mapping[str, object], turns_left: int) -> str:
+    """What came of a turn's actions, in their order."""
+    lines = ["This is what came of your actions."]
+    for each in objects_of(found.get("actions")):
+        lines += ["", f"{each.get('dst')}: {each.get('status')}{_why(each)}"]
+        if each.get("reply"):
+            lines.append(str(each["reply"]))
+        if each.get("data"):
+            lines.append(f"It also said: {each['data']}")
+    return "\n".join([*lines, "", _left(turns_left)])
+
+
+def correction(why: str, hint: str, turns_left: int) -> str:
+    """For output that could not be carried out: nothing of it was sent."""
+    return "\n".join([f"Nothing was sent: {why}", *([hint] if hint else []), "", _left(turns_left)])
+
+
+def _why(each: Mapping[str, object]) -> str:
+    # A reply says it better than its own first line.
+    return f", {each['detail']}" if each.get("detail") and not each.get("reply") else ""
+
+
+def _left(turns: int) -> str:
+    if turns == 1:
+        return "This is your last turn: end with task_done."
+    return f"Answer with relay_actions or task_done. {turns} turns are left."
+
 
 WAIT_MS = 30_000
 """One look at what came of a turn lasts this long; there is no limit to how often it is taken."""
@@ -77,7 +222,7 @@ class TaskRelay:
 
     def run(self, task: str) -> RelayEnd:
         agents = objects_of(self._line.ask("agent.list", {})["agents"])
-        prompt = relay_messages.opening(self._line.agent, agents, task)
+        prompt = opening(self._line.agent, agents, task)
         for turn in range(1, self._max_turns + 1):
             outcome = self._think(prompt)
             if self._stopped_by:
@@ -86,16 +231,16 @@ class TaskRelay:
                 )
             if not isinstance(outcome, HarnessAnswer):
                 return self._end(RelayEnd(why=RelayEndReason.FAILED, text=outcome.why, turns=turn))
-            self._context = model.extended(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
+            self._context = rules.extended(self._context, self._asked(prompt), outcome.text.strip(), outcome.session_id)
             left = self._max_turns - turn
-            match relay_messages.read_output(outcome.text):
+            match read_output(outcome.text):
                 case TaskDone(summary=summary):
                     return self._end(RelayEnd(why=RelayEndReason.DONE, text=summary or "done", turns=turn))
                 case LocalAnswer(text=text):
                     return self._end(RelayEnd(why=RelayEndReason.LOCAL, text=text, turns=turn))
                 case Malformed(why=why):
                     self._tell(f"said what cannot be sent: {why}")
-                    prompt = relay_messages.correction(why, "", left)
+                    prompt = correction(why, "", left)
                 case RelayActions(actions=actions):
                     prompt = self._send(actions, left)
             if self._stopped_by:
@@ -154,7 +299,7 @@ class TaskRelay:
             relayed = self._line.ask("actions.relay", given, key=new_id())
         except Refused as refused:
             self._tell(f"said what was refused: {refused.message}")
-            return relay_messages.correction(refused.message, refused.advice, left)
+            return correction(refused.message, refused.advice, left)
         self._opened = True
         for action, place in zip(actions, objects_of(relayed["actions"]), strict=True):
             self._tell(f"to {place['dst']}: {action.get('text') or action.get('command')}")
@@ -162,7 +307,7 @@ class TaskRelay:
         found = self._settled(ask)
         for each in objects_of(found.get("actions")):
             self._tell(f"{each['dst']}: {each['status']} {each['detail'] or ''}")
-        return relay_messages.outcomes(found, left)
+        return outcomes(found, left)
 
     def _settled(self, ask: Mapping[str, object]) -> Mapping[str, object]:
         """What came of a group once all of it is settled; nothing when somebody ends the relay before."""

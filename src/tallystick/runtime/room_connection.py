@@ -17,12 +17,11 @@ from tallystick.capabilities.rooms.contract import JoinRoomResult
 from tallystick.client import typed
 from tallystick.client.bus import BusClient
 from tallystick.client.bus_protocol import BusClosed, Envelope
-from tallystick.commandline.visible import visible
+from tallystick.commandline.output import visible
 from tallystick.harnesses.headless import protocol
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import digest
-from tallystick.runtime.model import ActionDelivery
-from tallystick.runtime.rules import ActionEnding
+from tallystick.runtime.rules import ActionDelivery, ActionEnding
 
 Tell: TypeAlias = Callable[[str], None]
 

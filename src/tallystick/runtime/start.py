@@ -15,13 +15,13 @@ from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
 from tallystick.kernel.errors import InvalidField, TallyError
-from tallystick.runtime import model
+from tallystick.runtime import rules
 from tallystick.runtime.agent import Agent, Gone, Leave, MailBox
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.model import ActionDelivery, AgentReplaced
 from tallystick.runtime.program import AgentProgram
 from tallystick.runtime.relay import RelayEnd, TaskRelay
 from tallystick.runtime.room_connection import RoomConnection, Tell, teller
+from tallystick.runtime.rules import ActionDelivery, AgentReplaced
 
 FOLDER = "attached"
 
@@ -112,7 +112,7 @@ def on_the_bus(
     """A line in a room, whose deliveries go into `mail`, and the journal, which nobody else can open meanwhile."""
 
     def brought(envelope: Envelope) -> None:
-        if (found := model.delivery(envelope)) is not None:
+        if (found := rules.delivery(envelope)) is not None:
             mail.put(found)
 
     data = Path(data_dir or places.data_dir())

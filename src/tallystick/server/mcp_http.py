@@ -15,9 +15,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.hub.serving import Serving
+from tallystick.hub.tokens import TokenInvalid
 from tallystick.hub.visitor import Visitor
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.middleware import Limits
+from tallystick.surfaces.http.authentication import TokenCache
+from tallystick.surfaces.http.middleware import Allowances, Limits
 from tallystick.surfaces.http.request_context import context_of
 
 if TYPE_CHECKING:
@@ -30,17 +32,31 @@ SETTLED_S = 5.0
 
 
 class McpOverHttp:
-    def __init__(self, serving: Serving, limits: Limits) -> None:
-        self._serving, self._limits = serving, limits
+    def __init__(self, serving: Serving, tokens: TokenCache, limits: Limits, allowances: Allowances) -> None:
+        self._serving, self._tokens, self._limits, self._allowances = serving, tokens, limits, allowances
         self._ready: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
         self._wanted = asyncio.Event()
         self._listening: set[asyncio.Task[Any]] = set()
         self._ending = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context_of(scope).operation = "mcp"
+        context = context_of(scope)
+        context.operation = "mcp"
         self._wanted.set()
         serve = await asyncio.shield(self._ready)
+        try:
+            with (
+                self._allowances.stream(context.visitor.caller.agent_id),
+                self._tokens.cancelled_when_revoked(context.visitor),
+            ):
+                await self._serve(serve, scope, receive, send)
+        except TokenInvalid:
+            if not context.status:
+                raise
+            # Too late for a refusal: what was begun ends here.
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _serve(self, serve: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
             await serve(scope, receive, send)
             return

@@ -7,31 +7,37 @@ import gc
 import logging
 import os
 import resource
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
+from time import monotonic, sleep
 
 import uvloop
 
 from tallystick import __version__
-from tallystick.hub import tokens
+from tallystick.hub import signing, tokens
 from tallystick.hub.autostart import Autostart
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
 from tallystick.kernel.clock import to_wire
+from tallystick.kernel.operation import Reach
 from tallystick.server import asgi
+from tallystick.storage.errors import StoreUnreachable
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import connections, hub_files
-from tallystick.surfaces.http.authentication import HubAddress
+from tallystick.surfaces.http.browser_sessions import HubAddress, label_of
 from tallystick.surfaces.http.connections import HttpServer
 from tallystick.surfaces.http.hub_files import HubFiles
 from tallystick.surfaces.http.logs import Handler, Log
 from tallystick.surfaces.http.middleware import Limits
 from tallystick.surfaces.mcp import hub_socket as mcp_socket
 
+AGAIN_S = 0.5
+"""How often to try a database that is not there yet."""
 LOOK_S = 2.0
 """How often to look for jobs that nobody runs."""
 FILES = 65_536
@@ -44,6 +50,8 @@ class ServeOptions:
     port: int
     tls: tuple[Path, Path] | None = None
     """Certificate and key."""
+    database_wait: float = 0.0
+    """So many seconds a database server that is not there yet is waited for."""
     runner_autostart: bool = False
     """Start a runner where jobs wait and none is there."""
 
@@ -64,7 +72,7 @@ def run(settings: Settings, options: ServeOptions, limits: Limits, started: Call
         stack.enter_context(where.claimed())
         tcp = stack.enter_context(hub_files.tcp(options.host, options.port))
         sockets = [tcp, stack.enter_context(where.listening())]
-        hub = Hub.open(settings, grouped=True)
+        hub = _open(settings, options.database_wait)
         stack.callback(hub.close)
         log = stack.enter_context(_logging(where.log))
         _allow_many_files()
@@ -72,13 +80,31 @@ def run(settings: Settings, options: ServeOptions, limits: Limits, started: Call
         _first_token(hub, where)
         # Exclude start-up objects from garbage collection, which took about 5 % of the CPU.
         gc.freeze()
-        opened = _Opened(hub=hub, place=where, options=options, limits=limits, log=log, sockets=sockets)
+        opened = _Opened(
+            settings=settings, hub=hub, place=where, options=options, limits=limits, log=log, sockets=sockets
+        )
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(opened, started))
 
 
+def _open(settings: Settings, seconds: float) -> Hub:
+    """The hub, once its database can be reached: services are started in no particular order."""
+    deadline, told = monotonic() + seconds, False
+    while True:
+        try:
+            return Hub.open(settings, grouped=True)
+        except StoreUnreachable as wrong:
+            if settings.database_url is None or monotonic() > deadline:
+                raise
+            if not told:
+                print(f"{wrong.message} Waiting for it, up to {seconds:g} s.", file=sys.stderr, flush=True)
+            told = True
+            sleep(AGAIN_S)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
+    settings: Settings
     hub: Hub
     place: HubFiles
     options: ServeOptions
@@ -90,7 +116,9 @@ class _Opened:
 async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None:
     options, limits = opened.options, opened.limits
     secure = connections.tls(*options.tls) if options.tls else None
-    address = HubAddress(host=options.host, port=opened.sockets[0].getsockname()[1], tls=secure is not None)
+    label = label_of(opened.place.token.read_text("utf-8").strip())
+    port: int = opened.sockets[0].getsockname()[1]
+    address = HubAddress(host=options.host, port=port, tls=secure is not None, label=label)
     async with AsyncExitStack() as stack:
         built = await stack.enter_async_context(
             asgi.opened(
@@ -102,6 +130,7 @@ async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None
             )
         )
         server = HttpServer(built.asgi, limits, secure, dismiss=built.dismiss)
+        await stack.enter_async_context(asgi.beside(signing.keep_signing(built.service_pages.serving, opened.settings)))
         if options.runner_autostart:
             runners = Autostart(opened.hub, opened.place.folder)
             stack.callback(runners.close)
@@ -137,7 +166,7 @@ def _first_token(hub: Hub, where: HubFiles) -> None:
     with suppress(FileNotFoundError):
         if tokens.find(hub, where.token.read_text("utf-8").strip()):
             return
-    issued = tokens.issue(hub, principal="user", label="made by tally up")
+    issued = tokens.issue(hub, principal="user", reach=Reach.MANAGE, label="made by tally up", lasts_ms=None)
     hub_files.write_private(where.token, issued.secret.encode() + b"\n")
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline.command import Number, Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline import output
+from tallystick.commandline.command import Invocation, Number, Program
 
 if TYPE_CHECKING:
     from tallystick.server.run import RunningHub
@@ -19,17 +24,31 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 @click.command(cls=Program)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", show_default=True, help="Where to listen.")
 @click.option(
-    "--port", type=Number(0, 65_535), default=7433, metavar="N", show_default=True, help="The port; 0 takes any."
+    "--port",
+    type=Number(0, 65_535),
+    default=7433,
+    envvar="TALLYSTICK_PORT",
+    metavar="N",
+    help="The port; 0 takes any. [default: 7433, or $TALLYSTICK_PORT]",
 )
 @click.option("--tls-cert", metavar="FILE", help="Certificate chain in PEM format, for other machines.")
 @click.option("--tls-key", metavar="FILE", help="Its private key.")
 @click.option("--insecure", is_flag=True, help="Serve other machines without TLS.")
+@click.option(
+    "--database-wait",
+    type=Number(0, 3600),
+    default=60,
+    metavar="SECONDS",
+    show_default=True,
+    help="How long to wait for a PostgreSQL server that is not there yet.",
+)
 @click.option(
     "--runner-autostart/--no-runner-autostart",
     default=None,
     help="Start `tally runner` for a room where jobs wait and no runner is there."
     " [default: no, or $TALLYSTICK_RUNNER_AUTOSTART]",
 )
+@click.option("--detach", is_flag=True, help="Go on in the background; `tally down` stops it.")
 @click.option("--open", "browse", is_flag=True, help="Open the page in a browser.")
 @click.pass_obj
 def up(
@@ -40,13 +59,15 @@ def up(
     tls_cert: str | None,
     tls_key: str | None,
     insecure: bool,
+    database_wait: int,
     runner_autostart: bool | None,
+    detach: bool,
     browse: bool,
-) -> None:
+) -> int:
     """Run the hub: HTTP with live streams, and MCP.
 
-    It is one record for all agents and serves them in the foreground until Ctrl-C or `tally down`. With --json it says
-    where it is in one envelope.
+    It is one record for all agents and serves them in the foreground until Ctrl-C or `tally down`, or with --detach in
+    the background. With --json it says where it is in one envelope.
     """
     tls = _tls(tls_cert, tls_key)
     if host not in LOOPBACK and not insecure and tls is None:
@@ -54,23 +75,61 @@ def up(
             f"{host} can be reached from other machines, and tokens would travel in the clear;"
             " give --tls-cert and --tls-key, or --insecure if something else encrypts the way."
         )
+    if detach:
+        given = {"--host": host, "--port": port, "--tls-cert": tls_cert, "--tls-key": tls_key}
+        options = [f"{flag}={value}" for flag, value in given.items() if value is not None]
+        options += ["--insecure"] * insecure + [f"--database-wait={database_wait}"]
+        if runner_autostart is not None:
+            options.append("--runner-autostart" if runner_autostart else "--no-runner-autostart")
+        return in_background(invocation, options, browse=browse)
     # Late, so that --help costs nothing.
     from tallystick.hub import autostart
     from tallystick.hub.settings import Settings
     from tallystick.server import run as server
+    from tallystick.storage.errors import DiskFull
     from tallystick.surfaces.http import control
     from tallystick.surfaces.http.errors import DataDirUnusable
     from tallystick.surfaces.http.hub_files import HubRunning
     from tallystick.surfaces.http.middleware import Limits
 
     settings = Settings.of()
-    options = server.ServeOptions(host=host, port=port, tls=tls, runner_autostart=autostart.wanted(runner_autostart))
+    options = server.ServeOptions(
+        host=host,
+        port=port,
+        tls=tls,
+        database_wait=database_wait,
+        runner_autostart=autostart.wanted(runner_autostart),
+    )
     try:
         server.run(settings, options, Limits.of(), lambda running: _greet(invocation, running, browse=browse))
     except HubRunning:
         raise control.already_running(settings.data_dir) from None
     except OSError as wrong:
+        if wrong.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFull(f"The disk that holds {settings.data_dir} is full; no hub was started.") from wrong
         raise DataDirUnusable(f"{wrong.strerror}: {wrong.filename or settings.data_dir}.") from wrong
+    if not invocation.as_json:
+        print("The hub has stopped.", flush=True)
+    return 0
+
+
+def in_background(invocation: Invocation, options: Sequence[str] = (), *, browse: bool = False) -> int:
+    """Start a hub that outlives this command; say where it is, or why there is none."""
+    from tallystick.hub.settings import Settings
+    from tallystick.server import background
+    from tallystick.surfaces.http.hub_files import HubFiles
+
+    started = background.start(options, HubFiles(Settings.of().data_dir).log)
+    if invocation.as_json:
+        print(started.line, flush=True)
+    elif started.code:
+        output.remark(f"error: {started.error['message']}")
+        output.remark(f"hint: {started.error['hint']}")
+    else:
+        _show(started.data, "`tally down` stops it.")
+    if browse and not started.code:
+        _browse(str(started.data["page"]))
+    return started.code
 
 
 def _tls(cert: str | None, key: str | None) -> tuple[Path, Path] | None:
@@ -85,15 +144,32 @@ def _greet(invocation: Invocation, running: RunningHub, *, browse: bool) -> None
     place = running.place
     facts = {"url": running.url, "page": running.link, "token": place.token, "socket": place.socket, "log": place.log}
     if not invocation.finish({name: str(value) for name, value in facts.items()}):
-        print(f"Tallystick runs at {running.url}")
-        print(f"  page     {running.link}")
-        print("           (opens once, within 10 minutes; `tally status` gives a new link)")
-        print(f"  token    {place.token}")
-        print(f"  socket   {place.socket}")
-        print(f"  log      {place.log}")
-        print("Agents on this machine need nothing more. For others: tally token issue --room ROOM --for NAME")
-        print("Ctrl-C or `tally down` stops it.", flush=True)
+        _show(facts, "Ctrl-C or `tally down` stops it.")
     if browse:
-        import webbrowser
+        _browse(running.link)
 
-        webbrowser.open(running.link)
+
+def _show(facts: Mapping[str, object], end: str) -> None:
+    """The link that signs a browser in comes first, and no other address beside it: that one is clicked."""
+    print(f"Tallystick runs. Open its page: {facts['page']}")
+    print("  The link lets one browser in, within 10 minutes; `tally status` gives a new one.")
+    for name in ("token", "socket", "log"):
+        print(f"  {name:<8} {facts[name]}")
+    if line := path_line():
+        print(f"To have `tally` in other terminals, type there: {line}")
+    print("Agents on this machine need nothing more. For others: tally token issue --room ROOM --for NAME")
+    print(end, flush=True)
+
+
+def path_line() -> str | None:
+    """What puts this program on the PATH of a shell, where another terminal would not find it."""
+    program = Path(sys.argv[0]).absolute()
+    if program.name != "tally" or shutil.which("tally"):
+        return None
+    return f"export PATH={shlex.quote(str(program.parent))}:$PATH"
+
+
+def _browse(link: str) -> None:
+    import webbrowser
+
+    webbrowser.open(link)

@@ -57,13 +57,18 @@ class Pool(Generic[C]):
                 return
         self._close(connection)
 
+    def drop_idle(self) -> None:
+        """Close what nobody uses; whatever is wrong with one is likely to be wrong with all."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            self._close(connection)
+
     def close(self) -> None:
         """Close what is idle; what is lent closes when it comes back."""
         with self._lock:
             self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            self._close(connection)
+        self.drop_idle()
 
     def _fresh(self, borrower: object) -> C:
         if self._closed:

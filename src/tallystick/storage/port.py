@@ -70,7 +70,9 @@ class Store(Protocol):
         """A read that raises `NotBrief` rather than take longer or wait for anybody; always does so over a network."""
         ...
 
-    def write(self) -> AbstractContextManager[Write]: ...
+    def write(self, *, unhurried: bool = False) -> AbstractContextManager[Write]:
+        """`unhurried` is for work on the whole store: a statement may take as long as it takes."""
+        ...
 
     def brief_write(self, seconds: float, /) -> AbstractContextManager[Write]:
         """The same for a write: `NotBrief` where others write or queue, and when it is not ready to commit in time."""

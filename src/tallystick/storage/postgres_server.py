@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from time import monotonic
 from typing import Any, TypeAlias
 
 import psycopg
@@ -14,13 +15,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import InvalidDatabaseUrl, StoreUnreachable
-from tallystick.storage.postgres_statements import Statements
+from tallystick.storage.postgres_statements import ServerSilent, Statements, run_script
 
 SCHEMA = "tallystick"
 DEFAULTS: Mapping[str, str] = {
     "application_name": "tallystick",
     "client_encoding": "utf8",
-    "connect_timeout": "5",
+    "connect_timeout": "3",
     # A peer that vanished without a word must not hold a room's lock for hours.
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -32,6 +33,8 @@ SET lock_timeout = {{patience_ms}};
 SET idle_in_transaction_session_timeout = '60s';
 SET client_min_messages = 'warning'
 """
+SILENT_SECONDS = 2.0
+"""After a server did not answer, so long nobody asks it anything; then one asks, and the others wait for its luck."""
 FIRST_COUNT = 200
 """After so many statements on a connection it is looked at, and then each time after four times as many."""
 OUTGROWN = """
@@ -81,6 +84,33 @@ class Statistics:
                 self._statements.settle()
 
 
+class Outage:
+    """Whether a server was silent a moment ago: its callers are told at once instead of all waiting for it in turn."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self._until = 0.0
+
+    def check(self) -> None:
+        if self._until and monotonic() < self._until:
+            raise StoreUnreachable(f"PostgreSQL at {self._location} does not answer.")
+
+    def begin(self, seconds: float = SILENT_SECONDS) -> None:
+        self._until = monotonic() + seconds
+
+    @contextmanager
+    def probing(self, seconds: float) -> Generator[None]:
+        """Connect; while a server that was silent is asked again, nobody else does so."""
+        if self._until:
+            self.begin(seconds)
+        try:
+            yield
+        except psycopg.errors.ConnectionTimeout:
+            self.begin()
+            raise
+        self._until = 0.0
+
+
 class PostgresSession:
     """A connection, the statements it knows, and what its server should know."""
 
@@ -114,6 +144,8 @@ class PostgresServer:
         self._parameters: dict[str, Any] = {**DEFAULTS, **given}
         self._settings = SETTINGS.format(patience_ms=int(patience * 1000)).encode()
         self._password = str(given.get("password") or "")
+        self._connect_seconds = float(self._parameters["connect_timeout"]) or 60.0
+        self.outage = Outage(self.location)
 
     @property
     def location(self) -> str:
@@ -127,13 +159,16 @@ class PostgresServer:
 
     def connect(self) -> Link:
         try:
-            connection = psycopg.connect(**self._parameters, autocommit=True, context=_adapters)
+            with self.outage.probing(self._connect_seconds):
+                connection = psycopg.connect(**self._parameters, autocommit=True, context=_adapters)
         except psycopg.Error as wrong:
             raise self._unreachable(wrong) from None
         try:
-            connection.execute(self._settings)
+            run_script(connection, self._settings, self._connect_seconds)
         except psycopg.Error as wrong:
             connection.close()
+            if isinstance(wrong, ServerSilent):
+                self.outage.begin()
             raise from_postgres(wrong) from wrong
         return connection
 

@@ -31,8 +31,36 @@ UNKNOWN, BYTEA, INT8, FLOAT8 = 0, 17, 20, 701
 _SOUND = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
 
+class ServerSilent(psycopg.OperationalError):
+    """The server did not answer in time. It has not gone either: a frozen process, a stalled disk, a dead network."""
+
+
+def await_answer(answers: select.poll, seconds: float | None) -> None:
+    """Wait until there is something to read, or to write."""
+    if not answers.poll(None if seconds is None else seconds * 1000):
+        raise ServerSilent(f"the server has not answered for {seconds:g} s")
+
+
+def run_script(connection: psycopg.Connection[Any], script: bytes, seconds: float) -> None:
+    """Run statements without parameters on a new connection."""
+    server, answers = connection.pgconn, select.poll()
+    answers.register(server.socket, select.POLLIN)
+    server.send_query(script)
+    result: Result | None = None
+    while True:
+        while server.is_busy():
+            await_answer(answers, seconds)
+            server.consume_input()
+        result = server.get_result()
+        if result is None:
+            return
+        _sound(result)
+
+
 class Statements:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.answer_seconds: float | None = None
+        """How long an answer may take; None for work that takes as long as it takes."""
         self._server = connection.pgconn
         self._server.enter_pipeline_mode()
         self._conversions = Transformer.from_context(connection)
@@ -158,7 +186,7 @@ class Statements:
         try:
             while self._server.is_busy():
                 # What did not fit into the socket at once is sent as the server takes it.
-                (self._both if self._server.flush() else self._poll).poll()
+                await_answer(self._both if self._server.flush() else self._poll, self.answer_seconds)
                 self._server.consume_input()
         except BaseException:
             self.broken = True

@@ -18,8 +18,8 @@ from tallystick.storage.driver_errors import BINDING_ERRORS, ROW_ERRORS, from_po
 from tallystick.storage.errors import OutcomeUnknown, TransactionFailed, TransactionOver, failed, over, refuse_if_ended
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
-from tallystick.storage.postgres_server import PostgresSession
-from tallystick.storage.postgres_statements import Result, column_names
+from tallystick.storage.postgres_server import Outage, PostgresSession
+from tallystick.storage.postgres_statements import Result, ServerSilent, column_names
 from tallystick.storage.queries import Query
 from tallystick.storage.wake_files import checked
 
@@ -33,6 +33,9 @@ class PostgresContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all transactions of one store share."""
 
     sessions: Pool[PostgresSession]
+    outage: Outage
+    answer_seconds: float
+    """How long the server may take for one answer."""
     columns: dict[Query, tuple[str, ...]] = msgspec.field(default_factory=dict[Query, tuple[str, ...]])
 
 
@@ -45,8 +48,9 @@ class PostgresRead:
     )
     _session: PostgresSession
 
-    def __init__(self, context: PostgresContext) -> None:
+    def __init__(self, context: PostgresContext, *, unhurried: bool = False) -> None:
         self._context = context
+        self._answer_seconds = None if unhurried else context.answer_seconds
         self._execute: Callable[[Query, Mapping[str, Value]], Result] = over
         self._streams = 0
         self._untouched = True
@@ -54,11 +58,13 @@ class PostgresRead:
         self._failure: TallyError | None = None
 
     def __enter__(self) -> Self:
+        self._context.outage.check()
         session = self._context.sessions.take(self)
         try:
             self._session = self._start(session)
         except psycopg.Error as wrong:
             self._context.sessions.give(self, sound=False)
+            self._mind(wrong)
             raise from_postgres(wrong) from wrong
         except BaseException:
             self._context.sessions.give(self, sound=False)
@@ -131,12 +137,15 @@ class PostgresRead:
         """Begin; a connection that is known to have died in the pool is replaced."""
         try:
             session.statements.check()
+        except ServerSilent:
+            raise
         except psycopg.OperationalError:
             session = self._context.sessions.replace(self)
         session.statistics.refresh()
         return self._begin(session)
 
     def _begin(self, session: PostgresSession) -> PostgresSession:
+        session.statements.answer_seconds = self._answer_seconds
         for statement in self.begin:
             session.statements.say(statement)
         self._execute = session.statements.run
@@ -149,9 +158,16 @@ class PostgresRead:
                 self._session.statements.leave("ROLLBACK")
         return self._session.sound
 
+    def _mind(self, wrong: Exception) -> None:
+        """A server that was silent to one caller is silent to all; idle connections to it are of no use."""
+        if isinstance(wrong, ServerSilent):
+            self._context.outage.begin()
+            self._context.sessions.drop_idle()
+
     def _fail(self, wrong: Exception) -> TallyError:
         if self._execute is over:
             return TransactionOver()
+        self._mind(wrong)
         self._execute = failed
         failure = self._failure = from_postgres(wrong, reading=self.reading)
         return failure
@@ -161,8 +177,8 @@ class PostgresWrite(PostgresRead):
     reading = False
     begin = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",)
 
-    def __init__(self, context: PostgresContext) -> None:
-        super().__init__(context)
+    def __init__(self, context: PostgresContext, *, unhurried: bool = False) -> None:
+        super().__init__(context, unhurried=unhurried)
         self._rooms: set[str] = set()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -206,6 +222,7 @@ class PostgresWrite(PostgresRead):
             statements.say("COMMIT")
             statements.settle()
         except psycopg.Error as wrong:
-            if self._session.lost:
+            self._mind(wrong)
+            if self._session.lost or isinstance(wrong, ServerSilent):
                 raise OutcomeUnknown from wrong
             raise from_postgres(wrong) from wrong

@@ -3,27 +3,111 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from os import stat
 from pathlib import Path
 from time import monotonic
-from typing import cast
+from typing import Self, TypeVar, cast
 
 import apsw
 from msgspec import structs
 
+from tallystick.kernel.errors import Unavailable
 from tallystick.storage.driver_errors import from_sqlite, os_errors
-from tallystick.storage.errors import BackupExists, NotOurFile, StoreGone
+from tallystick.storage.errors import BackupExists, NotOurFile, StoreGone, failed
 from tallystick.storage.migrations import Migration, applied_migration, fingerprint, missing
-from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import Pool
-from tallystick.storage.port import Watch
-from tallystick.storage.queries import Queries
-from tallystick.storage.sqlite_brief import SqliteBrief, SqliteBriefWrite
-from tallystick.storage.sqlite_file import SqliteConnection, SqliteFile, SqliteSession
+from tallystick.storage.port import NotBrief, Value, Watch
+from tallystick.storage.queries import Queries, Query
+from tallystick.storage.sqlite_file import (
+    Mount,
+    SqliteConnection,
+    SqliteCursor,
+    SqliteFile,
+    SqliteSession,
+    mount_of,
+    mount_table,
+)
 from tallystick.storage.sqlite_transaction import BriefSession, SqliteContext, SqliteRead, SqliteWrite, WriterConnection
 from tallystick.storage.wake_files import WakeFiles
 from tallystick.storage.write_queue import WriteQueue
+
+T = TypeVar("T")
+
+
+class SqliteBrief(SqliteRead):
+    __slots__ = ("_until",)
+
+    def __init__(self, context: SqliteContext, seconds: float) -> None:
+        super().__init__(context)
+        self._until = monotonic() + seconds
+
+    def __enter__(self) -> Self:
+        try:
+            super().__enter__()
+        except Unavailable:
+            raise NotBrief from None
+        cast("BriefSession", self._session).until = self._until
+        self._execute = self._run
+        return self
+
+    def _end(self) -> None:
+        # SQLite counts steps across statements, so that the end itself could be the one that is interrupted.
+        cast("BriefSession", self._session).until = inf
+        super()._end()
+
+    def _run(self, sql: str, values: Mapping[str, Value]) -> SqliteCursor:
+        self._check()
+        return self._session.execute(sql, values)
+
+    def all(self, query: Query, into: Callable[..., T], /, **values: Value) -> list[T]:
+        def made(**columns: Value) -> T:
+            self._check()
+            return into(**columns)
+
+        return super().all(query, made, **values)
+
+    def stream(self, _query: Query, _into: Callable[..., T], /, **_values: Value) -> Iterator[T]:
+        raise NotBrief
+
+    def _check(self) -> None:
+        if monotonic() >= self._until:
+            raise NotBrief
+
+    def _fail(self, _wrong: Exception, /) -> Exception:
+        self._execute = failed
+        return NotBrief()
+
+
+class SqliteBriefWrite(SqliteWrite):
+    __slots__ = ("_until",)
+
+    def __init__(self, context: SqliteContext, seconds: float) -> None:
+        super().__init__(context)
+        self._until = monotonic() + seconds
+
+    def __enter__(self) -> Self:
+        session = self._context.writer.take_at_once()
+        if session is None:
+            raise NotBrief
+        if session.checkpoint_due:
+            self._context.writer.give(sound=True)
+            raise NotBrief
+        self._begin(session, self._until)
+        self._execute = self._run
+        return self
+
+    def _end(self) -> None:
+        # What is ready in time is committed, however long that takes.
+        cast("BriefSession", self._session).until = inf
+        super()._end()
+
+    def _run(self, sql: str, values: Mapping[str, Value]) -> SqliteCursor:
+        if monotonic() >= self._until:
+            raise NotBrief
+        return self._session.execute(sql, values)
+
 
 IDLE_READERS = 8
 IDLE_BRIEF = 1
@@ -82,7 +166,7 @@ class SqliteStore:
     def _brief_session(self) -> SqliteSession:
         return BriefSession(structs.replace(self._file, busy_timeout_ms=0).reader().connection)
 
-    def write(self) -> SqliteWrite:
+    def write(self, *, unhurried: bool = False) -> SqliteWrite:  # noqa: ARG002 - here nothing waits for an answer
         self._check()
         return SqliteWrite(self._context)
 

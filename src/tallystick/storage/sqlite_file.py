@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,14 +16,118 @@ import msgspec
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.driver_errors import from_sqlite, os_errors
 from tallystick.storage.errors import EngineTooOld, NetworkFilesystem, NotOurFile, StoreDamaged
-from tallystick.storage.mounts import Mount, mount_of, mount_table
 from tallystick.storage.pool import refuse_in_fork
 from tallystick.storage.port import Value
+
+NETWORK = frozenset(
+    {
+        "9p",
+        "acfs",
+        "afpfs",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "fhgfs",
+        "gfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+        "vmhgfs",
+        "webdav",
+    }
+)
+NETWORK_FUSE = frozenset(
+    {
+        "afp",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "curlftpfs",
+        "davfs2",
+        "gcsfuse",
+        "glusterfs",
+        "google-drive-ocamlfuse",
+        "gvfsd-fuse",
+        "juicefs",
+        "moosefs",
+        "mount-s3",
+        "nfs",
+        "rclone",
+        "s3fs",
+        "smbnetfs",
+        "sshfs",
+        "vmhgfs-fuse",
+        "webdav",
+    }
+)
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    point: str
+    kind: str
+    """The file system's name as the system gives it, such as `ext4` or `fuse.sshfs`."""
+
+    @property
+    def network(self) -> bool:
+        family, _, program = self.kind.lower().partition(".")
+        return program in NETWORK_FUSE if family == "fuse" and program else family in NETWORK
+
+
+def mount_table() -> Sequence[Mount]:
+    """All mounts, in the order they were made."""
+    table = Path("/proc/self/mountinfo")
+    if table.exists():
+        return parse(table.read_text("utf-8", "surrogateescape"))
+    import psutil
+
+    return [Mount(point=each.mountpoint, kind=each.fstype) for each in psutil.disk_partitions(all=True)]
+
+
+def parse(mountinfo: str) -> Sequence[Mount]:
+    """Read the text of /proc/self/mountinfo: the mount point is the fifth word, the kind follows a lone dash."""
+    mounts: list[Mount] = []
+    for line in mountinfo.splitlines():
+        place, _, rest = line.partition(" - ")
+        point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), place.split(" ")[4])
+        mounts.append(Mount(point=point, kind=rest.split(" ")[0]))
+    return mounts
+
+
+def mount_of(path: Path, mounts: Sequence[Mount]) -> Mount | None:
+    """The mount that holds `path`, which need not exist yet; a later mount on the same point hides an earlier one."""
+    real = path.resolve()
+    above = {str(real), *map(str, real.parents)}
+    holding = [each for each in mounts if each.point in above]
+    return max(reversed(holding), key=lambda each: len(each.point), default=None)
+
 
 APPLICATION_ID = 0x54414C59
 """`TALY` in the file's header: how we know our own files."""
 OLDEST_SQLITE = (3, 51, 3)
 STATEMENTS = 250
+
+
+PAGE_BYTES = 2048
+"""Of a new file: a commit writes each page that it touches whole, and a message touches a dozen of them."""
+
+
 _OPENED_BY: dict[Path, int] = {}
 """Which process first opened each file in this one or the one it was forked from."""
 WAL_SIZE_LIMIT = 64 * 1024 * 1024
@@ -124,6 +229,7 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
         connection = self._connect(name, flags)
         try:
             if connection.pragma("page_count") == 0:
+                connection.pragma("page_size", PAGE_BYTES)
                 connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("journal_mode", "wal")
         except apsw.Error as wrong:

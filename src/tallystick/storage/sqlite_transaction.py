@@ -26,9 +26,9 @@ from tallystick.storage.wake_files import WakeFiles, checked
 from tallystick.storage.write_queue import WriteQueue
 
 T = TypeVar("T")
-CHECKPOINT_PAGES = 4000
-"""Of the log, after which it is copied into the database. SQLite's own measure, 1000, are some 75 messages, and a copy
-waits for the disk twice, however little it copies."""
+LOG_BYTES = 16 * 1024 * 1024
+"""Of pages in the log, after which it is copied into the database. SQLite's own measure, a thousand pages, are some
+eighty messages, and a copy waits for the disk twice, however little it copies."""
 STEPS = 500
 """Of SQLite's machine between two readings of the clock: some ten microseconds."""
 
@@ -50,18 +50,20 @@ class BriefSession(SqliteSession):
 class WriterSession(BriefSession):
     """The connection that writes. It copies the log into the database itself, but not for a brief write."""
 
-    __slots__ = ("_brief", "_busy_timeout_ms", "_log_pages")
+    __slots__ = ("_brief", "_busy_timeout_ms", "_log_limit", "_log_pages")
 
     def __init__(self, connection: SqliteConnection, busy_timeout_ms: int) -> None:
         super().__init__(connection)
         self._busy_timeout_ms = busy_timeout_ms
         self._brief = False
         self._log_pages = 0
+        self._log_limit = LOG_BYTES // int(str(connection.pragma("page_size")))
+        """In pages, whose size a store keeps from its first day."""
         connection.set_wal_hook(self._committed)
 
     @property
     def checkpoint_due(self) -> bool:
-        return self._log_pages >= CHECKPOINT_PAGES
+        return self._log_pages >= self._log_limit
 
     def take_until(self, until: float) -> None:
         """How long the next transaction may take; with a limit it waits neither for locks nor for a copy of the log."""

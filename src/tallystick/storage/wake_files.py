@@ -80,12 +80,12 @@ class WakeFiles:
 
     def touch(self, room_id: str) -> None:
         """Wake those who watch the room; never fails, because the change is committed."""
-        with suppress(OSError):
-            try:
-                self._file(room_id).touch()
-            except OSError:
-                # The file was removed, or the disk is full, which times can be set on all the same.
-                self._files.pop(room_id, None)
+        try:
+            self._file(room_id).touch()
+        except OSError:
+            # The file was removed, or the disk is full, which times can be set on all the same.
+            self._files.pop(room_id, None)
+            with suppress(OSError):
                 create(self.folder / room_id)
                 os.utime(self.folder / room_id)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -14,6 +15,54 @@ from tallystick.workspace import room_paths
 from tallystick.workspace.room_paths import RoomRoots
 
 PATIENCE_SECONDS = 20
+
+
+class Bead(msgspec.Struct, frozen=True):
+    id: str
+    assignee: str | None = None
+    status: str = ""
+
+
+_beads = msgspec.json.Decoder(list[Bead]).decode
+
+
+def in_progress(folder: str) -> Sequence[Bead]:
+    """The beads that somebody is working on; none where the workspace does not use them or `bd` does not answer."""
+    from shutil import which  # Here: every command that runs without a hub would load it for nothing.
+
+    command = which("bd") if folder and _in_use(Path(folder)) else None
+    if command is None:
+        return ()
+    ask = ["list", "--status", "in_progress", "--json"]
+    # Older versions do not know the flag, and listing only reads anyway.
+    listed = _run(folder, command, "--readonly", *ask) or _run(folder, command, *ask)
+    try:
+        found = _beads(listed or b"[]")
+    except msgspec.MsgspecError:
+        return ()
+    return [each for each in found if each.assignee and each.status in ("", "in_progress")]
+
+
+def _in_use(folder: Path) -> bool:
+    return any((each / ".beads").is_dir() for each in (folder, *folder.parents))
+
+
+def _run(folder: str, *command: str) -> bytes | None:
+    import subprocess  # Likewise.
+
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+            env=dict(os.environ),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 class WorkLeft(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +80,26 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     files: Sequence[RoomPath] | None
 
 
+NO_CHANGES = Changes(files=None)
+"""For a caller whose word is no reason to look at the disk."""
+
+_INERT = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "safe.bareRepository=explicit", "-c", "core.attributesFile=/dev/null"),
+)
+"""A checkout's own configuration may name programs: whoever can write to it must not choose what runs here."""
+_STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
+
+
 def changes(folder: str, at: RoomRoots) -> Changes:
     top = _git(folder, "rev-parse", "--show-toplevel") if folder else None
-    listed = _git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=all") if top else None
+    listed = _git(folder, *_without_filters(folder), *_STATUS) if top else None
     if top is None or listed is None:
         return Changes(files=None)
     root = os.fsdecode(top).rstrip("\n")
-    found = [room_paths.file_in_room(f"{root}/{name}", at) for name in _names(os.fsdecode(listed))]
+    # The tasks that beads keeps are nobody's unfinished work.
+    names = [name for name in _names(os.fsdecode(listed)) if ".beads" not in name.split("/")]
+    found = [room_paths.file_in_room(f"{root}/{name}", at) for name in names]
     return Changes(files=[each for each in found if each is not None])
 
 
@@ -53,10 +115,17 @@ def _names(status: str) -> list[str]:
     return names
 
 
+def _without_filters(folder: str) -> list[str]:
+    """Settings that take every content filter out: to compare a file, `git status` would run the one it has."""
+    named = _git(folder, "config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
+    found = sorted({name for name in os.fsdecode(named or b"").split("\0") if name})
+    return [part for name in found for part in ("-c", f"{name}={'false' if name.endswith('.required') else ''}")]
+
+
 def _git(folder: str, *args: str) -> bytes | None:
     # A hook runs us with variables that point git at another index or repository.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "--no-optional-locks", "-C", folder, *args]
+    command = ["git", "--no-optional-locks", "-C", folder, *_INERT, *args]
     try:
         done = subprocess.run(command, env=environ, capture_output=True, timeout=PATIENCE_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -41,6 +41,12 @@ class WorkspaceUnreadable(NotAllowed):
     hint = "Name a path that this user can open, or give it access to every folder on the way."
 
 
+class NoWorkspace(NotAllowed):
+    """Nothing on the hub's machine is looked at for a caller with a token."""
+
+    hint = "Leave context_path out."
+
+
 class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     requested: str
     canonical: str
@@ -184,6 +190,13 @@ class RoomRoots(msgspec.Struct, frozen=True, kw_only=True):
     start: str = ""
 
 
+def folder_in_room(folder: str, at: RoomRoots) -> str:
+    """The folder itself, if it lies in the room."""
+    if file_in_room(folder, at) is None or not at.roots:
+        raise PathOutside(f"'{folder[:200]}' is not inside this room.", path=folder)
+    return folder
+
+
 def scope_in_room(text: str, at: RoomRoots) -> RoomPath:
     """The scope that somebody asks to reserve; refused when it is no path or pattern of this room."""
     read = scopes.parse(text)
@@ -200,6 +213,23 @@ def file_in_room(text: str, at: RoomRoots) -> RoomPath | None:
     except PathOutside:
         return None
     return scopes.room_path(key, folds=folds)
+
+
+def names_in_room(text: str, at: RoomRoots) -> list[RoomPath]:
+    """A path as it is written and where its links lead: to replace a link changes the one, to write to it the other."""
+    named = _named(text, at)
+    target = file_in_room(text, at)
+    return [each for each in dict.fromkeys((target, named)) if each is not None]
+
+
+def _named(text: str, at: RoomRoots) -> RoomPath | None:
+    """The path by its spelling alone, where that lies below a root."""
+    path = paths.normalised(os.path.normpath(_joined(scopes.literal(text), at)), windows=_WINDOWS)
+    for root in at.roots:
+        folds = insensitive(root)
+        if (key := _below(path, root, folds=folds)) is not None:
+            return scopes.room_path(unicodedata.normalize("NFC", key), folds=folds)
+    return None
 
 
 def _exists(text: str, at: RoomRoots) -> bool:

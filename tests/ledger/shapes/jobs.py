@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import cast
 
-from tests.jobs.shop import PROOF, Held, Runner
+from tests.jobs.shop import PROOF, SEEN, Held, Runner
 from tests.ledger.shapes.writer import Writer, in_repository
 from tests.scene import Actor, Row
 
@@ -37,15 +37,6 @@ def jobs_created(w: Writer) -> None:
         after=["JOB-001"],
         meta={"z": 1, "a": {"y": [1.5, None], "b": True}},
     )
-    w.shape("job.create: routed to a runner")
-    runner = Runner(boss, "r1")
-    runner.beat(executors=["codex", "gemini"])
-    create(boss, "routed", policy={"prefer": ["gemini"]}, priority="HIGH")
-    w.shape("job.route, job.claim: the runner it was meant for is gone")
-    w.scene.clock.forward(minutes=6)
-    other = Runner(boss, "r2")
-    other.beat()
-    other.claim("JOB-003")
     w.shape("job.create: by a person")
     create(w.person(boss.room_id), "for kim", priority="LOW")
 
@@ -135,6 +126,37 @@ def jobs_ended(w: Writer) -> None:
     runner.claim("JOB-003")
 
 
+def jobs_resumed(w: Writer) -> None:
+    boss, worker = w.room("resuming jobs", "boss", "worker")
+    runner = Runner(worker, "r1")
+    runner.beat()
+    create(boss, "long")
+    held = runner.claim()
+    w.shape("job.report: where a slice left it")
+    resume = {"summary": "half of it", "refs": ["CARD-001"], "failures": 1, "gates": 0, "seconds": 61}
+    held.report("slice 1 continues", kind="slice", slice=1, resume=resume)
+    boss.here("jobs.message", job="JOB-001", message="stop")
+    w.shape("job.report: the manager's message was delivered, then read")
+    held.report("given", kind="delivered", delivered_seq=3)
+    held.report("acted on", kind="read", read_seq=3)
+    w.shape("job.release: as short as can be")
+    _release(worker, held)
+    held = runner.claim()
+    held.report("Which one?", kind="question")
+    w.shape("job.release: with a question open")
+    _release(worker, held, reason="its runner stops", answer_wait_s=60)
+    boss.here("jobs.message", job="JOB-001", message="the first")
+    runner.claim().complete("FAILED", refs=[], summary="neither")
+    w.shape("job.acknowledge")
+    boss.here("jobs.acknowledge", job="JOB-001", reason="done by hand")
+    w.shape("runner.executors")
+    boss.here("runners.set_executors", profile="deep", executors=["codex", "gemini"])
+
+
+def _release(worker: Actor, held: Held, **given: object) -> None:
+    worker.here("jobs.release", job=held.job_id, runner_id="r1", claim_revision=held.claim_revision, **given)
+
+
 def files_as_proof(w: Writer) -> None:
     (boss,) = w.room("files", "boss")
     in_repository(w, boss)
@@ -151,5 +173,41 @@ def files_as_proof(w: Writer) -> None:
         "FILE: ../outside",
         "FILE: src/parser.py (sha256 000000000000)",
     ]
-    held.complete(refs=[*refs, PROOF])
+    held.complete(refs=[*refs, PROOF], observed=[SEEN])
     boss.here("rooms.close")  # the repository is wanted once more
+
+
+def evidence(w: Writer) -> None:
+    boss, worker = w.room("evidence", "boss", "worker")
+    runner = Runner(worker, "r1")
+    runner.beat()
+    w.shape("job.create: with checks")
+    create(boss, "checked", checks=["pytest -q"])
+    held = runner.claim()
+    w.shape("job.report: with commands that the runner saw end")
+    held.report(observed=[{"command": "pytest -q", "exit_code": 1, "ms_ago": 60_000}, SEEN])
+    w.shape("job.complete: DONE with a branch and files that the runner measured")
+    conflict = {"branch": "tally/job-002-abc", "paths": ["src/a.py"]}
+    held.complete(
+        refs=["FILE: src/a.py"],
+        files=[{"path": "src/a.py", "sha256": "ab" * 32, "ms_ago": 0, "elsewhere": True}],
+        branch={
+            "name": "tally/job-001-abc",
+            "base": "main",
+            "commit": "cd" * 20,
+            "commits": 1,
+            "conflicts": [conflict],
+        },
+    )
+    create(boss, "looked at")
+    held = runner.claim()
+    w.shape("job.waive")
+    boss.here("jobs.waive", job="JOB-002", reason="I looked at it myself.")
+    w.shape("job.complete: DONE by a waiver")
+    held.complete(refs=[])
+    w.shape("group.set_policy: claims are proof")
+    boss.here("rooms.set_policy", proof="claimed")
+    create(boss, "claimed")
+    held = runner.claim()
+    w.shape("job.complete: DONE by a claim")
+    held.complete(refs=[PROOF], observed=[])

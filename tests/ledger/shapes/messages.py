@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import cast
 
+from tallystick.capabilities.agents.events import MemberUpdated
 from tallystick.kernel.caller import Caller, SessionKind
 from tests.ledger.shapes.writer import Writer
 from tests.scene import Row
@@ -43,7 +44,7 @@ def messages(w: Writer) -> None:
     w.shape("chat.message: from and to elsewhere, without its readers")
     ada.here("messages.send", text="moved", to=[], dst_group_id="g8")
     w.shape("chat.message: to the foreman, by a person")
-    bob.here("agents.update", role="foreman")
+    w.written_before(bob, "agents.update", MemberUpdated(actor_id="bob", name="bob", role="foreman"))
     w.person(ada.room_id).here("messages.send", text="how far?", to=["@foreman"])
     w.shape("chat.message: by a service")
     service = w.caller(ada.room_id, Caller(agent_id="svc:ci", session=SessionKind.NAMED))

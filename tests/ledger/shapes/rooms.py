@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+from tallystick.capabilities.agents.events import MemberAdded, MemberUpdated
 from tallystick.kernel.caller import Caller, SessionKind
 from tests.ledger.shapes.writer import Writer
 from tests.scene import Row
@@ -65,11 +66,12 @@ def members(w: Writer) -> None:
     w.shape("actor.add: by registering as foreman under a name")
     fay = w.scene.agent("fay")
     fay.room_id = ada.room_id
-    fay.here("agents.register", name="amber-otter", role="foreman")
+    added = MemberAdded(actor_id="fay", name="amber-otter", role="foreman", harness="", ordinal=7)
+    w.written_before(fay, "agents.register", added)
     w.shape("actor.update: a member registers")
     bob.here("agents.register", name="cobalt-harbor")
     w.shape("actor.update: another name and role")
-    bob.here("agents.update", name="Bob", role="foreman")
+    w.written_before(bob, "agents.update", MemberUpdated(actor_id="bob", name="Bob", role="foreman"))
     w.shape("actor.update: by a person")
     person.here("agents.update", agent_id="ada", role="foreman")
     w.shape("actor.remove: by leaving")
@@ -145,6 +147,31 @@ def notes_and_own_events(w: Writer) -> None:
     ada.here("events.append", kind="x.acme.build", data=data, scope_key="s_1")
     w.shape("events.append: empty, of a vendor")
     ada.here("events.append", kind="vendor.acme.ping", data={})
+
+
+def sessions(w: Writer) -> None:
+    (sol,) = w.room("two sessions of one name", "sol")
+    w.shape("session.supersede")
+    newer = w.scene.reborn("sol")
+    newer.room_id = sol.room_id
+    newer.here("agents.heartbeat")
+
+
+def persons_word(w: Writer) -> None:
+    ada, _bob = w.room("what a person decides", "sol", "rex")
+    person = w.scene.agent("human:wren:pts1", session=SessionKind.HUMAN_CLI)
+    person.room_id = ada.room_id
+    w.shape("adoption.allow")
+    person.here("agents.allow_adoption", agent_id="sol", session_id="rex")
+
+
+def persons_orders(w: Writer) -> None:
+    vic, _zoe = w.room("what a person ends", "vic", "zoe")
+    vic.claim()
+    w.shape("stick.revoke, system.notify")
+    w.person(vic.room_id).here("turns.revoke", expected_turn_id=1, reason="it hangs")
+    w.shape("actor.remove: by a person")
+    w.person(vic.room_id).here("rooms.remove", agent_id="zoe", reason="its script has ended")
 
 
 def closing(w: Writer) -> None:

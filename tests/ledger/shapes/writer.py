@@ -13,6 +13,7 @@ import msgspec
 
 from tallystick.hub import maintenance
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Body, Draft
 from tests.scene import Actor, Scene
 
 ELSEWHERE = "a path of this machine, for"
@@ -89,6 +90,13 @@ class Writer:
     def caller(self, room_id: str, caller: Caller) -> Actor:
         """Somebody who is not one of the scene's processes."""
         return Actor(self.scene, caller, room_id)
+
+    def written_before(self, actor: Actor, operation: str, body: Body) -> None:
+        """What an older version wrote with an operation that refuses it today."""
+        with self.scene.hub.writing() as tx:
+            tx.lock(actor.room_id)
+            tx.append(actor.room_id, actor.caller.agent_id, [Draft.of(body)])
+        self.calls.append((self.ids.newest, operation))
 
     def person(self, room_id: str) -> Actor:
         return self.caller(room_id, Caller(agent_id="human:kim:tty1", session=SessionKind.HUMAN_CLI))

@@ -65,8 +65,11 @@ def test_a_script_registers_and_acts_under_its_name(repo: Place) -> None:
 
 
 def test_a_named_session_keeps_its_id_and_gets_the_name(repo: Place) -> None:
-    done = repo.as_("builder-1", "init", "--register", "amber-otter", "--role", "foreman")
+    refusal = error(repo.as_("builder-1", "init", "--register", "amber-otter", "--role", "foreman"))
+    assert refusal["code"] == "role_not_yours"
+    done = repo.as_("builder-1", "init", "--register", "amber-otter")
     assert (done.data["agent_id"], done.data["name"]) == ("builder-1", "amber-otter")
+    assert repo.run("--json", "agents", "update", "--agent-id", "amber-otter", "--role", "foreman").code == 0
     shown = repo.run("--json", "agent", "show", "--agent", "amber-otter")
     assert (shown.data["agent_id"], shown.data["role"]) == ("builder-1", "foreman")
 
@@ -142,6 +145,22 @@ def test_an_adoption_that_nothing_speaks_for_is_refused_without_a_question(repo:
     assert "hint" in refusal
     elsewhere = error(repo.as_("builder-2", "init", "--adopt", "claude:1", "--scope", "docs"))
     assert elsewhere["code"] == "adoption_rejected"
+
+
+def test_a_flag_is_no_persons_word_under_whatever_name(repo: Place) -> None:
+    leave_behind(repo, "claude:1", "src")
+    git(repo.workspace, "add", ".")
+    git(repo.workspace, "commit", "-m", "done")
+    room = repo.as_("builder-2", "join").data["room_id"]
+    asked = json.dumps({"room_id": room, "agent_id": "claude:1", "confirm": True})
+    assert error(repo.as_("zz", "call", "agents.adopt", "--input", asked))["code"] == "adoption_rejected"
+    assert repo.orphaned("call", "agents.adopt", "--input", asked).error["code"] == "adoption_rejected"
+    given = ("--room-id", str(room), "--agent-id", "claude:1", "--session-id", "builder-2")
+    assert error(repo.as_("zz", "agents", "allow_adoption", *given))["code"] == "person_needed"
+    with repo.terminal("agents", "allow_adoption", *given) as terminal:
+        terminal.rest()
+    assert terminal.process.returncode == 0
+    assert repo.as_("builder-2", "init", "--adopt", "claude:1", "--non-interactive").data["agent_id"] == "claude:1"
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 130)])
@@ -232,7 +251,8 @@ def test_an_unknown_agent_is_refused_with_the_envelope_and_a_code(repo: Place) -
 
 
 def test_agents_are_listed_by_role_and_liveness(repo: Place) -> None:
-    repo.as_("amber-otter", "init", "--register", "jade-lynx", "--role", "foreman")
+    repo.as_("amber-otter", "init", "--register", "jade-lynx")
+    repo.run("--json", "agents", "update", "--agent-id", "jade-lynx", "--role", "foreman")
     leave_behind(repo, "claude:1", "src")
     for flags, expected in (
         ([], ["amber-otter", "claude:1"]),

@@ -55,8 +55,6 @@ def _shown(value: list[str] | str) -> str:
             "tally --help",
         ),
         (["release", "--stdin"], "stdin is not JSON: ", "tally --help"),
-        (["turns"], "Missing command.", "tally turns --help"),
-        (["token"], "Missing command.", "tally token --help"),
         (["token", "isue"], "No such command 'isue'. Did you mean 'issue'?", "tally token --help"),
         (
             ["token", "issue", "--rom", "R"],

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 
+from tests.ledger.test_oversized import deep, export_with
 from tests.surfaces.cli.place import Done, Place
 
 
@@ -54,7 +55,7 @@ def test_a_store_in_use_is_well(place: Place, deep: list[str]) -> None:
     done = place.as_("ann", "doctor", *deep)
 
     assert done.code == 0
-    store = ["engine", "file system", "schema", "write lock", "ledger", "wake"]
+    store = ["free space", "engine", "file system", "schema", "write lock", "ledger", "wake"]
     assert _verdicts(done) == dict.fromkeys(["data directory", *store, "hub", "identity", "harnesses"], "ok")
 
 
@@ -138,7 +139,34 @@ def test_a_changed_event_is_found(place: Place) -> None:
     assert (verified.code, verified.out.splitlines()[-1]) == (4, "2 events in 1 rooms. The ledger is damaged.")
 
 
+def test_an_event_that_an_older_version_let_in_too_deep_is_found_and_repaired(place: Place) -> None:
+    export = place.root / "old.jsonl"
+    export.write_bytes(b"".join(export_with(deep(300))))
+    refused = place.run("--json", "import", str(export))
+    taken = place.run("--json", "import", "--keep-oversized", str(export))
+
+    found, repaired = place.as_("ann", "doctor", "--deep"), place.as_("ann", "doctor", "--repair")
+    events = place.run("--json", "events", "--room", "old")
+
+    assert (refused.code, refused.error["code"], taken.data) == (1, "bad_import", {"rooms": 1, "events": 2})
+    assert str(refused.error["hint"]).endswith("`tally import --keep-oversized FILE`.")
+    assert (found.code, _check(found, "bodies")["verdict"]) == (0, "warn")
+    assert (repaired.code, _check(repaired, "bodies")["verdict"]) == (0, "ok")
+    assert [event["seq"] for event in events.rows("events")] == [1, 2]
+
+
 def test_a_bad_name_is_found_too(place: Place) -> None:
     done = place.as_("human:eve", "doctor")
 
     assert (done.code, _check(done, "identity")["verdict"]) == (1, "bad")
+
+
+def test_a_ledger_that_was_written_in_the_future_is_told(place: Place) -> None:
+    place.as_("ann", "join")
+    with closing(sqlite3.connect(place.data_dir / "tally.sqlite", isolation_level=None)) as store:
+        store.execute("UPDATE heads SET ts = ts + 86400000")
+
+    found = _check(place.as_("ann", "doctor"), "clock")
+
+    assert found["verdict"] == "warn"
+    assert "24.0 h from now" in str(found["found"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 
 from tests.surfaces.cli.place import TALLY, Place
 
@@ -22,9 +25,18 @@ def test_events_are_read_from_the_end_or_from_a_cursor(place: Place) -> None:
     latest = place.run("events", "--limit", "1").out.splitlines()
     first = place.run("events", "--since", "0", "--limit", "1").out.splitlines()
 
-    assert latest[0] == first[0] == "SEQ\tTIME\tBY\tKIND\tWHAT"
-    assert [line.split("\t")[4] for line in latest[1:]] == ["two"]
-    assert [line.split("\t")[0] for line in first[1:]] == ["1"]
+    assert [line.split(maxsplit=2)[0::2] for line in latest] == [["5", "ann noted: two"]]
+    assert [line.split(maxsplit=2)[0::2] for line in first] == [["1", "ann opened the room: workspace"]]
+    assert place.run("log", "--limit", "1").out.splitlines() == latest
+
+
+def test_raw_events_are_the_envelopes_one_a_line(place: Place) -> None:
+    place.as_("ann", "join")
+
+    raw = place.run("events", "--raw").out
+
+    assert [json.loads(line) for line in raw.splitlines()] == place.run("--json", "events").rows("events")
+    assert _kinds(raw) == ["group.create", "group.attach", "actor.add"]
 
 
 def test_kinds_may_be_repeated_or_joined_by_commas(place: Place) -> None:
@@ -44,7 +56,7 @@ def test_following_shows_what_was_and_what_comes_until_ctrl_c(place: Place) -> N
     place.as_("ann", "join")
 
     with place.terminal("events", "--follow") as terminal:
-        terminal.until("actor.add")
+        terminal.until("ann joined")
         place.as_("ann", "note", "now \x1b]0;x\x07")
         terminal.until("now \\x1b]0;x\\x07")
         terminal.type("\x03")
@@ -101,12 +113,37 @@ def test_a_reader_that_leaves_the_help_is_no_error_either(place: Place) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_verify_counts_what_it_proved(alone: Place) -> None:
-    alone.as_("ann", "join")
+def test_verify_prints_each_rooms_head_and_counts_what_it_checked(alone: Place) -> None:
+    room = str(alone.as_("ann", "join").data["room_id"])
 
     done = alone.run("verify")
 
-    assert (done.code, done.out) == (0, "3 events in 1 rooms. All is as it was written.\n")
+    head, last = done.out.splitlines()
+    assert (done.code, last) == (0, "3 events in 1 rooms. All is as it was written.")
+    assert re.fullmatch(f"{room}=[0-9a-f]{{64}}", head)
+    alone.as_("ann", "note", "it grows")
+    expected, other = alone.run("verify", "--expect", head), alone.run("verify", "--expect", f"{room}={'0' * 64}")
+    assert (expected.code, other.code) == (0, 4)
+    assert other.out.splitlines()[0] == f"{room}: no event of it has the hash that was expected."
+
+
+def test_what_was_signed_is_checked_with_the_ledger_and_by_whose_key(alone: Place) -> None:
+    alone.as_("ann", "join")
+    signed = alone.run("--json", "checkpoint", "sign")
+    kept = alone.root / "kept.json"
+    alone.run("checkpoint", "export", str(kept))
+    sound = alone.run("verify", "--checkpoint", str(kept))
+    with closing(sqlite3.connect(alone.data_dir / "tally.sqlite", isolation_level=None)) as store:
+        store.execute("UPDATE checkpoints SET signature = replace(signature, substr(signature, 1, 1), 'f')")
+    changed = alone.run("verify")
+    (alone.data_dir / "checkpoint.key").unlink()
+    alone.run("checkpoint", "sign")
+    stranger = alone.run("verify", "--checkpoint", str(kept), "--key", "0" * 64)
+
+    assert (signed.data["number"], signed.data["rooms"], sound.code) == (1, 1, 0)
+    assert sound.out.splitlines()[-2].startswith("1 signed checkpoints, the newest of ")
+    assert (changed.code, "The signature of checkpoint 1 does not fit it." in changed.out) == (4, True)
+    assert (stranger.code, f"is signed by {signed.data['key']}, which is not known here." in stranger.out) == (4, True)
 
 
 def test_a_character_the_terminal_cannot_show_ends_nothing(place: Place) -> None:

@@ -25,17 +25,60 @@ HEAVY = (
 """Of a capability a command may read the contract, and nothing else."""
 
 
-def test_help_names_every_command_and_every_operation(place: Place) -> None:
+def test_help_fits_on_a_screen_and_names_every_command_and_noun(place: Place) -> None:
     done = place.run("--help")
 
+    lines = done.out.splitlines()
     words = done.out.replace(",", " ").split()
-    verbs = [verb for verbs in catalogue.nouns().values() for verb in verbs]
     assert (done.code, done.err) == (0, "")
-    assert [name for name in [*commands.COMMANDS, *catalogue.nouns(), *verbs] if name not in words] == []
+    assert [name for name in [*commands.COMMANDS, *catalogue.nouns()] if name not in words] == []
+    assert (len(lines) <= 40, max(map(len, lines)) <= 95) == (True, True)
+
+
+def test_help_begins_with_what_to_do_first_and_says_what_needs_a_hub(place: Place) -> None:
+    shown = place.run("--help").out
+
+    first = shown.partition("Start here\n")[2].splitlines()[:3]
+    assert [line.split()[0] for line in first] == list(commands.FIRST)
+    assert "Only attach and relay need a hub (`tally up`); the rest works without one too." in shown
+
+
+@pytest.mark.parametrize("noun", ["messages", "turns", "agent", "token", "jobs"])
+def test_a_noun_alone_prints_its_help(place: Place, noun: str) -> None:
+    alone, asked = place.run(noun), place.run(noun, "--help")
+
+    assert (alone.code, alone.err, alone.out) == (0, "", asked.out)
+    assert alone.out.startswith(f"Usage: tally {noun} ")
+
+
+@pytest.mark.parametrize("words", [["send"], ["jobs", "create"], ["events"]])
+def test_help_is_a_command_too(place: Place, words: list[str]) -> None:
+    assert place.run("help", *words) == place.run(*words, "--help")
+
+
+NEW = ("send", "ask", "inbox", "ack", "reply", "reserve", "job", "heartbeat", "who", "help")
+
+
+def test_no_verb_loads_more_than_it_needs(place: Place) -> None:
+    """With a hub that answers, contracts and the store are loads for nothing; `log` reads events by their structs."""
+    place.as_("ann", "join")
+    calls = [
+        ["--as", "ann", "send", "ann", "hello"],
+        ["--as", "ann", "inbox"],
+        ["--as", "ann", "reserve", "src"],
+        ["--as", "ann", "who"],
+        ["--as", "ann", "job", "count"],
+        ["--as", "ann", "state"],
+    ]
+
+    loaded = _modules_after(place, *calls)
+
+    assert {name for name in (*HEAVY, "msgspec", "rich", "dataclasses") if name in loaded} == set()
+    assert set(commands.COMMANDS) >= set(NEW)
 
 
 def test_help_is_the_same_however_it_is_asked_for(place: Place) -> None:
-    texts = {place.run(*args).out for args in ([], ["-h"], ["--help"], ["--json", "--help"])}
+    texts = {place.run(*args).out for args in ([], ["-h"], ["--help"], ["help"], ["--json", "--help"], ["--json"])}
 
     assert len(texts) == 1
 

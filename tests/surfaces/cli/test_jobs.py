@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any, cast
 
 from tests.surfaces.cli.place import Place
@@ -20,7 +22,7 @@ def _asking(place: Place) -> None:
 def test_the_radar_is_shown_answered_and_followed_on_a_terminal(place: Place) -> None:
     _asking(place)
     shown = place.run("--as", "boss", "radar").out.splitlines()
-    assert " ? JOB-001 (RUNNING) parser [2J | open id=JOB-001@" in shown[-1]
+    assert " ? JOB-001 (RUNNING) parser [2J | `tally --as boss open JOB-001@6` | " in shown[-1]
     assert shown[0].partition(" ")[2].startswith("jobs_radar count=1 runner=idle runners=live:0 idle:1 offline:0")
 
     with place.terminal("--as", "boss", "radar", "--watch") as terminal:
@@ -31,6 +33,60 @@ def test_the_radar_is_shown_answered_and_followed_on_a_terminal(place: Place) ->
         terminal.rest()
     assert terminal.process.returncode == 0
     assert "Traceback" not in terminal.text
+    assert "\x1b[3J" not in terminal.text
+
+
+def test_the_moves_of_the_radar_can_be_typed_as_they_stand(place: Place) -> None:
+    _asking(place)
+    line = place.run("--as", "boss", "radar").out.splitlines()[-1]
+    opened, answered = (shlex.split(move)[1:] for move in re.findall(r"`(tally [^`]+)`", line))
+
+    assert place.run(*opened).code == 0
+    assert place.run(*answered).code == 0
+    assert place.as_("boss", "radar").rows("jobs")[0]["marker"] == ""
+
+
+def test_a_job_is_created_from_a_title_a_file_and_an_executor_as_the_guide_says(place: Place) -> None:
+    place.as_("boss", "join")
+    (place.workspace / "prompt.md").write_text("Make it linear.\n")
+
+    made = place.as_("boss", "jobs", "create", "parser", "--prompt-file", "prompt.md", "--executor", "claude_code")
+
+    job = cast("dict[str, Any]", made.data["job"])
+    assert (job["title"], job["executor"]) == ("parser", "claude_code")
+    opened = place.as_("boss", "jobs", "open", "--job", "JOB-001", "--include-prompt")
+    assert opened.data["prompt"] == "Make it linear.\n"
+    assert place.as_("boss", "jobs", "create", "parser").error["code"] == "usage"
+
+
+def test_the_exit_code_of_a_wait_says_how_the_job_ended(place: Place) -> None:
+    place.as_("boss", "join")
+    place.as_("r1", "runners", "heartbeat", "--runner-id", "r1", "--status", "idle", "--max-parallel", "9")
+    codes = list[int]()
+    for number, status in enumerate(("DONE", "FAILED", "CANCELED"), start=1):
+        place.as_("boss", "jobs", "create", status, "--prompt", "x")
+        place.as_("r1", "jobs", "claim", "--runner-id", "r1")
+        held = ("--job", f"JOB-00{number}", "--runner-id", "r1", "--claim-revision", "1")
+        place.as_("r1", "jobs", "artifact", "put", *held, "--artifact-key", "report", "--content", "done")
+        ref = f"artifact://jobs/JOB-00{number}/report"
+        place.as_("r1", "jobs", "complete", *held, "--status", status, "--refs", ref)
+        codes.append(place.run("--as", "boss", "jobs", "wait", "--job", f"JOB-00{number}").code)
+    place.as_("boss", "jobs", "create", "still there", "--prompt", "x")
+    codes.append(place.run("--as", "boss", "jobs", "wait", "--job", "JOB-004", "--max-wait-ms", "0").code)
+
+    assert codes == [0, 3, 4, 5]
+
+
+def test_a_job_is_followed_until_it_has_ended(place: Place) -> None:
+    _asking(place)
+    with place.terminal("--as", "boss", "jobs", "tail", "--job", "JOB-001", "--follow") as terminal:
+        terminal.until("question: Which one?")
+        place.as_("boss", "jobs", "message", "--job", "JOB-001", "--message", "The second.")
+        terminal.until("manager: The second.")
+        place.as_("boss", "jobs", "cancel", "--job", "JOB-001", "--force-running")
+        terminal.until("canceled: canceled")
+        terminal.rest()
+    assert terminal.process.returncode == 0
 
 
 def test_the_radar_as_json_is_the_operations_answer(place: Place) -> None:

@@ -50,12 +50,17 @@ def test_the_reference_is_what_the_registry_says() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), "run `make docs`"
 
 
+BESIDES = {"jobs.create": ("name", "prompt_file"), "jobs.tail": ("follow",)}
+"""What two commands take besides the fields of their operation: a title without its flag, a file, and to go on."""
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_a_command_with_a_flag_for_every_field(name: str) -> None:
     command = _command(*name.split("."))
 
     flags = [param.name for param in command.params if param not in GLOBALS]
-    assert flags == list(registry.OPERATIONS[name].ask.__struct_fields__)
+    fields = list(registry.OPERATIONS[name].ask.__struct_fields__)
+    assert flags == [*fields, *BESIDES.get(name, ())]
     assert command.help == registry.OPERATIONS[name].doc
 
 

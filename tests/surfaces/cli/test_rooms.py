@@ -16,7 +16,7 @@ def test_joining_opens_the_room_and_says_who_you_are(place: Place) -> None:
     first, *pairs, last = done.out.splitlines()
     assert first == f"Opened the room of {place.workspace} as ann."
     assert [pair.split(":")[0] for pair in pairs] == ["room", "state", "holder", "members"]
-    assert last == "Next: `tally wait` for your turn, `tally state` to look around."
+    assert last == "Next: `tally --as ann wait` for your turn, `tally --as ann state` to look around."
 
 
 def test_an_agent_anywhere_in_the_workspace_finds_the_same_room(place: Place) -> None:
@@ -111,11 +111,9 @@ def test_a_note_can_come_from_stdin_and_hostile_text_in_it_does_no_harm(place: P
     read = place.run("events", "--kinds", "x.tally.note.add")
 
     assert noted.out == "Noted as notes@4.\n"
-    assert read.out.splitlines()[1].split("\t")[2:] == [
-        "ann",
-        "x.tally.note.add",
-        "CI is \\x1b[31mred\\x1b[0m\\nsince noon",
-    ]
+    first, second = read.out.splitlines()
+    assert first.split(maxsplit=2)[2] == "ann noted: CI is \\x1b[31mred\\x1b[0m"
+    assert second == f"{'':14}since noon"
 
 
 def test_leaving_twice_says_so(place: Place) -> None:

@@ -50,7 +50,7 @@ def test_every_shell_gets_its_completion_script(place: Place, shell: str) -> Non
     ("line", "word", "offered"),
     [
         (["tally", "sta"], 1, ["state", "status"]),
-        (["tally", "turns", "re"], 2, ["release"]),
+        (["tally", "turns", "re"], 2, ["release", "revoke"]),
         (["tally", "state", "--wa"], 2, ["--watch"]),
         (["tally", "turns", "release", "--expected"], 3, ["--expected-turn-id"]),
         (["tally", "completion", "z"], 2, ["zsh"]),

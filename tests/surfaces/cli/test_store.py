@@ -34,6 +34,17 @@ def test_an_export_is_imported_into_an_empty_store_unchanged(place: Place) -> No
     assert place.run("--json", "--data-dir", other, "verify").data["ok"] is True
 
 
+def test_an_export_to_a_terminal_commands_nothing_there(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ann", "note", "grüße \x9b2J \u202e")
+
+    with place.terminal("export", "-") as terminal:
+        shown = terminal.rest()
+
+    assert all(line.isprintable() for line in shown.splitlines())
+    assert "grüße \\u009b2J \\u202e" in shown
+
+
 def test_an_export_to_a_file_is_private_and_whole(place: Place) -> None:
     exported = _lived_in(place)
     file = place.root / "events.jsonl"

@@ -53,7 +53,7 @@ def test_waiting_without_getting_the_turn_does_not_exit_zero(place: Place) -> No
     done = place.run("wait", "--as", "ben", "--timeout", "0")
     as_json = place.as_("ben", "wait", "--timeout", "1ms")
 
-    assert (done.code, done.out) == (5, "Not yet: the room is owned. Next: `tally wait` again.\n")
+    assert (done.code, done.out) == (5, "Not yet: the room is owned. Next: `tally --as ben wait` again.\n")
     assert (as_json.code, as_json.data["status"]) == (5, "not_yet")
 
 
@@ -75,9 +75,10 @@ def test_a_release_without_a_handoff_says_what_is_missing(place: Place) -> None:
     done = place.run("release", "--as", "ann", "--status", "done")
 
     assert done.code == 1
+    release = '`tally --as ann release --status "…" --next-action "…"`'
     assert done.err.splitlines() == [
         "error: handoff.next_action: Field required.",
-        "hint: Give handoff.status (what you did, learned and left open) and handoff.next_action (what to do next).",
+        f"hint: Say what you did, learned and left open, and what to do next: {release}.",
     ]
 
 
@@ -116,7 +117,7 @@ def test_a_lease_that_ran_out_is_taken_over(place: Place) -> None:
     assert offered.code == 5
     assert offered.out.splitlines() == [
         "Not your turn, but ann failed (owner_timeout) at turn 1.",
-        'Next: `tally takeover --reason "why"`, if you mean it.',
+        "Next: `tally --as ben takeover --reason why`, if you mean it.",
     ]
     assert taken.out.startswith("It is your turn: turn 2, lease ")
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import time
 
 import pytest
 
 from tallystick.capabilities.turns.contract import Handoff
-from tallystick.commandline.visible import visible, visible_json, visible_lines
+from tallystick.commandline.output import visible, visible_json, visible_lines
+from tallystick.kernel.clock import from_wire
 from tallystick.kernel.operation import as_record
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import screen, times
 
 HOSTILE = {
     "escape": ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
@@ -85,4 +89,42 @@ def test_any_answer_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
         {"ok": True, "rooms": [{"id": "r1", "n": 1}, {"id": "r2", "x": "\x1b"}], "policy": {"ttl": 5}, "no": []}
     )
 
-    assert capsys.readouterr().out == ("ok: yes\nno: -\nrooms:\nid\tn\tx\nr1\t1\t-\nr2\t-\t\\x1b\npolicy:\n  ttl: 5\n")
+    assert capsys.readouterr().out == ("ok: yes\nrooms:\nid\tn\tx\nr1\t1\t-\nr2\t-\t\\x1b\npolicy:\n  ttl: 5\n")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("variables", "escapes"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_table_has_no_escapes_at_all_where_no_color_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], escapes: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+    screen_of = _Terminal()
+    monkeypatch.setattr(sys, "stdout", screen_of)
+
+    screen.table(["agent"], [["ann"]])
+
+    assert ("\x1b" in screen_of.getvalue()) == escapes
+
+
+def test_times_are_told_from_now_and_by_the_clock_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(times, "system_clock", lambda: from_wire("2026-01-31T12:00:00.000Z"))
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    moments = ("2026-01-31T11:59:59.500Z", "2026-01-31T11:57:00Z", "2026-01-31T14:30:00Z", "2025-12-24T08:00:00Z")
+
+    told = [(times.relative(each), times.local(each)) for each in moments]
+    monkeypatch.undo()
+    time.tzset()
+
+    assert told == [
+        ("just now", "12:59"),
+        ("3 min ago", "12:57"),
+        ("in 2 h 30 min", "15:30"),
+        ("38 d 4 h ago", "24 Dec 2025 09:00"),
+    ]

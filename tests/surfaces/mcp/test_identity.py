@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -60,12 +59,12 @@ async def test_a_second_connection_of_a_harness_is_the_same_agent(stage: Stage) 
     assert (first["agent_id"], second["joined_existing_room"]) == (second["agent_id"], True)
 
 
-async def test_outside_of_any_harness_the_clients_own_name_is_the_last_resort(stage: Stage) -> None:
+async def test_a_server_whose_starter_is_gone_joins_nothing(stage: Stage) -> None:
     orphan = (sys.executable, str(ASK.with_name("detached.py")), *SERVER)
     async with stage.agent("", *orphan, client="Cool Client") as agent:
-        joined = await agent.join()
+        refusal = await agent.refused("join_path")
 
-    assert re.fullmatch(r"cool-client:[0-9a-f]{8}", str(joined["agent_id"]))
+    assert refusal["error"] == "starter_gone"
 
 
 async def test_a_killed_harness_is_gone_at_once_and_its_turn_can_be_taken_over(

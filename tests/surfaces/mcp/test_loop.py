@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import anyio
 import pytest
 
@@ -142,3 +144,19 @@ async def test_a_path_without_a_room_fills_in_none(served: Stage) -> None:
         refusal = await ada.refused("rooms", op="show", workspace=str(ada.workspace))
 
     assert (refusal["error"], refusal["workspace"]) == ("no_room_here", str(ada.workspace))
+
+
+async def test_the_radar_is_lines_whose_moves_are_tool_calls(every_stage: Stage) -> None:
+    async with every_stage.agent("ada") as ada:
+        await ada.join()
+        await ada.call("jobs", op="create", args={"room_id": ada.room_id, "title": "parser", "prompt": "Do it."})
+
+        found = await ada.call("jobs", op="radar", args={"room_id": ada.room_id})
+        line = str(found["text"]).splitlines()[-1]
+        tool, _, arguments = line.split(" | ")[1].partition(" ")
+        opened = await ada.call(tool, **json.loads(arguments))
+        whole = await ada.call("jobs", op="radar", args={"room_id": ada.room_id, "fmt": "json"})
+
+    assert found["jobs"] == []
+    assert (opened["kind"], opened["ref"]) == ("job_event", line.split(" ")[0])
+    assert (whole["text"], len(rows(whole, "jobs"))) == (None, 1)

@@ -14,6 +14,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
+from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.mcp import handlers
 from tallystick.surfaces.mcp.clients import McpRequest
 from tallystick.surfaces.mcp.server import build_server
@@ -51,7 +52,7 @@ def test_every_refusal_has_talking_sticks_flat_shape() -> None:
             {
                 "error": kind.code,
                 "message": " ".join((kind.__doc__ or "").split()),
-                "hint": kind.hint,
+                "hint": kind(details=DETAILS).advice_in(tool_call),
                 "retryable": kind.retryable,
                 "current_turn_id": 12,
                 "room_state": "named",

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
-from tallystick.surfaces.mcp import schemas
+from tallystick.surfaces.mcp import tools
 from tallystick.surfaces.mcp.tools import ToolSet
 
 
@@ -64,7 +64,7 @@ def test_an_input_is_written_out_without_titles_lengths_and_nulls() -> None:
         "required": ["wood"],
     }
 
-    assert schemas.of_ask(Cut) == {
+    assert tools.of_ask(Cut) == {
         "type": "object",
         "properties": {
             "room_id": {"type": "string", "description": "Where."},
@@ -78,7 +78,7 @@ def test_an_input_is_written_out_without_titles_lengths_and_nulls() -> None:
 
 
 def test_an_answer_is_its_fields_and_their_types() -> None:
-    assert schemas.of_answer(Whole) == {
+    assert tools.of_answer(Whole) == {
         "type": "object",
         "properties": {
             "status": {"enum": ["whole"]},
@@ -90,7 +90,7 @@ def test_an_answer_is_its_fields_and_their_types() -> None:
 
 
 def test_one_of_several_answers_is_one_object_that_each_satisfies() -> None:
-    assert schemas.of_answer(Whole | Split) == {
+    assert tools.of_answer(Whole | Split) == {
         "type": "object",
         "properties": {
             "status": {"enum": ["whole", "split"]},

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator, validate
 from mcp_types import Tool
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.surfaces.mcp.tools import DESTRUCTIVE, NINE, NOT_REPEATABLE, NOUNS, PORTALS, PUT_OFF, ToolSet
+from tallystick.kernel import spellings
+from tallystick.surfaces.mcp.tools import DESTRUCTIVE, NINE, NOT_REPEATABLE, PORTALS, PUT_OFF, ToolSet
 
 TOKENS = 4_000
 CHARACTERS_PER_TOKEN = 4
@@ -51,7 +52,9 @@ def test_the_core_set_is_talking_sticks_nine_tools() -> None:
 
 
 def test_the_daily_set_adds_the_portals_that_have_operations() -> None:
-    expected = [name for name, nouns in NOUNS.items() if any(each.noun in nouns for each in OPERATIONS.values())]
+    expected = [
+        name for name, nouns in spellings.PORTALS.items() if any(each.noun in nouns for each in OPERATIONS.values())
+    ]
 
     assert [tool.name for tool in ToolSet.DAILY.listed()] == [*NINE, *expected]
 
@@ -71,7 +74,7 @@ def test_every_name_in_the_tables_is_an_operation() -> None:
 
 
 def test_no_noun_is_behind_two_portals() -> None:
-    nouns = [noun for each in NOUNS.values() for noun in each]
+    nouns = [noun for each in spellings.PORTALS.values() for noun in each]
 
     assert len(nouns) == len(set(nouns))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound, Unavailable
+from tallystick.kernel.hints import step
 
 
 class NotConversationOwner(NotAllowed):
@@ -17,7 +18,7 @@ class NotConversationOwner(NotAllowed):
 class NotTarget(NotAllowed):
     """Only the target of an action may say what became of it."""
 
-    hint = "Send results for the actions that were delivered to you; actions.pending lists them."
+    hint = f"Send results for the actions that were delivered to you: {step('actions.pending')} lists them."
 
 
 class SelfTarget(InvalidInput):
@@ -26,22 +27,16 @@ class SelfTarget(InvalidInput):
     hint = "Name another agent of the room in dst."
 
 
-class AmbiguousAgent(InvalidInput):
-    """Several agents of this room have that name."""
-
-    hint = "Name the one you mean by its agent id."
-
-
 class ActionNotFound(NotFound):
     """There is no such action in this room."""
 
-    hint = "Use the action_id that was delivered; actions.pending lists what is open."
+    hint = f"Use the action_id that was delivered: {step('actions.pending')} lists what is open."
 
 
 class GroupNotFound(NotFound):
     """There is no such group of that sender in this room."""
 
-    hint = "Use the group_id that actions.submit or actions.relay answered; agent_id names another sender."
+    hint = "Use the group_id that the submission answered; agent_id names another sender."
 
 
 class DuplicateActionId(Conflict):
@@ -71,7 +66,7 @@ class ActionFinished(Conflict):
 class NotDelivered(Conflict):
     """That action has not been delivered yet: others come before it."""
 
-    hint = "Answer the actions in the order in which they are delivered; actions.pending shows the next one."
+    hint = f"Answer the actions in the order in which they are delivered: {step('actions.pending')} shows the next one."
 
 
 class ReplyChain(Conflict):
@@ -101,4 +96,4 @@ class NotAsked(NotAllowed):
 class QueueFull(Unavailable):
     """Too many actions are waiting for that agent."""
 
-    hint = "Wait until it has worked some of them off; actions.pending shows how many there are."
+    hint = f"Wait until it has worked some of them off: {step('actions.pending')} shows how many there are."

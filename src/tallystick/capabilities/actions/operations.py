@@ -26,6 +26,7 @@ from tallystick.capabilities.actions.events import (
 from tallystick.capabilities.actions.model import QueueLane
 from tallystick.capabilities.actions.projections import FOLDS, TABLES
 from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import Conversations
@@ -34,7 +35,7 @@ from tallystick.capabilities.tasks.tasks import record_progress
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Pending, as_record, operation
+from tallystick.kernel.operation import Pending, Reach, as_record, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
@@ -44,6 +45,7 @@ SHOWN = 50
 
 @operation(
     "actions.result",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "action_id": "a1", "status": "completed", "detail": "tests are green"},),
 )
@@ -83,14 +85,15 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
     )
 
 
-@operation("actions.pending", waits=True, examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
+@operation("actions.pending", reach=Reach.READ, waits=True, examples=({"room_id": "ROOM", "max_wait_ms": 30_000},))
 def pending(tx: Tx, me: Caller, ask: ReadPendingActions) -> ActionQueue | Pending[ActionQueue]:
     """Show the action that is yours to do now, how many wait behind it, and what you asked of others.
 
     It shows the same action until you have sent a result for it. With `max_wait_ms` it waits for one.
     """
     room_id = rooms.room(tx, ask.room_id).room_id
-    agent_id = agent_rules.principal(ask.agent_id or me.agent_id)
+    whom = agents.principal_named(tx, room_id, ask.agent_id) if ask.agent_id else me.agent_id
+    agent_id = agent_rules.principal(whom)
     head = rules.deliverable(queries.heads(tx, room_id, agent_id))
     waiting = [queries.waiting(tx, room_id, agent_id, lane, limit=rules.QUEUE_LIMIT) for lane in QueueLane]
     found = ActionQueue(
@@ -105,6 +108,7 @@ def pending(tx: Tx, me: Caller, ask: ReadPendingActions) -> ActionQueue | Pendin
 
 @operation(
     "actions.task",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "task_id": "TASK-7", "status": "done", "summary": "shipped"},),
 )

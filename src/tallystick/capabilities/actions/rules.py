@@ -12,7 +12,6 @@ from tallystick.capabilities.actions.contract import ContextFields, ControlActio
 from tallystick.capabilities.actions.errors import (
     ActionFinished,
     AlreadyReplied,
-    AmbiguousAgent,
     ConversationExhausted,
     DuplicateActionId,
     DuplicateResult,
@@ -67,16 +66,16 @@ def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
 
 def target(members: Sequence[Participant], dst: str, src: str) -> str:
     """The agent that is meant, by id or by name."""
-    named = [member.agent_id for member in members if member.agent_id == dst]
-    named = named or [member.agent_id for member in members if member.name == dst]
-    if len(named) > 1:
-        raise AmbiguousAgent(f"{len(named)} agents of this room are called '{dst}'.", dst=dst, candidates=named)
-    if not named or agent_rules.person(named[0]):
+    try:
+        found = agent_rules.named(members, dst)
+    except AgentNotFound:
+        found = None
+    if found is None or agent_rules.person(found.agent_id):
         known = [member.agent_id for member in members if not agent_rules.person(member.agent_id)]
         raise AgentNotFound(f"'{dst}' is no agent of this room.", hint=NO_QUEUE, dst=dst, known=known)
-    if named[0] == src:
+    if found.agent_id == src:
         raise SelfTarget(f"You are '{src}'.", dst=dst)
-    return named[0]
+    return found.agent_id
 
 
 def conversation(known: Conversation | None, asked: ContextFields, src: str, default_id: str) -> Conversation:

@@ -44,7 +44,7 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, or_unset
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, Reach, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.tx import Tx
 
@@ -54,6 +54,7 @@ _CONTROL = {"type": "control", "dst": "worker", "action_id": "a2", "action_index
 
 @operation(
     "actions.submit",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "group_id": "g1", "actions": [_MESSAGE, _CONTROL]},),
 )
@@ -195,6 +196,7 @@ _ASK = {"type": "message", "dst": "worker", "text": "plan it", "plan": {"steps":
 
 @operation(
     "actions.relay",
+    reach=Reach.WORK,
     writes=True,
     examples=(
         {"room_id": "ROOM", "actions": [{"type": "control", "dst": "worker", "command": "new"}, _ASK]},
@@ -277,14 +279,20 @@ def _numbered(
     )
 
 
-@operation("actions.outcomes", waits=True, examples=({"room_id": "ROOM", "group_id": "g1", "max_wait_ms": 30_000},))
+@operation(
+    "actions.outcomes",
+    reach=Reach.READ,
+    waits=True,
+    examples=({"room_id": "ROOM", "group_id": "g1", "max_wait_ms": 30_000},),
+)
 def outcomes(tx: Tx, me: Caller, ask: ReadOutcomes) -> GroupOutcomes | Pending[GroupOutcomes]:
     """Show what came of each action of a group: its status, why, and the reply in its target's own words.
 
     With `max_wait_ms` it waits until every action is finished or blocked.
     """
     room_id = rooms.room(tx, ask.room_id).room_id
-    found = queries.group(tx, room_id, agent_rules.principal(ask.agent_id or me.agent_id), ask.group_id)
+    whom = agents.principal_named(tx, room_id, ask.agent_id) if ask.agent_id else me.agent_id
+    found = queries.group(tx, room_id, agent_rules.principal(whom), ask.group_id)
     if not found:
         raise GroupNotFound(f"There is no group '{ask.group_id}' of that sender.", group_id=ask.group_id)
     settled = all(rules.settled(each.action) for each in found)

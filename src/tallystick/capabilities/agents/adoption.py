@@ -11,26 +11,41 @@ from tallystick.capabilities.agents import names, queries, rules
 from tallystick.capabilities.agents.contract import (
     AdoptAgent,
     AdoptAgentResult,
+    AllowAdoption,
+    AllowAdoptionResult,
     Candidate,
     Candidates,
     FindCandidates,
     Recommendation,
 )
-from tallystick.capabilities.agents.errors import AdoptionRejected, AgentActive, AgentNotFound
-from tallystick.capabilities.agents.events import AgentResumed, ResumePayload
-from tallystick.capabilities.agents.model import AdoptionGround, AdoptionReason, Liveness, Member, OwnedTask
-from tallystick.capabilities.agents.ports import Holdings, Ownership, RoomAccess
+from tallystick.capabilities.agents.errors import (
+    AdoptionNotAllowed,
+    AdoptionRejected,
+    AgentActive,
+    NotAdoptable,
+    PersonNeeded,
+)
+from tallystick.capabilities.agents.events import AdoptionAllowed, AgentResumed, ResumePayload
+from tallystick.capabilities.agents.model import (
+    AdoptionGround,
+    AdoptionReason,
+    Holdings,
+    Liveness,
+    Member,
+    OwnedTask,
+    Ownership,
+    RoomAccess,
+)
 from tallystick.kernel import scopes
-from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.kernel.scopes import Overlap, PathOutside, RoomPath
 from tallystick.ledger.tx import Tx
-from tallystick.workspace import beads, git_changes, room_paths
-from tallystick.workspace.beads import Bead
-from tallystick.workspace.git_changes import Changes, WorkLeft
-from tallystick.workspace.room_paths import RoomRoots, resolve
+from tallystick.workspace import git_changes, room_paths
+from tallystick.workspace.git_changes import Bead, Changes, WorkLeft
+from tallystick.workspace.room_paths import NoWorkspace, RoomRoots, resolve
 
 
 class FoundOutside(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,34 +56,63 @@ class FoundOutside(msgspec.Struct, frozen=True, kw_only=True):
     beads: Sequence[Bead] = ()
 
 
-def _roots(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> RoomRoots:
+def _roots(tx: Tx, me: Caller, ask: AdoptAgent | FindCandidates) -> RoomRoots | None:
+    """Where to look; nowhere for a token's holder, who must not make this machine run git."""
     tx.head(ask.room_id)
+    if me.by_token:
+        return None
     member = queries.member(tx, ask.room_id, queries.acting(tx, ask.room_id, me).agent_id)
     return tx.use(RoomAccess).roots_here(tx, ask.room_id, member.scope_key if member else "")
 
 
-def _read_workspace(ask: AdoptAgent | FindCandidates, roots: Callable[[], RoomRoots]) -> FoundOutside:
-    at = roots()
-    folder = resolve(ask.context_path).canonical if ask.context_path is not None else at.start
+def _read_workspace(ask: AdoptAgent | FindCandidates, roots: Callable[[], RoomRoots | None]) -> FoundOutside:
+    found = roots()
+    at = found or RoomRoots()
     named = room_paths.scope_in_room(ask.scope, at) if isinstance(ask, AdoptAgent) and ask.scope is not None else None
-    return FoundOutside(changes=git_changes.changes(folder, at), scope=named, beads=beads.in_progress(folder))
+    if found is None:
+        if ask.context_path is not None:
+            raise NoWorkspace
+        return FoundOutside(changes=git_changes.NO_CHANGES, scope=named)
+    folder = at.start
+    if ask.context_path is not None:
+        folder = room_paths.folder_in_room(resolve(ask.context_path).canonical, at)
+    return FoundOutside(changes=git_changes.changes(folder, at), scope=named, beads=git_changes.in_progress(folder))
 
 
-def _scope(tx: Tx, room_id: str, agent_id: str) -> Sequence[RoomPath]:
-    """Where an agent works: what it has reserved, or anywhere in the room."""
+def _reserved(tx: Tx, room_id: str, agent_id: str) -> Sequence[RoomPath]:
     held = [each.path for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == agent_id and each.path]
-    return [scopes.lexical(path) for path in held] or [scopes.room_path("")]
+    return [scopes.lexical(path) for path in held]
 
 
-def _tasks(tx: Tx, room_id: str, of: Member, seen: FoundOutside) -> Sequence[OwnedTask]:
-    """What an agent works on: its tasks here, and its beads where the workspace keeps them."""
+def _tasks(tx: Tx, room_id: str, of: Member, me: Caller, seen: FoundOutside) -> Sequence[OwnedTask]:
+    """What an agent works on, in other eyes than the caller's: its tasks here, and its beads in the workspace."""
     own = tx.use(Ownership).in_progress(tx, room_id, of.agent_id)
+    mine = {me.own_id, rules.principal(me.own_id)}
     theirs = [OwnedTask(task_id=each.id) for each in seen.beads if each.assignee in (of.agent_id, of.name)]
-    return [*own, *theirs]
+    return [*(task for task in own if mine.isdisjoint(task.made_by)), *theirs]
+
+
+def _ground(
+    tx: Tx, room_id: str, target: Member, me: Caller, seen: FoundOutside
+) -> tuple[WorkLeft, AdoptionGround | None]:
+    """What an agent left behind, and whether it is a ground: changed files count where it had reserved them."""
+    reserved = _reserved(tx, room_id, target.agent_id)
+    scope = within(reserved, seen.scope) if seen.scope else reserved
+    # Somebody who reserved nothing may have touched anything: changed files alone do not point at it.
+    changed = seen.changes if scope else Changes(files=seen.changes.files and [])
+    left = git_changes.work_left(changed, scope or [seen.scope or scopes.room_path("")])
+    return left, adoption_ground(left, _tasks(tx, room_id, target, me, seen))
+
+
+def within(reserved: Sequence[RoomPath], named: RoomPath) -> list[RoomPath]:
+    """The part of what an agent reserved that a named scope covers."""
+    inside = [each for each in reserved if scopes.covers(named, each)]
+    return inside or [named for each in reserved if scopes.covers(each, named)][:1]
 
 
 @operation(
     "agents.adopt",
+    reach=Reach.WORK,
     writes=True,
     read_before=_roots,
     io_before=_read_workspace,
@@ -77,24 +121,23 @@ def _tasks(tx: Tx, room_id: str, of: Member, seen: FoundOutside) -> Sequence[Own
 def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> AdoptAgentResult:
     """Go on as an agent whose session is over: you act under its id from now on, with all it reserved and was sent.
 
-    Only when it is no longer active, and only with a ground: uncommitted files in the scope it worked in, or a task of
-    its own in progress there. Its stick, if it holds it, is taken over like any other.
+    Only when it is no longer active and its process is not known to live, and only with a ground that you did not make:
+    uncommitted files in what it reserved, a task of its own in progress there, or a person's word. Its stick, if it
+    holds it, is taken over like any other.
     """
     tx.check_open(ask.room_id)
-    target = queries.find(tx, ask.room_id, ask.agent_id)
-    if target is None:
-        raise AgentNotFound(f"There is no agent '{ask.agent_id[:200]}' in this room.", agent_id=ask.agent_id)
-    scope = [seen.scope] if seen.scope else _scope(tx, ask.room_id, target.agent_id)
-    left = git_changes.work_left(seen.changes, scope)
-    found = adoption_ground(left, _tasks(tx, ask.room_id, target, seen))
+    target = queries.named(tx, ask.room_id, ask.agent_id)
+    left, found = _ground(tx, ask.room_id, target, me, seen)
     alive = rules.liveness(target, now=tx.now, stale_ms=tx.world.stale_ms)
-    ground = check_adoption(target, me, alive, found, left, confirm=ask.confirm)
+    granted = queries.adoption_grant(tx, ask.room_id, target.agent_id, me.own_id)
+    ground = check_adoption(target, me, alive, found, left, granted=granted, confirm=ask.confirm)
     if mine := queries.member(tx, ask.room_id, me.agent_id):
         tx.use(RoomAccess).check_leaving(tx, ask.room_id, me)
         tx.append(ask.room_id, rules.principal(me.agent_id), [rules.leaving(mine)])
         queries.forget(tx, ask.room_id, me.agent_id)
-    draft = resumption(target, me, ground, scope, confirmed=found is None)
+    draft = resumption(target, me, ground, left.scope, confirmed=found is None)
     (event,) = tx.append(ask.room_id, "system", [draft])
+    queries.supersede(tx, ask.room_id, target)
     queries.arrive(tx, ask.room_id, replace(me, agent_id=target.agent_id, session_id=me.own_id))
     return AdoptAgentResult(
         room_id=ask.room_id,
@@ -109,12 +152,18 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> AdoptAgent
     )
 
 
-@operation("agents.candidates", read_before=_roots, io_before=_read_workspace, examples=({"room_id": "ROOM"},))
+@operation(
+    "agents.candidates",
+    reach=Reach.READ,
+    read_before=_roots,
+    io_before=_read_workspace,
+    examples=({"room_id": "ROOM"},),
+)
 def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: FoundOutside) -> Candidates:
     """Say what a new session should do, and why: go on for an agent that left work behind, or register."""
     tx.head(ask.room_id)
     members = [each for each in queries.members(tx, ask.room_id) if each.agent_id != me.agent_id]
-    found = [candidate for each in members if (candidate := _candidate(tx, ask.room_id, each, seen))]
+    found = [candidate for each in members if (candidate := _candidate(tx, ask.room_id, each, me, seen))]
     name = names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
     return Candidates(
         room_id=ask.room_id,
@@ -124,15 +173,11 @@ def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: FoundOutside) -> C
     )
 
 
-def _candidate(tx: Tx, room_id: str, member: Member, seen: FoundOutside) -> Candidate | None:
+def _candidate(tx: Tx, room_id: str, member: Member, me: Caller, seen: FoundOutside) -> Candidate | None:
     alive = rules.liveness(member, now=tx.now, stale_ms=tx.world.stale_ms)
-    if alive is Liveness.ACTIVE or rules.person(member.agent_id):
+    if alive is Liveness.ACTIVE or member.process_state is ProcessState.ALIVE or not adoptable(member.agent_id):
         return None
-    # Somebody who reserved nothing may have touched anything: changed files alone do not point at it.
-    held = [each for each in tx.use(Holdings).held(tx, room_id) if each.agent_id == member.agent_id and each.path]
-    scope = _scope(tx, room_id, member.agent_id)
-    left = git_changes.work_left(seen.changes if held else Changes(files=None), scope)
-    ground = adoption_ground(left, _tasks(tx, room_id, member, seen))
+    _left, ground = _ground(tx, room_id, member, me, seen)
     if ground is None:
         return None
     return Candidate(
@@ -182,19 +227,39 @@ def _overlaps(path: str, room_path: RoomPath) -> bool:
     return scopes.classify(where, room_path) is not Overlap.DISJOINT
 
 
+def adoptable(agent_id: str) -> bool:
+    """Whether anybody may act for this principal: for agents only."""
+    return agent_id != "system" and not rules.person(agent_id) and not agent_id.startswith("svc:")
+
+
 def check_adoption(
-    target: Member, me: Caller, alive: Liveness, found: AdoptionGround | None, left: WorkLeft, *, confirm: bool
+    target: Member,
+    me: Caller,
+    alive: Liveness,
+    found: AdoptionGround | None,
+    left: WorkLeft,
+    *,
+    granted: int | None,
+    confirm: bool,
 ) -> AdoptionGround:
     """The ground on which the caller goes on as the target; refused while that lives, or when nothing speaks for it."""
     if target.agent_id == me.agent_id:
         raise InvalidField("You are that agent already.", field="agent_id")
+    if not adoptable(target.agent_id):
+        raise NotAdoptable(f"Nobody acts for {target.agent_id} but itself.", agent_id=target.agent_id)
+    if me.by_token and granted is None and not rules.persons_session(me):
+        raise AdoptionNotAllowed(f"Nobody has let {me.own_id} go on as {target.name}.", agent_id=target.agent_id)
+    if target.process_state is ProcessState.ALIVE:
+        pid = target.process.pid if target.process else None
+        raise AgentActive(f"The process of {target.name} is alive.", agent_id=target.agent_id, pid=pid)
     if alive is Liveness.ACTIVE:
         raise AgentActive(f"{target.name} is active.", agent_id=target.agent_id, liveness=alive.value)
     if found:
         return found
-    if confirm and me.session is not SessionKind.MCP_HARNESS:
-        evidence = f"Nothing was found that is left to do; {me.own_id} confirmed it."
-        return AdoptionGround(reason=AdoptionReason.IN_PROGRESS_OWNERSHIP, evidence=evidence)
+    if granted is not None:
+        return _persons_word(f"a person allowed it (event {granted})")
+    if confirm and rules.persons_session(me):
+        return _persons_word(f"{me.own_id} confirmed it")
     where = ", ".join(room_path.path for room_path in left.scope[:SHOWN])
     looked = "are no uncommitted files" if left.has_repository else "is no git repository"
     raise AdoptionRejected(
@@ -203,6 +268,33 @@ def check_adoption(
         scope=[room_path.path for room_path in left.scope],
         uncommitted=0,
         in_progress=[],
+    )
+
+
+def _persons_word(what: str) -> AdoptionGround:
+    evidence = f"Nothing was found that is left to do; {what}."
+    return AdoptionGround(reason=AdoptionReason.IN_PROGRESS_OWNERSHIP, evidence=evidence)
+
+
+@operation(
+    "agents.allow_adoption",
+    reach=Reach.MANAGE,
+    writes=True,
+    examples=({"room_id": "ROOM", "agent_id": "amber-otter", "session_id": "codex:9b22"},),
+)
+def allow_adoption(tx: Tx, me: Caller, ask: AllowAdoption) -> AllowAdoptionResult:
+    """Let one session go on as an agent whose own session is over, as a person; an agent by token needs this."""
+    tx.check_open(ask.room_id)
+    if not me.by_token and not rules.persons_session(me):
+        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
+    target = queries.named(tx, ask.room_id, ask.agent_id)
+    session = queries.named(tx, ask.room_id, ask.session_id)
+    if not adoptable(target.agent_id):
+        raise NotAdoptable(f"Nobody acts for {target.agent_id} but itself.", agent_id=target.agent_id)
+    body = AdoptionAllowed(agent_id=target.agent_id, session_id=session.agent_id)
+    (event,) = tx.append(ask.room_id, rules.principal(me.own_id), [Draft.of(body, scope_key=target.scope_key)])
+    return AllowAdoptionResult(
+        room_id=ask.room_id, agent_id=target.agent_id, session_id=session.agent_id, event_seq=event.seq
     )
 
 

@@ -11,7 +11,7 @@ from tallystick.capabilities.agents import rules
 from tallystick.capabilities.agents.model import AdoptionReason, Liveness, Member, Role, Status
 from tallystick.kernel.caller import ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.operation import Answer, Ask, Moment, moment
+from tallystick.kernel.operation import Answer, Ask, Moment, Reach, moment
 from tallystick.kernel.scopes import LONGEST
 from tallystick.ledger.contract import RoomId, Text
 
@@ -19,6 +19,9 @@ CheckoutPath = Annotated[
     Annotated[str, Meta(max_length=LONGEST)] | None,
     Meta(description="A path in the checkout to look at; the room's own if left out."),
 ]
+
+ROLES = {"role": Reach.MANAGE}
+"""Who gives a role decides for everybody."""
 
 
 class MemberView(Answer):
@@ -100,6 +103,8 @@ class AgentView(Answer):
 
 
 class RegisterAgent(Ask):
+    reaches = ROLES
+
     room_id: RoomId
     name: Annotated[
         Annotated[Text, Meta(max_length=200)] | None,
@@ -138,6 +143,8 @@ class Agents(Answer):
 
 
 class UpdateAgent(Ask):
+    reaches = ROLES
+
     room_id: RoomId
     agent_id: Annotated[
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="Whom to change; yourself when left out.")
@@ -161,7 +168,7 @@ class AdoptAgent(Ask):
         Annotated[Text, Meta(max_length=LONGEST)] | None,
         Meta(description="Where its work is; what it reserved if left out, else all."),
     ] = None
-    confirm: Annotated[bool, Meta(description="A person has confirmed it although nothing speaks for it.")] = False
+    confirm: Annotated[bool, Meta(description="You, a person, confirm it although nothing speaks for it.")] = False
 
 
 class AdoptAgentResult(Answer):
@@ -175,6 +182,19 @@ class AdoptAgentResult(Answer):
     evidence: str
     task_ids: list[str]
     confirmed: bool
+    event_seq: int
+
+
+class AllowAdoption(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Whom to go on for, by id or name.")]
+    session_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Who may, by id or name.")]
+
+
+class AllowAdoptionResult(Answer):
+    room_id: str
+    agent_id: str
+    session_id: str
     event_seq: int
 
 

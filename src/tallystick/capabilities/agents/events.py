@@ -29,9 +29,25 @@ class MemberUpdated(Body, kind="actor.update"):
 
 
 class MemberRemoved(Body, kind="actor.remove"):
-    """An agent left the room."""
+    """An agent left the room, or was removed from it: then with a reason."""
 
     actor_id: str
+    reason: str | UnsetType = UNSET
+
+
+class NewerSession(Body, kind="x.tally.session.supersede"):
+    """A newer session came under a member's name while an older one was still there; the older is told."""
+
+    agent_id: str
+    pid: int
+    older_pid: int
+
+
+class AdoptionAllowed(Body, kind="x.tally.adoption.allow"):
+    """A person let one session go on as an agent, whatever else speaks for it; it is used up by the adoption."""
+
+    agent_id: str
+    session_id: str
 
 
 class ResumePayload(Record):

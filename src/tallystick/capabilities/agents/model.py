@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from tallystick.kernel.caller import Process, ProcessState, SessionKind
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
+
+if TYPE_CHECKING:  # The contract reads this module, and must load nothing of the store.
+    from tallystick.ledger.capability import Holding
+    from tallystick.ledger.tx import Tx
+    from tallystick.workspace.room_paths import RoomRoots
 
 
 class Role(StrEnum):
@@ -76,3 +82,29 @@ class OwnedTask(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     paths: Sequence[str] = ()
     """Where in the room it is worked on; none when that is not said."""
+    made_by: Sequence[str] = ()
+    """Who assigned it and who started it: for them it is no ground to go on as its owner."""
+
+
+class Holdings(Protocol):
+    """All that is held in a room; gathered by the hub from every capability that has something to hold."""
+
+    def held(self, tx: Tx, room_id: str) -> Sequence[Holding]: ...
+
+
+class Ownership(Protocol):
+    """Which tasks an agent works on; answered by `tasks`."""
+
+    def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]: ...
+
+
+class RoomAccess(Protocol):
+    """The room that an agent goes on in; answered by `rooms`."""
+
+    def roots_here(self, tx: Tx, room_id: str, scope_key: str) -> RoomRoots:
+        """The room's roots on this machine."""
+        ...
+
+    def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
+        """Refuse while the caller holds the stick: nobody leaves with it."""
+        ...

@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection
 
 from tallystick.capabilities.agents.errors import InvalidAgentName
+from tallystick.kernel.caller import reserved
+from tallystick.kernel.errors import ReservedName
 from tallystick.kernel.ids import digest
 
 SHORTEST, LONGEST = 3, 48
@@ -31,16 +33,28 @@ robin rook sable sparrow spruce star stone stream swan thicket tide trail tundra
 ADJECTIVES = tuple(_ADJECTIVES.split())
 NOUNS = tuple(_NOUNS.split())
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_REGISTERED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[A-Za-z0-9]+([._-][A-Za-z0-9]+)*")
 
 
-def is_name(text: str) -> bool:
-    return SHORTEST <= len(text) <= LONGEST and _NAME.fullmatch(text) is not None
+def is_registered(text: str) -> bool:
+    """Whether it is a name as agents are registered under: lower case, with hyphens."""
+    return SHORTEST <= len(text) <= LONGEST and _REGISTERED.fullmatch(text) is not None
 
 
 def check(text: str) -> str:
-    if not is_name(text):
-        raise InvalidAgentName(f"'{text[:80]}' is not a name for an agent.", name=text[:200])
+    """A name for an agent, on whichever way it is set: one plain word, which cannot be taken for a sentence."""
+    if len(text) > LONGEST or not _NAME.fullmatch(text):
+        raise InvalidAgentName(f"{text[:80]!r} is not a name for an agent.", name=text[:200])
+    if reserved(text):
+        raise ReservedName(f"'{text}' is reserved.", name=text)
+    return text
+
+
+def check_registered(text: str) -> str:
+    """A name to register under: narrower than others are, so that every registry can keep it."""
+    if not is_registered(check(text)):
+        raise InvalidAgentName(f"'{text}' is not a name to register under.", name=text)
     return text
 
 

@@ -15,18 +15,17 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgent,
     UpdateAgentResult,
 )
-from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Member, Participant, Role
-from tallystick.capabilities.agents.ports import Holdings
+from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
 from tallystick.capabilities.agents.projections import FOLDS
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.operation import moment, operation
-from tallystick.ledger.capability import Capability
+from tallystick.kernel.operation import Reach, moment, operation
+from tallystick.ledger.capability import Authors, Capability
 from tallystick.ledger.tx import Tx
 
 
 @operation(
     "agents.register",
+    reach=Reach.SPEAK,
     writes=True,
     examples=({"room_id": "ROOM", "name": "amber-otter"}, {"room_id": "ROOM", "role": "foreman"}),
 )
@@ -38,6 +37,8 @@ def register(tx: Tx, me: Caller, ask: RegisterAgent) -> RegisterAgentResult:
     tx.check_open(ask.room_id)
     members = queries.roster(tx, ask.room_id)
     known = rules.find(members, me.agent_id)
+    present = known.role if known else Role.PEER
+    rules.check_role(present, ask.role, me, foreman=queries.trusted_foreman(tx, ask.room_id, me.agent_id))
     name = _name(tx, ask, me, known)
     if known is None:
         draft = rules.joining(members, me, "", name=name, role=ask.role or Role.PEER)
@@ -56,16 +57,21 @@ def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Participant | None) -> 
         if known and rules.is_registered(known):
             return known.name
         return names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
-    name = names.check(ask.name)
-    # An id is a name too: nobody may come to look like somebody else.
-    owner = name if queries.participant(tx, ask.room_id, name) else queries.owner_of_name(tx, ask.room_id, name)
-    present = owner is not None and queries.participant(tx, ask.room_id, owner) is not None
-    rules.check_name_free(name, owner, me.agent_id, present=present)
+    name = names.check_registered(ask.name)
+    check_free(tx, ask.room_id, name, me.agent_id)
     return name
 
 
+def check_free(tx: Tx, room_id: str, name: str, agent_id: str) -> None:
+    """Refuse a name that another agent of this room has or had."""
+    # An id is a name too: nobody may come to look like somebody else.
+    owner = name if queries.participant(tx, room_id, name) else queries.owner_of_name(tx, room_id, name)
+    present = owner is not None and queries.participant(tx, room_id, owner) is not None
+    rules.check_name_free(name, owner, agent_id, present=present)
+
+
 def _view(tx: Tx, room_id: str, agent_id: str) -> AgentView:
-    return _views(tx, room_id, [_member(tx, room_id, agent_id)])[0]
+    return _views(tx, room_id, [queries.named(tx, room_id, agent_id)])[0]
 
 
 def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
@@ -81,34 +87,27 @@ def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
     ]
 
 
-@operation("agents.heartbeat", writes=True, examples=({"room_id": "ROOM"},))
+@operation("agents.heartbeat", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM"},))
 def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentHeartbeat:
     """Say that you are alive. Every other call says it too; this one is for when you have nothing else to ask."""
     mine = queries.member(tx, ask.room_id, me.agent_id)
     member = rules.membership([mine] if mine else [], me)
     queries.touch(tx, ask.room_id, member, me)
-    now = _member(tx, ask.room_id, me.agent_id)
+    now = queries.named(tx, ask.room_id, me.agent_id)
     alive = rules.liveness(now, now=tx.now, stale_ms=tx.world.stale_ms)
     return AgentHeartbeat(
         room_id=ask.room_id, agent_id=now.agent_id, name=now.name, last_seen_at=moment(now.last_seen_at), liveness=alive
     )
 
 
-@operation("agents.show", examples=({"room_id": "ROOM", "agent_id": "codex:9b22d0aa"},))
+@operation("agents.show", reach=Reach.READ, examples=({"room_id": "ROOM", "agent_id": "codex:9b22d0aa"},))
 def show_agent(tx: Tx, me: Caller, ask: ShowAgent) -> AgentView:
     """Show one member of a room: when it was last seen, whether it is alive, what it holds and whether it gets on."""
     tx.head(ask.room_id)
     return _view(tx, ask.room_id, ask.agent_id or me.agent_id)
 
 
-def _member(tx: Tx, room_id: str, agent_id: str) -> Member:
-    found = queries.find(tx, room_id, agent_id)
-    if found is None:
-        raise AgentNotFound(f"There is no agent '{agent_id}' in this room.", agent_id=agent_id)
-    return found
-
-
-@operation("agents.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "status": "stale"}))
+@operation("agents.list", reach=Reach.READ, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "status": "stale"}))
 def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
     """List the members of a room in turn order: role, when each was last seen, who is alive and who is stalled."""
     tx.head(ask.room_id)
@@ -117,12 +116,25 @@ def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
     return Agents(agents=[view for view in views if ask.status is None or view.liveness is ask.status])
 
 
-@operation("agents.update", writes=True, examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},))
+@operation(
+    "agents.update",
+    reach=Reach.SPEAK,
+    writes=True,
+    examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},),
+)
 def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> UpdateAgentResult:
-    """Change a member's name or role. Everybody may change their own; a foreman and the user may change anyone's."""
+    """Change a member's name or role.
+
+    Everybody may change their own name; the user, and a foreman whom the user appointed, may change anyone's name and
+    give roles.
+    """
     tx.check_open(ask.room_id)
-    member = _member(tx, ask.room_id, ask.agent_id or me.agent_id)
-    rules.check_updater(member, queries.participant(tx, ask.room_id, me.agent_id), me)
+    member = queries.named(tx, ask.room_id, ask.agent_id or me.agent_id)
+    foreman = queries.trusted_foreman(tx, ask.room_id, me.agent_id)
+    rules.check_updater(member, me, foreman=foreman)
+    rules.check_role(member.role, ask.role, me, foreman=foreman)
+    if ask.name is not None and ask.name != member.name:
+        check_free(tx, ask.room_id, names.check(ask.name), member.agent_id)
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])
@@ -132,7 +144,17 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> UpdateAgentResult:
 CAPABILITY = Capability(
     name="agents",
     package="tallystick.capabilities.agents",
-    operations=(register, show_agent, list_agents, heartbeat, update_agent, adoption.adopt, adoption.candidates),
+    operations=(
+        register,
+        show_agent,
+        list_agents,
+        heartbeat,
+        update_agent,
+        adoption.adopt,
+        adoption.allow_adoption,
+        adoption.candidates,
+    ),
     folds=FOLDS,
-    tables=("agents", "agent_names", "adoptions"),
+    tables=("agents", "agent_names", "adoptions", "adoption_grants"),
+    offers={Authors: queries.RoomAuthors()},
 )

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.agents.events import AgentResumed, MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.agents.events import (
+    AdoptionAllowed,
+    AgentResumed,
+    MemberAdded,
+    MemberRemoved,
+    MemberUpdated,
+)
 from tallystick.capabilities.agents.queries import SQL
 from tallystick.capabilities.rooms.events import SequenceChanged
 from tallystick.kernel.envelope import Event
@@ -53,7 +59,14 @@ def updated(tx: Tx, event: Event, body: MemberUpdated) -> None:
 def resumed(tx: Tx, event: Event, body: AgentResumed) -> None:
     tx.run(SQL["disown"], room_id=event.room_id, agent_id=body.agent_id, session_id=body.session_id)
     tx.run(SQL["adopt"], room_id=event.room_id, agent_id=body.agent_id, session_id=body.session_id)
+    tx.run(SQL["use_up_grant"], room_id=event.room_id, agent_id=body.agent_id, session_id=body.session_id)
     tx.mark_adopted(event.room_id)
+
+
+@fold(AdoptionAllowed)
+def adoption_allowed(tx: Tx, event: Event, body: AdoptionAllowed) -> None:
+    who = {"agent_id": body.agent_id, "session_id": body.session_id}
+    tx.run(SQL["allow_adoption"], room_id=event.room_id, seq=event.seq, **who)
 
 
 @fold(SequenceChanged)
@@ -63,4 +76,4 @@ def reordered(tx: Tx, event: Event, body: SequenceChanged) -> None:
     _changed(tx, event)
 
 
-FOLDS = (added, removed, updated, resumed, reordered)
+FOLDS = (added, removed, updated, resumed, adoption_allowed, reordered)

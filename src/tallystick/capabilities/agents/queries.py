@@ -9,9 +9,12 @@ from functools import partial
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules
+from tallystick.capabilities.agents.errors import AgentNotFound, SessionSuperseded
+from tallystick.capabilities.agents.events import MemberAdded, MemberUpdated
 from tallystick.capabilities.agents.model import Member, Participant, Role
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -91,11 +94,60 @@ def _member(
 
 
 def touch(tx: Tx, room_id: str, known: Member, me: Caller) -> None:
-    """Record that a member was just here. A lesser session never replaces a weightier one's process facts."""
+    """Record that a member was just here.
+
+    A lesser session never replaces a weightier one's process facts, and one that was superseded none while the newer
+    is there. A session that is new under its name supersedes the one before it.
+    """
     if rules.outranked(known, me):
-        tx.run(SQL["seen"], room_id=room_id, agent_id=me.agent_id, now=tx.now)
-    else:
+        _seen(tx, room_id, me)
+    elif not rules.rivals(known, me):
+        if me.process is not None and known.process != me.process:
+            tx.run(SQL["reinstate"], room_id=room_id, agent_id=me.agent_id, session_key=_key(me))
         arrive(tx, room_id, me)
+    elif tx.lock(room_id).closed or _superseded(tx, room_id, me) is not None:
+        _seen(tx, room_id, me)
+    else:
+        tx.append(room_id, rules.principal(me.agent_id), [rules.superseding(known, me)])
+        supersede(tx, room_id, known)
+        arrive(tx, room_id, me)
+
+
+def _seen(tx: Tx, room_id: str, me: Caller) -> None:
+    tx.run(SQL["seen"], room_id=room_id, agent_id=me.agent_id, now=tx.now)
+
+
+def _key(me: Caller) -> str:
+    return rules.session_key(me.process, me.own_id)
+
+
+def supersede(tx: Tx, room_id: str, known: Member) -> None:
+    """Remember to tell a member's present session that another has taken its place."""
+    tx.cache(room_id).seen.pop(known.agent_id, None)
+    key = rules.session_key(known.process, known.agent_id)
+    tx.run(SQL["supersede"], room_id=room_id, agent_id=known.agent_id, session_key=key)
+
+
+def _superseded(tx: Tx, room_id: str, me: Caller) -> int | None:
+    """Whether the caller's session was superseded: None if not, else whether it was told so."""
+    return tx.one(SQL["superseded"], _told, room_id=room_id, agent_id=me.agent_id, session_key=_key(me))
+
+
+def _untold(tx: Tx, room_id: str, known: Member, me: Caller) -> bool:
+    """Whether the caller's session has yet to hear that it was superseded."""
+    return known.process != me.process and _superseded(tx, room_id, me) == 0
+
+
+def _told(*, told: int) -> int:
+    return told
+
+
+def _tell(tx: Tx, room_id: str, known: Member, me: Caller) -> SessionSuperseded | None:
+    """The refusal with which a superseded session is told so, once."""
+    if not _untold(tx, room_id, known, me):
+        return None
+    tx.run(SQL["tell"], room_id=room_id, agent_id=me.agent_id, session_key=_key(me))
+    return SessionSuperseded(f"A newer session works as {me.agent_id} in this room.", agent_id=me.agent_id)
 
 
 def arrive(tx: Tx, room_id: str, me: Caller) -> None:
@@ -123,6 +175,15 @@ def _agent_id(*, agent_id: str) -> str:
     return agent_id
 
 
+def adoption_grant(tx: Tx, room_id: str, agent_id: str, session_id: str) -> int | None:
+    """The event with which a person let a session go on as an agent."""
+    return tx.one(SQL["adoption_grant"], _seq, room_id=room_id, agent_id=agent_id, session_id=session_id)
+
+
+def _seq(*, seq: int) -> int:
+    return seq
+
+
 def owner_of_name(tx: Tx, room_id: str, name: str) -> str | None:
     """Whose name this is or once was, in this room."""
     return tx.one(SQL["owner_of_name"], _agent_id, room_id=room_id, name=name)
@@ -137,13 +198,48 @@ def _name(*, name: str) -> str:
     return name
 
 
-def find(tx: Tx, room_id: str, who: str) -> Member | None:
-    """A member by its id, or by its name."""
-    found = member(tx, room_id, who)
-    if found is None and (owner := owner_of_name(tx, room_id, who)):
-        found = member(tx, room_id, owner)
-        return found if found and found.name == who else None
-    return found
+def named(tx: Tx, room_id: str, who: str) -> Member:
+    """The member of this id or registered name, with its presence, or a refusal."""
+    found = member(tx, room_id, resolve(tx, room_id, who))
+    return rules.named([found] if found else [], who)
+
+
+def resolve(tx: Tx, room_id: str, who: str) -> str:
+    """The id of the member that an id or a registered name means, or a refusal."""
+    return rules.named(roster(tx, room_id), who).agent_id
+
+
+def principal_named(tx: Tx, room_id: str, who: str) -> str:
+    """Whom an id or a name means that is looked up: a member, or anybody who ever was or wrote here, or a refusal."""
+    if who == "system" or rules.person(who) or rules.find(roster(tx, room_id), who):
+        return who
+    past = owner_of_name(tx, room_id, who) or who
+    if past != who or reading.since(tx, room_id, 0, by=past, limit=1):
+        return past
+    return resolve(tx, room_id, who)
+
+
+class RoomAuthors:
+    def named(self, tx: Tx, room_id: str, who: str) -> str:
+        # A filter over what was written: whoever is unknown wrote nothing.
+        try:
+            return principal_named(tx, room_id, who)
+        except AgentNotFound:
+            return who
+
+
+def trusted_foreman(tx: Tx, room_id: str, agent_id: str) -> bool:
+    """Whether an agent is a foreman whom the user appointed; read off the ledger, since that is asked for rarely."""
+    known = participant(tx, room_id, agent_id)
+    if known is None or known.role is not Role.FOREMAN:
+        return False
+    role, appointed_by = Role.PEER.value, ""
+    for event in reading.until(tx, room_id, tx.head(room_id).seq, kinds=[MemberAdded.kind, MemberUpdated.kind]):
+        body = event.content
+        if isinstance(body, MemberAdded | MemberUpdated) and body.actor_id == agent_id:
+            appointed_by = event.by if isinstance(body, MemberAdded) or body.role != role else appointed_by
+            role = body.role
+    return appointed_by == "user"
 
 
 def progress(tx: Tx, room_id: str, agent_id: str) -> None:
@@ -159,7 +255,7 @@ def presence_due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
     if room_id is None or _seen_lately(tx, room_id, caller):
         return None
     known = member(tx, room_id, caller.agent_id)
-    if known is None or rules.needs_touch(known, caller, now=tx.now):
+    if known is None or rules.needs_touch(known, caller, now=tx.now) or _untold(tx, room_id, known, caller):
         return known
     tx.cache(room_id).saw(caller, known.last_seen_at)
     return None
@@ -184,3 +280,11 @@ def note_progress(tx: Tx, room_id: str, caller: Caller) -> None:
 def refresh_presence(tx: Tx, room_id: str | None, caller: Caller) -> None:
     if room_id and (known := presence_due(tx, room_id, caller)):
         touch(tx, room_id, known, caller)
+
+
+def come_in(tx: Tx, room_id: str | None, caller: Caller) -> SessionSuperseded | None:
+    """Refresh the caller's presence before it does something; the refusal if it must first hear of a newer session."""
+    if room_id is None or (known := presence_due(tx, room_id, caller)) is None:
+        return None
+    touch(tx, room_id, known, caller)
+    return _tell(tx, room_id, known, caller)

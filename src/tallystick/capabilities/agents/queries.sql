@@ -28,6 +28,20 @@ ON CONFLICT (room_id, agent_id) DO UPDATE SET
 -- seen -- the call proves the agent is here; the process facts stay
 UPDATE presence SET last_seen_at = :now WHERE room_id = :room_id AND agent_id = :agent_id
 
+-- supersede -- a session that is to be told that a newer one took its place
+INSERT INTO superseded (room_id, agent_id, session_key, told) VALUES (:room_id, :agent_id, :session_key, 0)
+ON CONFLICT (room_id, agent_id, session_key) DO UPDATE SET told = 0
+
+-- superseded --
+SELECT told FROM superseded WHERE room_id = :room_id AND agent_id = :agent_id AND session_key = :session_key
+
+-- tell --
+UPDATE superseded SET told = 1
+WHERE room_id = :room_id AND agent_id = :agent_id AND session_key = :session_key
+
+-- reinstate -- the only session of its name again
+DELETE FROM superseded WHERE room_id = :room_id AND agent_id = :agent_id AND session_key = :session_key
+
 -- add --
 INSERT INTO agents (room_id, agent_id, name, role, harness, scope_key, ordinal, joined_at)
 VALUES (:room_id, :agent_id, :name, :role, :harness, :scope_key, :ordinal, :joined_at)
@@ -52,6 +66,16 @@ INSERT INTO adoptions (room_id, session_id, agent_id) VALUES (:room_id, :session
 
 -- disown -- an agent has one session at a time, and a session acts for one agent
 DELETE FROM adoptions WHERE room_id = :room_id AND (agent_id = :agent_id OR session_id = :session_id)
+
+-- allow_adoption --
+INSERT INTO adoption_grants (room_id, agent_id, session_id, seq) VALUES (:room_id, :agent_id, :session_id, :seq)
+ON CONFLICT (room_id, agent_id, session_id) DO UPDATE SET seq = excluded.seq
+
+-- adoption_grant -- the event with which a person let this session go on as that agent
+SELECT seq FROM adoption_grants WHERE room_id = :room_id AND agent_id = :agent_id AND session_id = :session_id
+
+-- use_up_grant --
+DELETE FROM adoption_grants WHERE room_id = :room_id AND agent_id = :agent_id AND session_id = :session_id
 
 -- keep_name -- a name stays with whoever had it first
 INSERT INTO agent_names (room_id, name, agent_id) VALUES (:room_id, :name, :agent_id)

@@ -8,12 +8,22 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from tallystick.capabilities.agents import names
-from tallystick.capabilities.agents.errors import AlreadyRegistered, DuplicateAgent, NotYourAgent, UnknownMember
-from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.agents.errors import (
+    AgentNotFound,
+    AlreadyRegistered,
+    AmbiguousAgent,
+    DuplicateAgent,
+    NotYourAgent,
+    RoleNotYours,
+    UnknownMember,
+)
+from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated, NewerSession
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
-from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import InternalFault
+from tallystick.kernel.suggestions import did_you_mean
 
 P = TypeVar("P", bound=Participant)
 
@@ -24,7 +34,14 @@ TOUCH_INTERVAL_MS = 5_000
 
 
 def person(agent_id: str) -> bool:
-    return agent_id.startswith("human:")
+    return agent_id == "user" or agent_id.startswith("human:")
+
+
+def persons_session(me: Caller) -> bool:
+    """Whether a person is behind this very call: one at a terminal or on the page, not a program or a chosen name."""
+    if me.session not in {SessionKind.HUMAN_CLI, SessionKind.HUMAN_GUARDIAN} or not person(me.own_id):
+        return False
+    return me.own_id == "user" or not me.own_id.endswith(":-")
 
 
 def principal(agent_id: str) -> str:
@@ -57,6 +74,21 @@ def find(members: Sequence[P], agent_id: str) -> P | None:
         if member.agent_id == agent_id:
             return member
     return None
+
+
+def named(members: Sequence[P], who: str) -> P:
+    """The member that an id or a registered name means, or a refusal: every operation that takes an agent asks here."""
+    if found := find(members, who):
+        return found
+    called = [member for member in members if member.name == who]
+    if len(called) > 1:
+        ids = [member.agent_id for member in called]
+        raise AmbiguousAgent(f"{len(called)} agents of this room are called '{who}'.", name=who, candidates=ids)
+    if not called:
+        known = {name for member in members for name in (member.agent_id, member.name)}
+        near = did_you_mean(who, sorted(known))
+        raise AgentNotFound(f"There is no agent '{who[:200]}' in this room.{near}", agent_id=who[:200])
+    return called[0]
 
 
 def membership(members: Sequence[P], me: Caller) -> P:
@@ -97,6 +129,27 @@ def outranked(member: Member, me: Caller) -> bool:
     return me.process is None or member.session.rank > me.session.rank
 
 
+def rivals(member: Member, me: Caller) -> bool:
+    """Whether a name has two sessions: the one known by its process, not known to be dead, and the caller's."""
+    if member.process is None or me.process is None or member.process_state is ProcessState.GONE:
+        return False
+    return member.process != me.process
+
+
+def superseding(member: Member, me: Caller) -> Draft:
+    """The event that says that the caller's session takes the place of the member's present one."""
+    older, newer = member.process, me.process
+    if older is None or newer is None:
+        raise InternalFault("Only a session with a process supersedes another.")
+    body = NewerSession(agent_id=member.agent_id, pid=newer.pid, older_pid=older.pid)
+    return Draft.of(body, scope_key=member.scope_key)
+
+
+def session_key(process: Process | None, name: str) -> str:
+    """What a session is remembered by, once it was superseded: its process, or its name if it has none."""
+    return f"{process.host_id}/{process.pid}/{process.started_at}" if process else name
+
+
 def needs_touch(member: Member, me: Caller, *, now: Instant) -> bool:
     moved = member.process != me.process and not outranked(member, me)
     return moved or not 0 <= now - member.last_seen_at < TOUCH_INTERVAL_MS
@@ -109,7 +162,7 @@ def stalled(alive: Liveness, progressed_at: Instant, *, holds: bool, now: Instan
 
 def is_registered(member: Participant) -> bool:
     """Whether it has taken a name besides its id."""
-    return names.is_name(member.name) and member.name != member.agent_id
+    return names.is_registered(member.name) and member.name != member.agent_id
 
 
 def registration(member: Participant, *, name: str, role: Role, force: bool) -> Draft | None:
@@ -128,11 +181,20 @@ def check_name_free(name: str, owner: str | None, me: str, *, present: bool) -> 
         raise DuplicateAgent(f"{name} {was} the name of {owner}.", name=name, agent_id=owner)
 
 
-def check_updater(member: Participant, mine: Participant | None, me: Caller) -> None:
-    """A member is changed by itself, by a foreman or by the user."""
-    foreman = mine is not None and mine.role is Role.FOREMAN
-    if me.agent_id != member.agent_id and not foreman and principal(me.agent_id) != "user":
+def check_updater(member: Participant, me: Caller, *, foreman: bool) -> None:
+    """A member is changed by itself, by a foreman whom the user appointed, or by the user."""
+    if me.agent_id != member.agent_id and not foreman and principal(me.own_id) != "user":
         raise NotYourAgent(f"You are '{me.agent_id}' and cannot change '{member.agent_id}'.", agent_id=member.agent_id)
+
+
+def check_role(present: Role, wanted: Role | None, me: Caller, *, foreman: bool) -> None:
+    """A role is given by the user, by a foreman whom the user appointed, or with a token that may manage.
+
+    Whoever has a token that may not was refused before.
+    """
+    if wanted is None or wanted is present or foreman or me.by_token or principal(me.own_id) == "user":
+        return
+    raise RoleNotYours(f"You are '{me.own_id}' and cannot make anybody a {wanted.value}.", role=wanted.value)
 
 
 def update(member: Participant, *, name: str | None, role: Role | None) -> Draft | None:

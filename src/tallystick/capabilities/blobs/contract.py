@@ -31,6 +31,11 @@ class Blob(msgspec.Struct, frozen=True, kw_only=True):
 class Files(Protocol):
     """The contents, outside the store; answered by the hub."""
 
+    @property
+    def shared_limit(self) -> int:
+        """Contents up to this size are kept in the store as well, for the hubs of other machines; 0 for none."""
+        ...
+
     def keep(self, content: bytes) -> Content:
         """Store a content durably; to store it twice changes nothing."""
         ...

@@ -14,7 +14,7 @@ class BlobNotFound(NotFound):
 class BlobElsewhere(NotFound):
     """This room knows the blob, but its content is not on this machine."""
 
-    hint = "Contents stay on the machine whose hub took them: ask that hub, or put the file again here."
+    hint = "Contents of more than 1 MiB stay on the machine whose hub took them: ask that hub, or put it again here."
 
 
 class BlobsUnavailable(Unavailable):

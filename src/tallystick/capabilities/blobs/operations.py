@@ -22,7 +22,7 @@ from tallystick.capabilities.blobs.queries import SQL
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField, TooLarge
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.capability import Capability, fold
 from tallystick.ledger.tx import Tx
 
@@ -55,6 +55,7 @@ def _decoded(ask: PutBlob) -> bytes:
 
 @operation(
     "blobs.put",
+    reach=Reach.SPEAK,
     writes=True,
     io_before=_decoded,
     examples=({"room_id": "ROOM", "mime_type": "text/plain", "name": "log.txt", "content_base64": "aGVsbG8K"},),
@@ -73,11 +74,15 @@ def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
     if known is None:
         body = BlobAdded(sha256=content.sha256, bytes=content.size, mime_type=ask.mime_type, name=ask.name)
         tx.append(ask.room_id, me.agent_id, [Draft.of(body)])
+    files = tx.use(Files)
+    if content.size <= files.shared_limit and (taken := files.read(content.sha256)) is not None:
+        queries.share_content(tx, content.sha256, taken)
     return BlobView.of(known or queries.blob(tx, ask.room_id, content.sha256))
 
 
 @operation(
     "blobs.get",
+    reach=Reach.READ,
     examples=({"room_id": "ROOM", "sha256": "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"},),
 )
 def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
@@ -90,6 +95,8 @@ def get(tx: Tx, me: Caller, ask: GetBlob) -> BlobContent:
             limit=INLINE_LIMIT,
         )
     content = tx.use(Files).read(ask.sha256)
+    if content is None:
+        content = queries.shared_content(tx, ask.sha256)
     if content is None:
         raise BlobElsewhere(sha256=ask.sha256)
     return BlobContent(blob=BlobView.of(blob), content_base64=base64.b64encode(content).decode())

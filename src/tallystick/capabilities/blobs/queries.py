@@ -20,3 +20,34 @@ def blob(tx: Tx, room_id: str | None, sha256: str) -> Blob:
     if found is None:
         raise BlobNotFound(f"There is no blob {sha256[:64]}.", sha256=sha256)
     return found
+
+
+def of_room(tx: Tx, room_id: str) -> list[str]:
+    """The hashes of a room's files."""
+    return tx.all(SQL["of_room"], _sha256, room_id=room_id)
+
+
+def share_content(tx: Tx, sha256: str, content: bytes) -> None:
+    """Keep a content in the store, where the hubs of other machines find it."""
+    tx.run(SQL["keep_content"], sha256=sha256, content=content)
+
+
+def shared_content(tx: Tx, sha256: str) -> bytes | None:
+    return tx.one(SQL["content"], _content, sha256=sha256)
+
+
+def forget_content(tx: Tx, sha256: str) -> None:
+    tx.run(SQL["forget_content"], sha256=sha256)
+
+
+def _content(*, content: bytes) -> bytes:
+    return bytes(content)
+
+
+def is_used(tx: Tx, sha256: str) -> bool:
+    """Whether any room has this file."""
+    return tx.one(SQL["anywhere"], Blob, sha256=sha256) is not None
+
+
+def _sha256(*, sha256: str) -> str:
+    return sha256

@@ -13,7 +13,7 @@ from tallystick.capabilities.jobs.model import Job, JobArtifact
 from tallystick.capabilities.jobs.views import ArtifactContent, ArtifactView
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -34,6 +34,7 @@ def _digest(ask: PutArtifact) -> str:
 
 @operation(
     "jobs.artifact.put",
+    reach=Reach.WORK,
     writes=True,
     io_before=_digest,
     examples=(
@@ -52,6 +53,7 @@ def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
     tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
+    queries.check_runner_owner(tx, ask.room_id, ask.runner_id, me)
     known = queries.artifact(tx, job, ask.artifact_key)
     if known is None and len(queries.artifacts(tx, job)) >= ARTIFACTS_LIMIT:
         raise TooManyArtifacts(f"{job.job_id} has {ARTIFACTS_LIMIT} artifacts already.", limit=ARTIFACTS_LIMIT)
@@ -72,7 +74,9 @@ def put(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
     return view(job, known)
 
 
-@operation("jobs.artifact.get", examples=({"room_id": "ROOM", "job": "JOB-001", "artifact_key": "report"},))
+@operation(
+    "jobs.artifact.get", reach=Reach.READ, examples=({"room_id": "ROOM", "job": "JOB-001", "artifact_key": "report"},)
+)
 def get(tx: Tx, me: Caller, ask: GetArtifact) -> ArtifactContent:
     """Read a text that was kept with a job, in pages of max_chars."""
     job = queries.job(tx, ask.room_id, ask.job)

@@ -1,46 +1,36 @@
-"""What a runner does with a job: `jobs.claim`, `report` and `complete`, which takes DONE only with proof."""
+"""What a runner does with a job until it ends: `jobs.claim` and `report`."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from pathlib import Path
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs import queries, queue, rules
-from tallystick.capabilities.jobs.contract import LEASE_MS, ClaimJob, CompleteJob, ReportJob
+from tallystick.capabilities.jobs import evidence, queries, queue, rules
+from tallystick.capabilities.jobs.contract import LEASE_MS, ClaimJob, ReportJob
 from tallystick.capabilities.jobs.errors import ClaimRefused
 from tallystick.capabilities.jobs.events import (
     JobClaimed,
-    JobCompleted,
-    JobEvidence,
     JobQuestioned,
     JobReported,
-    JobRouted,
     JobStatus,
-    SelectedRunner,
-    job_body,
+    ResumePoint,
 )
-from tallystick.capabilities.jobs.model import AUTO, Job, Runner, number_of
+from tallystick.capabilities.jobs.model import AUTO, ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import ClaimJobResult, JobChanged, JobEvent, JobView, Reported
-from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.tasks import queries as tasks
+from tallystick.capabilities.jobs.views import ClaimJobResult, JobEvent, JobView, Reported
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof import files
-from tallystick.proof.refs import Ref, RefKind, parse, salvage
-from tallystick.proof.verdict import Evidence, FileFact, Own, ProofVerdict, judge
 
 
 @operation(
     "jobs.claim",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "runner_id": "r1"}, {"room_id": "ROOM", "runner_id": "r1", "job": "JOB-001"}),
 )
@@ -53,23 +43,24 @@ def claim(tx: Tx, me: Caller, ask: ClaimJob) -> ClaimJobResult:
     """
     tx.check_open(ask.room_id)
     runner = _runner(tx, ask)
-    # Looked up once, and only for a job that is meant for somebody else.
+    # Looked up once, and only for a job that prefers one executor to another.
     online = cache(partial(queries.runners_online, tx, ask.room_id))
     if ask.job is not None:
         job = queries.job(tx, ask.room_id, ask.job)
-        anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
-        return _take(tx, me, ask, job, runner=runner, anew=anew)
+        _check(tx, job, runner, online, allow_stale=ask.allow_stale)
+        return _take(tx, me, ask, job, runner=runner)
     for job in _candidates(tx, ask):
         try:
-            anew = _check(tx, job, runner, online, allow_stale=ask.allow_stale)
+            _check(tx, job, runner, online, allow_stale=ask.allow_stale)
         except ClaimRefused:
             continue
-        return _take(tx, me, ask, job, runner=runner, anew=anew)
+        return _take(tx, me, ask, job, runner=runner)
     return ClaimJobResult(
         job=None,
         event=None,
         claim_revision=None,
         claim_expires_at=None,
+        began_at=None,
         executor=None,
         prompt=None,
         meta={},
@@ -90,47 +81,42 @@ def _candidates(tx: Tx, ask: ClaimJob) -> Iterator[Job]:
     return heapq.merge(queue.ready(tx, ask.room_id), lost, key=lambda job: (job.priority, job.number))
 
 
-def _check(
-    tx: Tx, job: Job, runner: Runner, online: Callable[[], Sequence[Runner]], *, allow_stale: bool
-) -> SelectedRunner | None:
-    """Refuse unless this runner may have this job now; gives the routing where it had to be redone."""
-    present = queries.claim(tx, job) if job.status is JobStatus.RUNNING else None
+def _check(tx: Tx, job: Job, runner: Runner, online: Callable[[], Sequence[Runner]], *, allow_stale: bool) -> None:
+    """Refuse unless this runner may have this job now."""
+    claimed = job.status is JobStatus.RUNNING or job.attention.needs_manager
+    present = queries.claim(tx, job) if claimed else None
     after = queries.comes_after(tx, job) if job.blocked else ()
     rules.check_claimable(job, present, after, allow_stale=allow_stale, now=tx.now)
-    rules.check_suits(job, runner)
-    # A claim that ran out is anybody's who can do the work: its routing has had its chance.
-    if job.status is not JobStatus.QUEUED or job.routed_runner in {None, runner.runner_id}:
-        return None
-    return rules.check_routed(job, runner, online())
+    order = _order(tx, job)
+    rules.check_suits(job, runner, order)
+    rules.check_preferred(job, runner, online, order, now=tx.now)
 
 
-def _take(
-    tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner, anew: SelectedRunner | None
-) -> ClaimJobResult:
+def _order(tx: Tx, job: Job) -> ExecutorOrder:
+    """A job that names its executor needs no order of them."""
+    return queries.executor_order(tx, job.room_id) if job.executor == AUTO else {}
+
+
+def _take(tx: Tx, me: Caller, ask: ClaimJob, job: Job, *, runner: Runner) -> ClaimJobResult:
     queries.remember(tx, job)
     by, until = agent_rules.principal(me.agent_id), tx.now + rules.lease(ask.lease_ttl_ms, LEASE_MS)
-    drafts = [Draft.of(_rerouted(job, anew))] if anew else []
-    drafts.append(Draft.of(_claimed(job, runner.runner_id, until)))
-    event = tx.append(ask.room_id, by, drafts)[-1]
+    (event,) = tx.append(ask.room_id, by, [Draft.of(_claimed(job, runner.runner_id, until))])
     now = queries.job(tx, ask.room_id, job.job_id)
     return ClaimJobResult(
         job=JobView.of(now, until),
         event=JobEvent.of(event),
         claim_revision=now.revision,
         claim_expires_at=moment(until),
-        executor=_executor(now, runner),
+        began_at=moment(evidence.JobRecord(tx, now).began.at if job.revision else event.ts),
+        executor=_executor(tx, now, runner),
         prompt=queue.prompt(tx, job),
         meta=now.meta_data,
         artifacts=[each.artifact_key for each in queries.artifacts(tx, job)] if job.revision else [],
     )
 
 
-def _executor(job: Job, runner: Runner) -> str:
-    if job.executor != AUTO:
-        return job.executor
-    if job.routed_executor and job.routed_runner == runner.runner_id and job.routed_executor in runner.executors:
-        return job.routed_executor
-    chosen = rules.route(job.needs, [runner])
+def _executor(tx: Tx, job: Job, runner: Runner) -> str:
+    chosen = rules.route(job.needs, [runner], _order(tx, job))
     return chosen.selected_executor if chosen else runner.executors[0]
 
 
@@ -148,21 +134,12 @@ def _claimed(job: Job, runner_id: str, until: int) -> JobClaimed:
     )
 
 
-def _rerouted(job: Job, anew: SelectedRunner) -> JobRouted:
-    return JobRouted(
-        job_id=job.job_id,
-        event="routed",
-        message=f"routed to {anew.selected_runner_id}: {job.routed_runner} is gone or cannot do it",
-        routing=anew,
-        meta={"routing": rules.routing_meta(job.needs, anew)},
-    )
-
-
 _HOLDER = {"room_id": "ROOM", "job": "JOB-001", "runner_id": "r1", "claim_revision": 1}
 
 
 @operation(
     "jobs.report",
+    reach=Reach.WORK,
     writes=True,
     examples=(
         {**_HOLDER, "kind": "progress", "message": "parser rewritten, 3 of 5 tests pass", "percent": 60},
@@ -176,15 +153,22 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
     `heartbeat` only renews. A refusal means that the job is no longer yours: stop.
     """
     tx.check_open(ask.room_id)
+    rules.check_report_kind(ask.kind)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
+    queries.check_runner_owner(tx, ask.room_id, ask.runner_id, me)
     until = tx.now + rules.lease(ask.lease_ttl_ms, LEASE_MS)
     if ask.kind == "heartbeat":
         _beat(tx, job, ask, until)
-        return Reported(
-            job=JobView.of(job, until), event=None, claim_expires_at=moment(until), manager_seq=job.manager_seq
-        )
+        return Reported.of(job, None, until)
     rules.merged(job.meta_data, ask.meta)
+    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(_reported(tx, job, ask))])
+    tx.run(SQL["renew"], room_id=job.room_id, number=job.number, expires_at=until)
+    return Reported.of(queries.job(tx, ask.room_id, ask.job), event, until)
+
+
+def _reported(tx: Tx, job: Job, ask: ReportJob) -> JobReported | JobQuestioned:
+    seen = evidence.observed(ask.observed, now=tx.now)
     kind = JobQuestioned if ask.kind == "question" else JobReported
     body = kind(
         job_id=job.job_id,
@@ -195,16 +179,18 @@ def report(tx: Tx, me: Caller, ask: ReportJob) -> Reported:
         meta=ask.meta,
         runner_id=ask.runner_id,
         claim_revision=ask.claim_revision,
-        proof=proves(tx, job, ask.refs),
+        proof=evidence.proves(tx, job, ask.refs, seen),
+        observed=seen or UNSET,
     )
-    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
-    tx.run(SQL["renew"], room_id=job.room_id, number=job.number, expires_at=until)
-    job = queries.job(tx, ask.room_id, ask.job)
-    return Reported(
-        job=JobView.of(job, until),
-        event=JobEvent.of(event),
-        claim_expires_at=moment(until),
-        manager_seq=job.manager_seq,
+    if isinstance(body, JobQuestioned):
+        return body
+    return structs.replace(
+        body,
+        slice=UNSET if ask.slice is None else ask.slice,
+        resume=UNSET if ask.resume is None else ResumePoint(**structs.asdict(ask.resume)),
+        # Nobody has been given what was never said.
+        delivered_seq=UNSET if ask.delivered_seq is None else min(ask.delivered_seq, job.manager_seq),
+        read_seq=UNSET if ask.read_seq is None else min(ask.read_seq, job.manager_seq),
     )
 
 
@@ -218,128 +204,3 @@ def _beat(tx: Tx, job: Job, ask: ReportJob, until: int) -> None:
         message=ask.message,
         percent=ask.percent,
     )
-
-
-LOOK_BACK = 200
-"""How many of a job's events are searched for the first mention of a receipt."""
-
-
-def roots(tx: Tx, room_id: str) -> list[Path]:
-    """The room's folders on this machine."""
-    return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
-
-
-def _folders(tx: Tx, me: Caller, ask: CompleteJob) -> list[Path]:
-    return roots(tx, ask.room_id)
-
-
-def _read_files(ask: CompleteJob, folders: Callable[[], Sequence[Path]]) -> Mapping[str, FileFact]:
-    """Read the files that refs name."""
-    refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
-    named = [text for text in refs if parse(text).kind is RefKind.FILE]
-    return files.survey(named, folders()) if named else {}
-
-
-@operation(
-    "jobs.complete",
-    writes=True,
-    read_before=_folders,
-    io_before=_read_files,
-    examples=(
-        {
-            "room_id": "ROOM",
-            "job": "JOB-001",
-            "runner_id": "r1",
-            "claim_revision": 1,
-            "status": "DONE",
-            "summary": "Parser rewritten; all tests pass.",
-            "refs": ["CARD-001", "CMD: pytest -q (exit 0)"],
-        },
-    ),
-)
-def complete(tx: Tx, me: Caller, ask: CompleteJob, seen: Mapping[str, FileFact]) -> JobChanged:
-    """End a job that you hold: DONE, FAILED or CANCELED, with a summary and refs to what holds the result.
-
-    DONE needs proof: a card, note, task, artifact or file that exists, or a receipt of a command or link. Refs in the
-    summary are found by themselves. Without proof it is refused; continue the job and complete it again.
-    """
-    tx.check_open(ask.room_id)
-    job = queries.job(tx, ask.room_id, ask.job)
-    rules.check_holder(job, ask.runner_id, ask.claim_revision)
-    rules.merged(job.meta_data, ask.meta)
-    refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else ask.refs
-    verdict = judged(tx, job, refs, seen)
-    if ask.status == "DONE":
-        rules.check_proof(job, verdict)
-    body = JobCompleted(
-        job_id=job.job_id,
-        event=ask.status.lower() if ask.status != "DONE" else "completed",
-        message=ask.status.lower(),
-        status=JobStatus(ask.status),
-        revision=job.revision + 1,
-        summary=ask.summary,
-        refs=refs,
-        meta=ask.meta,
-        runner_id=ask.runner_id,
-        claim_revision=ask.claim_revision,
-        evidence=[_recorded(each) for each in verdict.evidence],
-    )
-    (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
-    return JobChanged(job=JobView.of(queries.job(tx, ask.room_id, ask.job)), event=JobEvent.of(event))
-
-
-def _recorded(found: Evidence) -> JobEvidence:
-    return JobEvidence(
-        ref=found.ref,
-        kind=found.kind.value,
-        state=found.state.value,
-        sha256=found.sha256,
-        exit_code=found.exit_code,
-    )
-
-
-def judged(tx: Tx, job: Job, refs: Sequence[str], seen: Mapping[str, FileFact]) -> ProofVerdict:
-    """The validator's verdict on a job's refs, with what this room knows."""
-    own = Own(job_id=job.job_id, task_id=job.task_id)
-    said_at = _said_at(tx, job, refs) if seen else {}
-    return judge(refs, own, exists=lambda ref: exists(tx, job.room_id, ref), files=seen, said_at=said_at)
-
-
-def proves(tx: Tx, job: Job, refs: Sequence[str]) -> bool:
-    """Whether refs of a report or message are proof. A file counts here when its hash is named: nothing is read."""
-    return bool(refs) and judged(tx, job, refs, {}).proven
-
-
-def exists(tx: Tx, room_id: str, ref: Ref) -> bool:
-    match ref.kind:
-        case RefKind.JOB | RefKind.JOB_EVENT:
-            return _job_exists(tx, room_id, ref)
-        case RefKind.ARTIFACT:
-            owner, _, key = ref.value.partition("/")
-            job = _find(tx, room_id, owner)
-            return job is not None and queries.artifact(tx, job, key) is not None
-        case _:
-            return tasks.exists(tx, room_id, ref)
-
-
-def _find(tx: Tx, room_id: str, job_id: str) -> Job | None:
-    number = number_of(job_id)
-    return queries.job_at(tx, room_id, number) if number is not None else None
-
-
-def _job_exists(tx: Tx, room_id: str, ref: Ref) -> bool:
-    job = _find(tx, room_id, ref.value)
-    if job is None or ref.seq is None:
-        return job is not None
-    found = queries.events_after(tx, job, ref.seq - 1, 1)
-    return bool(found) and found[0].seq == ref.seq
-
-
-def _said_at(tx: Tx, job: Job, refs: Sequence[str]) -> dict[str, Instant]:
-    """When each receipt was first reported, where that was before now."""
-    wanted, said = {text.strip() for text in refs}, dict[str, Instant]()
-    for event in queries.events_before(tx, job, None, LOOK_BACK):
-        refs_then = job_body(event).refs
-        for ref in wanted.intersection(() if refs_then is UNSET else refs_then):
-            said[ref] = event.ts
-    return said

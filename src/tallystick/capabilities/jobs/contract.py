@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from tallystick.capabilities.jobs.events import PriorityName
+from tallystick.capabilities.jobs.evidence_contract import BranchAsk, FileAsk, Observed
 from tallystick.capabilities.jobs.model import RunnerState
-from tallystick.kernel.operation import Ask, JsonObject
+from tallystick.kernel.operation import Ask, JsonObject, Reach
 from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
 
@@ -19,8 +20,13 @@ RUNNER_ID_LIMIT = 128
 SUMMARY_LIMIT = 128_000
 EVENT_KIND_LIMIT = 32
 MESSAGE_LIMIT = 400
+RESUME_LIMIT = 8_000
+"""Of what earlier slices said, in characters."""
 META_LIMIT = 16_384
 """Of a job's whole meta, in bytes of JSON."""
+MODEL_NAME = r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]*"
+"""It becomes a word of a command line."""
+CHECKS_LIMIT = 8
 ARTIFACT_LIMIT = 512_000
 ARTIFACTS_LIMIT = 8
 ARTIFACT_KEY_LIMIT = 128
@@ -90,13 +96,21 @@ class CreateJob(Ask):
     )
     task: TaskId = None
     anchor: AnchorId = None
-    executor: Annotated[ExecutorName | Literal["auto"], Meta(description="Who runs it; `auto` routes it.")] = "auto"
+    executor: Annotated[
+        Literal["codex", "claude_code", "gemini", "command", "auto"],
+        Meta(description="Who runs it; `auto` leaves it to whoever claims it."),
+    ] = "auto"
     executor_profile: Annotated[ProfileName, Meta(description="How thoroughly.")] = "fast"
     executor_model: Annotated[
-        Annotated[str, Meta(max_length=100)] | None, Meta(description="A model for the executor's CLI.")
+        Annotated[str, Meta(max_length=100, pattern=rf"^{MODEL_NAME}\Z")] | None,
+        Meta(description="A model for the executor's CLI."),
     ] = None
     policy: Annotated[PolicyAsk | None, Meta(description="For `auto`: preferences and limits.")] = None
     expected_artifacts: Annotated[list[ArtifactName], Meta(max_length=5, description="What should come of it.")] = []
+    checks: Annotated[
+        list[Annotated[Text, Meta(min_length=1, max_length=REF_LIMIT - 20)]],
+        Meta(max_length=CHECKS_LIMIT, description="Commands that must be seen to end with 0 before it is DONE."),
+    ] = []
     after: Annotated[
         list[JobId], Meta(max_length=50, description="Jobs that have to be DONE before this one can be claimed.")
     ] = []
@@ -123,6 +137,7 @@ class OpenJob(Ask):
     include_events: Annotated[bool, Meta(description="With its newest events.")] = True
     include_meta: Annotated[bool, Meta(description="With its meta.")] = False
     include_artifacts: Annotated[bool, Meta(description="With the list of its artifacts.")] = False
+    include_messages: Annotated[bool, Meta(description="With all that the manager said, up to the newest 50.")] = False
     max_events: Annotated[int, Meta(ge=0, le=PAGE_LIMIT, description="At most this many events.")] = 10
     before_seq: Annotated[
         Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None, Meta(description="Events before this one.")
@@ -156,6 +171,19 @@ class HolderAsk(Ask):
     claim_revision: ClaimRevision
 
 
+class ResumePointAsk(Ask):
+    """Where a job stands after a slice, for whoever goes on with it."""
+
+    summary: Annotated[Text, Meta(max_length=RESUME_LIMIT, description="What the slices so far said, the newest last.")]
+    refs: Refs = []
+    failures: Annotated[int, Meta(ge=0, le=10_000, description="Slices in a row that gave no answer.")] = 0
+    gates: Annotated[int, Meta(ge=0, le=10_000, description="Times in a row that it said DONE without proof.")] = 0
+    seconds: Annotated[int, Meta(ge=0, le=SEQ_LIMIT, description="How long it has been worked on.")] = 0
+
+
+EventSeq = Annotated[int, Meta(ge=1, le=SEQ_LIMIT)]
+
+
 class ReportJob(HolderAsk):
     message: Annotated[Message, Meta(description="What happened, in a line or two.")]
     kind: Annotated[
@@ -168,8 +196,29 @@ class ReportJob(HolderAsk):
     ] = "progress"
     percent: Percent = None
     refs: Refs = []
+    observed: Observed = []
     meta: JobMeta = {}
+    slice: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000)] | None, Meta(description="The number of the slice that it is about.")
+    ] = None
+    resume: Annotated[ResumePointAsk | None, Meta(description="Where the next slice goes on, whoever runs it.")] = None
+    delivered_seq: Annotated[
+        EventSeq | None, Meta(description="The newest message of the manager that the agent was given.")
+    ] = None
+    read_seq: Annotated[
+        EventSeq | None, Meta(description="The newest that the agent has acted on; it need not be told again.")
+    ] = None
     lease_ttl_ms: LeaseTtl = None
+
+
+class ReleaseJob(HolderAsk):
+    reason: Annotated[
+        Annotated[Text, Meta(max_length=MESSAGE_LIMIT - 20)] | None, Meta(description="Why; it is kept.")
+    ] = None
+    answer_wait_s: Annotated[
+        int,
+        Meta(ge=0, le=604_800, description="With a question open: nobody takes it before the answer, or this long."),
+    ] = 900
 
 
 class MessageJob(Ask):
@@ -186,7 +235,20 @@ class CompleteJob(HolderAsk):
         Meta(description="What changed, what was verified, what is open."),
     ] = None
     refs: Refs = []
+    observed: Observed = []
+    files: Annotated[
+        list[FileAsk], Meta(max_length=REFS_LIMIT, description="Files as you measured them where the job worked.")
+    ] = []
+    branch: Annotated[BranchAsk | None, Meta(description="The branch that holds the work, if it has its own.")] = None
     meta: JobMeta = {}
+
+
+class WaiveProof(Ask):
+    room_id: RoomId
+    job: JobId
+    reason: Annotated[
+        Text, Meta(min_length=1, max_length=MESSAGE_LIMIT, description="Why this job needs no proof; it is kept.")
+    ]
 
 
 class RequeueJob(Ask):
@@ -197,6 +259,14 @@ class RequeueJob(Ask):
     ] = None
     refs: Refs = []
     meta: JobMeta = {}
+
+
+class AcknowledgeJob(Ask):
+    room_id: RoomId
+    job: Annotated[JobId | None, Meta(description="Which; all that have failed when left out.")] = None
+    reason: Annotated[
+        Annotated[Text, Meta(max_length=MESSAGE_LIMIT - 20)] | None, Meta(description="What became of it; it is kept.")
+    ] = None
 
 
 class CancelJob(Ask):
@@ -229,6 +299,8 @@ class ReplayJobs(Replay):
 
 
 class ShowRadar(Ask):
+    reaches = {"reply_job": Reach.WORK, "reply_message": Reach.WORK, "reply_refs": Reach.WORK}
+
     room_id: RoomId
     status: Annotated[StatusName | None, Meta(description="Only these; all that have not ended when left out.")] = None
     task: TaskId = None
@@ -244,7 +316,11 @@ class ShowRadar(Ask):
     reply_message: Annotated[Message | None, Meta(description="The answer.")] = None
     reply_refs: Refs = []
     max_chars: MaxChars = None
-    fmt: Annotated[Literal["json", "lines"], Meta(description="`lines`: also as text to read.")] = "json"
+    fmt: Annotated[Literal["json", "lines"], Meta(description="`lines`: as text to read, and nothing else.")] = "json"
+    moves: Annotated[
+        Literal["id", "tool", "step"],
+        Meta(description="How lines name what to do: by id, as an MCP tool call, or marked for a surface to spell."),
+    ] = "id"
     since_seq: Annotated[
         Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
         Meta(description="With max_wait_ms: wait for something after this cursor."),
@@ -297,6 +373,18 @@ class RunnerBeat(Ask):
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="How it confines what it runs.")
     ] = None
     meta: JobMeta = {}
+
+
+class ShowExecutors(Ask):
+    room_id: RoomId
+
+
+class SetExecutors(Ask):
+    room_id: RoomId
+    profile: Annotated[ProfileName, Meta(description="How thoroughly a job is to be done.")]
+    executors: Annotated[
+        list[ExecutorName], Meta(min_length=1, max_length=8, description="Those that suit it, the best first.")
+    ]
 
 
 class ListRunners(Ask):

@@ -9,6 +9,9 @@ from msgspec import UNSET, UnsetType, field
 from tallystick.kernel.envelope import Body, Event
 from tallystick.kernel.operation import JsonObject, Record
 
+PROOF_THEN = "proof"
+"""The state of evidence that proved a job, in events of earlier versions."""
+
 
 class JobStatus(StrEnum):
     QUEUED = "QUEUED"
@@ -35,7 +38,7 @@ class PriorityName(StrEnum):
 
 
 class SelectedRunner(Record):
-    """The runner and the executor that an `auto` job is for."""
+    """The runner and the executor that an `auto` job was once meant for from its creation on."""
 
     selected_executor: str
     selected_runner_id: str
@@ -47,9 +50,64 @@ class JobEvidence(Record):
     ref: str
     kind: str
     state: str
-    """`proof`, or why it is none; `stale` when a file it speaks for has changed since."""
+    """claimed, found, observed, stale, failed, missing, unreachable; in earlier versions `proof`, or why none."""
     sha256: str | None = None
     exit_code: int | None = None
+    proves: bool | UnsetType = UNSET
+    """Whether it proves the job."""
+    why: str | UnsetType = UNSET
+    """Why it proves nothing, or what it rests on."""
+    elsewhere: bool | UnsetType = UNSET
+    """A file that its runner measured outside the room's own folder, as in a worktree."""
+
+    @property
+    def proof(self) -> bool:
+        return self.state == PROOF_THEN if self.proves is UNSET else self.proves
+
+
+class ObservedCommand(Record):
+    """A command that the runner saw end."""
+
+    command: str
+    exit_code: int
+    at: int
+    """When it ended, in ms."""
+
+
+class BranchConflict(Record):
+    """What cannot be merged with a job's branch as it stands."""
+
+    branch: str
+    paths: list[str]
+
+
+class JobBranch(Record):
+    """The git branch on which a job left its work."""
+
+    name: str
+    base: str
+    """The branch that it began from."""
+    commit: str
+    commits: int
+    files: int
+    insertions: int
+    deletions: int
+    uncommitted: int
+    conflicts: list[BranchConflict]
+
+
+class ResumePoint(Record):
+    """Where a job stands after a slice: what the next one starts from, whoever runs it."""
+
+    summary: str
+    """What earlier slices said, the newest last."""
+    refs: list[str] = field(default_factory=list[str])
+    failures: int = 0
+    """Slices in a row that gave no answer."""
+    gates: int = 0
+    """Times in a row that it said DONE without proof."""
+    seconds: int = 0
+    """How long it has been worked on."""
 
 
 class JobBody(Body):
@@ -94,6 +152,8 @@ class JobClaimed(JobBody, kind="x.tally.job.claim"):
 class _ByHolder(JobBody):
     runner_id: str
     claim_revision: int
+    observed: list[ObservedCommand] | UnsetType = UNSET
+    """Commands that the runner saw end since its last report."""
 
 
 class JobReported(_ByHolder, kind="x.tally.job.report"):
@@ -101,6 +161,13 @@ class JobReported(_ByHolder, kind="x.tally.job.report"):
 
     proof: bool = False
     """Whether a ref is proof."""
+    slice: int | UnsetType = UNSET
+    """The slice that it is about."""
+    resume: ResumePoint | UnsetType = UNSET
+    delivered_seq: int | UnsetType = UNSET
+    """The newest message of the manager that the agent has been given."""
+    read_seq: int | UnsetType = UNSET
+    """The newest that it has answered for."""
 
 
 class JobQuestioned(_ByHolder, kind="x.tally.job.question"):
@@ -115,6 +182,10 @@ class JobMessaged(JobBody, kind="x.tally.job.message"):
     proof: bool = False
 
 
+class JobWaived(JobBody, kind="x.tally.job.waive"):
+    """A manager lets it be DONE without proof, and says why."""
+
+
 class JobCompleted(_ByHolder, kind="x.tally.job.complete"):
     """Its runner ended it: DONE, FAILED or CANCELED."""
 
@@ -122,6 +193,10 @@ class JobCompleted(_ByHolder, kind="x.tally.job.complete"):
     revision: int
     summary: str | None = None
     evidence: list[JobEvidence] = field(default_factory=list[JobEvidence])
+    accepted: str | UnsetType = UNSET
+    """What let it be DONE where that was no evidence: `claimed` by the room's policy, or `waived`."""
+    branch: JobBranch | UnsetType = UNSET
+    """Where its work is, when it had a worktree of its own."""
 
 
 class JobCanceled(JobBody, kind="x.tally.job.cancel"):
@@ -138,8 +213,20 @@ class JobRequeued(JobBody, kind="x.tally.job.requeue"):
     revision: int
 
 
+class JobReleased(_ByHolder, kind="x.tally.job.release"):
+    """Its runner gave it back: it is queued again, and whoever takes it goes on where it was."""
+
+    revision: int
+    waits_until: int | UnsetType = UNSET
+    """It waits so long for the manager's answer, then it goes on without."""
+
+
+class JobAcknowledged(JobBody, kind="x.tally.job.acknowledge"):
+    """A manager has seen that it failed."""
+
+
 class JobRouted(JobBody, kind="x.tally.job.route"):
-    """It is for another runner now: the one it was for is gone or cannot do it."""
+    """It was for another runner from then on. No longer written: a job is for whoever claims it."""
 
     routing: SelectedRunner
 
@@ -152,14 +239,24 @@ class JobArtifactPut(_ByHolder, kind="x.tally.job.artifact"):
     sha256: str
 
 
+class ExecutorsOrdered(Body, kind="x.tally.runner.executors"):
+    """Which executors suit a profile was changed, the best first."""
+
+    profile: str
+    executors: list[str]
+
+
 JOB_CHANGES: tuple[type[JobBody], ...] = (
     JobClaimed,
     JobReported,
     JobQuestioned,
     JobMessaged,
+    JobWaived,
     JobCompleted,
     JobCanceled,
     JobRequeued,
+    JobReleased,
+    JobAcknowledged,
     JobRouted,
 )
 JOB_KINDS = tuple(body.kind for body in (JobCreated, *JOB_CHANGES, JobArtifactPut))

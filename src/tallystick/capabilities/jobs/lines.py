@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.capabilities.jobs.contract import ShowRadar
-from tallystick.capabilities.jobs.views import Issue, JobEvent, JobTail, Radar, RadarJob, RunnerView
+from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
+from tallystick.capabilities.jobs.views import JobEvent, JobTail
+from tallystick.kernel.hints import NextStep, step
+from tallystick.kernel.spellings import tool_call
 
 PREVIEW = 120
 RUNNERS = 15
 LOST = 10
 ISSUES = 5
+OPENED = 3
+"""How many of a runner's jobs its line says how to open; all are named."""
 _SIGNS = {"error": "!", "warn": "!", "stale": "~"}
 
 
 def one_line(text: str, limit: int = PREVIEW) -> str:
     """Text that somebody else wrote, on one line; it can neither move the cursor nor add a move of its own."""
-    plain = " ".join("".join(each if each.isprintable() else " " for each in text).replace("|", "¦").split())
+    plain = " ".join(
+        "".join(each if each.isprintable() else " " for each in text).replace("|", "¦").replace("<<", "< <").split()
+    )
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
@@ -37,18 +44,44 @@ def event_line(event: JobEvent) -> str:
     return f"{event.ref} {one_line(event.kind)}: {one_line(event.message)}"
 
 
+class _Moves:
+    """How a line names what can be done next, so that it can be pasted where it is shown."""
+
+    def __init__(self, ask: ShowRadar) -> None:
+        self._style, self._room_id = ask.moves, ask.room_id
+
+    def open(self, ref: str) -> str:
+        return f" | open id={ref}" if self._style == "id" else self._step("open.ref", id=ref)
+
+    def reply(self, job_id: str) -> str:
+        if self._style == "id":
+            return f' | reply reply_job={job_id} reply_message="..."'
+        return self._step("jobs.message", job=job_id, message="...")
+
+    def acknowledge(self, job_id: str) -> str:
+        return f" | acknowledge job={job_id}" if self._style == "id" else self._step("jobs.acknowledge", job=job_id)
+
+    def _step(self, operation: str, **given: object) -> str:
+        if self._style == "step":
+            return f" | {step(operation, **given)}"
+        return f" | {tool_call(NextStep(operation, given, self._room_id))}"
+
+
 def radar(ask: ShowRadar, found: Radar) -> str:
+    moves = _Moves(ask)
     rows = [_head(ask, found)]
     if found.runner_bootstrap:
         rows.append(f"CMD: {found.runner_bootstrap.cmd}")
-    rows += [_runner(each) for each in found.runner_leases[:RUNNERS]]
-    rows += [_lost(each) for each in found.runner_leases_offline[:LOST]]
-    rows += [_issue(each) for each in found.runner_diagnostics[:ISSUES]]
-    rows += [job_line(each) for each in found.jobs]
-    if found.has_more:
-        rows.append("MORE: Increase limit or filter by status/task/anchor.")
-    if found.truncated:
+    rows += [_runner(each, moves) for each in found.runner_leases[:RUNNERS]]
+    rows += [_lost(each, moves) for each in found.runner_leases_offline[:LOST]]
+    rows += ["".join(_issue(each, moves)) for each in found.runner_diagnostics[:ISSUES]]
+    rows += [job_line(each, moves) for each in found.jobs]
+    if found.left_out:
+        rows.append(f"BUDGET_TRUNCATED: {found.left_out} jobs left out. Raise max_chars to see them.")
+    elif found.truncated:
         rows.append("BUDGET_TRUNCATED: Raise max_chars to see the rest.")
+    elif found.has_more:
+        rows.append("MORE: Increase limit or filter by status/task/anchor.")
     return "\n".join(rows)
 
 
@@ -65,38 +98,44 @@ def _head(ask: ShowRadar, found: Radar) -> str:
     )
 
 
-def _runner(runner: RunnerView) -> str:
-    job = f" job={runner.active_job_id} | open id={runner.active_job_id}" if runner.active_job_id else ""
-    return f"runner {runner.state} {runner.runner_id} | open id=runner:{runner.runner_id}{job}"
+def _runner(runner: RunnerView, moves: _Moves) -> str:
+    jobs = runner.job_ids or ([runner.active_job_id] if runner.active_job_id else [])
+    named = f" job={','.join(jobs)}" if jobs else ""
+    opened = "".join(moves.open(job_id) for job_id in jobs[:OPENED])
+    return f"runner {runner.state} {runner.runner_id}{moves.open(f'runner:{runner.runner_id}')}{named}{opened}"
 
 
-def _lost(runner: RunnerView) -> str:
+def _lost(runner: RunnerView, moves: _Moves) -> str:
     last = f" last_job={runner.active_job_id}" if runner.active_job_id else ""
-    job = f" | open id={runner.active_job_id}" if runner.active_job_id else ""
-    return f"runner offline {runner.runner_id} last={runner.status}{last} | open id=runner:{runner.runner_id}{job}"
+    job = moves.open(runner.active_job_id) if runner.active_job_id else ""
+    opened = moves.open(f"runner:{runner.runner_id}")
+    return f"runner offline {runner.runner_id} last={runner.status}{last}{opened}{job}"
 
 
-def _issue(issue: Issue) -> str:
-    return "".join(_issue_parts(issue))
-
-
-def _issue_parts(issue: Issue) -> Iterator[str]:
+def _issue(issue: Issue, moves: _Moves) -> Iterator[str]:
     yield f"{_SIGNS[issue.severity]} diag {issue.kind}"
     if issue.runner_id:
         yield f" runner={issue.runner_id}"
     if issue.job_id:
         yield f" job={issue.job_id}"
     if issue.runner_id:
-        yield f" | open id=runner:{issue.runner_id}"
+        yield moves.open(f"runner:{issue.runner_id}")
     if issue.job_id:
-        yield f" | open id={issue.job_id}"
+        yield moves.open(issue.job_id)
     yield f" | {issue.message}"
 
 
-def job_line(row: RadarJob) -> str:
+def job_line(row: RadarJob, moves: _Moves) -> str:
     job, marker = row.job, f"{row.marker} " if row.marker else ""
-    reply = f' | reply reply_job={job.job_id} reply_message="..."' if row.marker == "?" else ""
-    return (
-        f"{row.last.ref} {marker}{job.job_id} ({job.status}) {one_line(job.title)} | open id={row.last.ref}{reply}"
-        f" | {one_line(row.last.kind)}: {one_line(row.last.message)}"
-    )
+    head = f"{row.last.ref} {marker}{job.job_id} ({job.status}) {one_line(job.title)}{moves.open(row.last.ref)}"
+    if row.attention.needs_manager:
+        head += moves.reply(job.job_id)
+    if row.attention.failed:
+        head += moves.acknowledge(job.job_id)
+    # What a failed job says begins with that word itself.
+    said = row.last.message if row.attention.failed else f"{row.last.kind}: {row.last.message}"
+    # That it was created says nothing beside why it still waits.
+    parts = [one_line(row.why)] if row.last.kind == "created" and row.why else [one_line(said), one_line(row.why)]
+    if job.message_state in {"sent", "delivered"}:
+        parts.append(f"your message {job.message_ref} is {job.message_state}")
+    return " | ".join([head, *(part for part in parts if part)])

@@ -5,26 +5,42 @@ from __future__ import annotations
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs import claims, queries, rules, runners
-from tallystick.capabilities.jobs.contract import CancelJob, CreateJob, MessageJob, PolicyAsk, RequeueJob, WaitJob
+from tallystick.capabilities.jobs import evidence, queries, rules, runners
+from tallystick.capabilities.jobs.contract import (
+    AcknowledgeJob,
+    CancelJob,
+    CreateJob,
+    MessageJob,
+    PolicyAsk,
+    RequeueJob,
+    WaitJob,
+)
 from tallystick.capabilities.jobs.events import (
+    JobAcknowledged,
     JobBody,
     JobCanceled,
     JobCreated,
     JobMessaged,
     JobRequeued,
     JobStatus,
-    SelectedRunner,
 )
-from tallystick.capabilities.jobs.model import AUTO, Job, Needs, RoutingPolicy, job_id
-from tallystick.capabilities.jobs.views import Bootstrap, CreateJobResult, JobChanged, JobEvent, JobView, JobWaited
+from tallystick.capabilities.jobs.model import Job, Needs, RoutingPolicy, job_id
+from tallystick.capabilities.jobs.views import (
+    Bootstrap,
+    CreateJobResult,
+    JobChanged,
+    JobEvent,
+    Jobs,
+    JobView,
+    JobWaited,
+)
 from tallystick.capabilities.tasks import queries as tasks
 from tallystick.capabilities.tasks.anchors import ensure_anchor
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Pending, operation
+from tallystick.kernel.operation import Pending, Reach, operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof.refs import salvage
+from tallystick.proof.refs import pointers, salvage
 
 _CREATE = {
     "room_id": "ROOM",
@@ -34,11 +50,11 @@ _CREATE = {
 }
 
 
-@operation("jobs.create", writes=True, examples=(_CREATE,))
+@operation("jobs.create", reach=Reach.WORK, writes=True, examples=(_CREATE,))
 def create(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
     """Delegate a piece of work: it is queued until a runner that can do it claims it.
 
-    `executor: auto` chooses among the runners that are there, by `policy`, availability and queue. With `after` it
+    `executor: auto` leaves it to whoever claims it first: any runner that suits it and has a slot free. With `after` it
     waits for other jobs to be DONE. The hub runs nothing itself.
     """
     tx.check_open(ask.room_id)
@@ -47,7 +63,9 @@ def create(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
 
 def create_job(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
     """Create a job in a room that is known to be open."""
-    by = agent_rules.principal(me.agent_id)
+    by, needs = agent_rules.principal(me.agent_id), _needs(ask)
+    rules.check_limits(needs)
+    rules.check_wanted(ask.title, ask.prompt, ask.checks)
     if ask.task:
         tasks.task(tx, ask.room_id, ask.task)
     after = sorted({queries.job(tx, ask.room_id, earlier).job_id for earlier in ask.after})
@@ -55,9 +73,7 @@ def create_job(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
         ensure_anchor(tx, ask.room_id, by, ask.anchor)
     outlook = queries.outlook(tx, ask.room_id)
     attended = (outlook.attended_until or 0) > tx.now
-    needs = _needs(ask)
-    online = queries.runners_online(tx, ask.room_id) if attended and ask.executor == AUTO else ()
-    body = _created(ask, needs, after, rules.route(needs, online), number=1 + (outlook.number or 0))
+    body = _created(ask, needs, after, number=1 + (outlook.number or 0))
     (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     queries.number_taken(tx, ask.room_id, outlook)
     job = queries.job(tx, ask.room_id, body.job_id)
@@ -72,22 +88,21 @@ def _needs(ask: CreateJob) -> Needs:
         profile=ask.executor_profile,
         policy=RoutingPolicy(prefer=tuple(given.prefer), forbid=tuple(given.forbid), min_profile=given.min_profile),
         artifacts=tuple(ask.expected_artifacts),
+        checks=tuple(ask.checks),
     )
 
 
-def _created(
-    ask: CreateJob, needs: Needs, after: list[str], routed: SelectedRunner | None, *, number: int
-) -> JobCreated:
+def _created(ask: CreateJob, needs: Needs, after: list[str], *, number: int) -> JobCreated:
     meta = rules.merged({}, ask.meta) | {
         "executor": ask.executor,
         "executor_profile": ask.executor_profile,
         "policy": needs.policy.data(),
         "expected_artifacts": list(needs.artifacts),
     }
+    if ask.checks:
+        meta["checks"] = list(ask.checks)
     if ask.executor_model:
         meta["executor_model"] = ask.executor_model
-    if routed:
-        meta["routing"] = rules.routing_meta(needs, routed)
     return JobCreated(
         job_id=job_id(number),
         number=number,
@@ -102,20 +117,22 @@ def _created(
         executor=ask.executor,
         executor_profile=ask.executor_profile,
         after=after,
-        routing=routed,
         meta=meta,
     )
 
 
 @operation(
     "jobs.message",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "job": "JOB-001", "message": "Keep the public API; see CARD-001."},),
 )
 def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
-    """Answer a job's question or steer it while it is queued or running; whoever runs it gets this with its next slice.
+    """Answer a job's question or steer it while it is queued or running.
 
-    Refs in the text are found by themselves. A message that points at real proof also settles a proof gate.
+    The agent gets it inside its running slice where its harness allows that, and else first thing in the next one; the
+    job's message_state says how far it has come. What the text points at is found by itself. A proof gate is settled by
+    evidence that is named in `refs`, never by words; without any, waive the proof with jobs.waive.
     """
     tx.check_open(ask.room_id)
     return send(tx, me, ask)
@@ -124,10 +141,9 @@ def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
 def send(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_messageable(job)
-    refs = salvage(ask.refs, ask.message)
-    body = JobMessaged(
-        job_id=job.job_id, event="manager", message=ask.message, refs=refs, proof=claims.proves(tx, job, refs)
-    )
+    vouched = evidence.vouches(tx, job, salvage(ask.refs, ask.message))
+    refs = pointers(ask.refs, ask.message)
+    body = JobMessaged(job_id=job.job_id, event="manager", message=ask.message, refs=refs, proof=vouched)
     (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     job, claim = queries.job(tx, ask.room_id, ask.job), queries.claim(tx, job)
     return JobChanged(job=JobView.of(job, claim.expires_at if claim else None), event=JobEvent.of(event))
@@ -138,7 +154,12 @@ def _append(tx: Tx, me: Caller, job: Job, body: JobBody) -> JobChanged:
     return JobChanged(job=JobView.of(queries.job(tx, job.room_id, job.job_id)), event=JobEvent.of(event))
 
 
-@operation("jobs.cancel", writes=True, examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "no longer needed"},))
+@operation(
+    "jobs.cancel",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "no longer needed"},),
+)
 def cancel(tx: Tx, me: Caller, ask: CancelJob) -> JobChanged:
     """Cancel a job that has not ended. A running one needs force_running; its runner is refused at its next report."""
     tx.check_open(ask.room_id)
@@ -156,7 +177,12 @@ def cancel(tx: Tx, me: Caller, ask: CancelJob) -> JobChanged:
     return _append(tx, me, job, body)
 
 
-@operation("jobs.requeue", writes=True, examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "flaky network"},))
+@operation(
+    "jobs.requeue",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "flaky network"},),
+)
 def requeue(tx: Tx, me: Caller, ask: RequeueJob) -> JobChanged:
     """Queue a job again that has ended: its runner and summary are cleared, its history and meta stay."""
     tx.check_open(ask.room_id)
@@ -170,7 +196,33 @@ def requeue(tx: Tx, me: Caller, ask: RequeueJob) -> JobChanged:
     return _append(tx, me, job, body)
 
 
-@operation("jobs.wait", waits=True, examples=({"room_id": "ROOM", "job": "JOB-001"},))
+FAILURES_AT_ONCE = 200
+
+
+@operation(
+    "jobs.acknowledge",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "job": "JOB-001", "reason": "done by hand"},),
+)
+def acknowledge(tx: Tx, me: Caller, ask: AcknowledgeJob) -> Jobs:
+    """Take a failed job off the radar: you have seen it. Without `job`, all that have failed."""
+    tx.check_open(ask.room_id)
+    if ask.job is not None:
+        found = [queries.job(tx, ask.room_id, ask.job)]
+        rules.check_acknowledge(found[0])
+    else:
+        found = queries.failures(tx, ask.room_id, FAILURES_AT_ONCE)
+    said = f"acknowledged: {ask.reason}" if ask.reason else "acknowledged"
+    bodies = [JobAcknowledged(job_id=job.job_id, event="acknowledged", message=said) for job in found]
+    if bodies:
+        tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body) for body in bodies])
+    seen = [JobView.of(queries.job(tx, ask.room_id, job.job_id)) for job in found]
+    more = len(found) == FAILURES_AT_ONCE
+    return Jobs(jobs=seen, count=len(seen), has_more=more, truncated=False, cursor=None)
+
+
+@operation("jobs.wait", reach=Reach.READ, waits=True, examples=({"room_id": "ROOM", "job": "JOB-001"},))
 def wait(tx: Tx, me: Caller, ask: WaitJob) -> JobWaited | Pending[JobWaited]:
     """Wait until a job has ended, or with `until: event` until something new happens to it.
 

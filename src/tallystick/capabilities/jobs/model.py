@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from tallystick.capabilities.jobs.events import JobStatus
-from tallystick.kernel.clock import Instant
+from tallystick.kernel.clock import Instant, ahead
 
 AUTO = "auto"
 EXECUTORS = ("codex", "claude_code", "gemini", "command")
 PROFILES = ("fast", "deep", "audit", "xhigh")
 """From the cheapest to the most thorough."""
 ARTIFACTS = ("report", "diff", "patch", "bench", "docs_update")
-RESERVED_META = frozenset({"executor", "executor_profile", "policy", "expected_artifacts", "routing", "after"})
+ExecutorOrder: TypeAlias = Mapping[str, Sequence[str]]
+"""For each profile the executors that suit it, the best first."""
+EXECUTOR_ORDER: ExecutorOrder = MappingProxyType(
+    {
+        "fast": ("codex", "claude_code", "gemini", "command"),
+        "deep": ("claude_code", "codex", "gemini", "command"),
+        "audit": ("claude_code", "codex", "gemini", "command"),
+        "xhigh": ("codex", "claude_code", "gemini", "command"),
+    }
+)
+"""What holds in a room until somebody changes it."""
+RESERVED_META = frozenset(
+    {"executor", "executor_profile", "policy", "expected_artifacts", "checks", "routing", "after"}
+)
 """Written by the hub from a job's own fields; a report cannot change them."""
+
+HUB_KINDS = frozenset(
+    {
+        *("manager", "created", "claimed", "reclaimed", "completed", "done", "failed", "canceled", "requeued"),
+        *("released", "acknowledged", "waived", "routed", "artifact"),
+    }
+)
+"""What the hub says of a job; nobody else may."""
 
 
 class Priority(IntEnum):
@@ -61,9 +83,13 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     policy: RoutingPolicy
     artifacts: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    """Commands that have to be seen to end with 0."""
 
 
 class JobAttention(msgspec.Struct, frozen=True, kw_only=True):
+    failed: bool
+    """It failed, and nobody has said yet that this was seen."""
     has_error: bool
     needs_manager: bool
     needs_proof: bool
@@ -71,7 +97,7 @@ class JobAttention(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rank(self) -> int:
         """0 is most urgent, 3 is none."""
-        return 0 if self.has_error else 1 if self.needs_manager else 2 if self.needs_proof else 3
+        return 0 if self.failed or self.has_error else 1 if self.needs_manager else 2 if self.needs_proof else 3
 
 
 class _NeedsInMeta(msgspec.Struct, frozen=True):
@@ -79,6 +105,7 @@ class _NeedsInMeta(msgspec.Struct, frozen=True):
 
     policy: RoutingPolicy = RoutingPolicy()
     expected_artifacts: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,8 +130,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     anchor_id: str | None
     executor: str
     profile: str
-    routed_executor: str | None
-    routed_runner: str | None
     runner_id: str | None
     created_by: str
     created_seq: int
@@ -123,6 +148,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     gate_seq: int
     proof_seq: int
     """Where proof that answers a proof gate came in."""
+    delivered_seq: int
+    """The newest message of the manager that the agent has been given."""
+    read_seq: int
+    """The newest that it has answered for."""
+    slices: int
+    """How many slices have begun since it was queued."""
+    resume_seq: int
+    """The event that says where the last slice left it."""
+    acknowledged_seq: int
+    """Where the manager said that its failure was seen."""
     meta: str
     refs: str
     summary: str | None
@@ -147,25 +182,42 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def needs(self) -> Needs:
         asked = msgspec.json.decode(self.meta, type=_NeedsInMeta)
         return Needs(
-            executor=self.executor, profile=self.profile, policy=asked.policy, artifacts=asked.expected_artifacts
+            executor=self.executor,
+            profile=self.profile,
+            policy=asked.policy,
+            artifacts=asked.expected_artifacts,
+            checks=asked.checks,
         )
 
     @property
     def ready(self) -> bool:
-        """Whether it may be claimed: queued, and nothing comes before it."""
-        return self.status is JobStatus.QUEUED and self.blocked == 0
+        """Whether it may be claimed: queued, nothing comes before it, and it waits for no answer."""
+        return self.status is JobStatus.QUEUED and self.blocked == 0 and not self.attention.needs_manager
 
     @property
     def assigned(self) -> str | None:
-        """The runner that this job is work for, or in line for."""
-        if not self.status.active:
+        """The runner that has this job."""
+        return self.runner_id if self.status is JobStatus.RUNNING else None
+
+    @property
+    def on_radar(self) -> bool:
+        """Whether somebody has to look after it: it has not ended, or nobody has seen yet that it failed."""
+        return self.status.active or self.attention.failed
+
+    @property
+    def message_state(self) -> MessageState | None:
+        """How far the manager's newest message has come; None when there is none."""
+        if not self.manager_seq:
             return None
-        return self.runner_id if self.status is JobStatus.RUNNING else self.routed_runner
+        if self.read_seq >= self.manager_seq:
+            return "read"
+        return "delivered" if self.delivered_seq >= self.manager_seq else "sent"
 
     @property
     def attention(self) -> JobAttention:
         running = self.status is JobStatus.RUNNING
         return JobAttention(
+            failed=self.status is JobStatus.FAILED and (self.completed_seq or 0) > self.acknowledged_seq,
             has_error=running and self.error_seq > self.checkpoint_seq,
             needs_manager=self.status.active and self.question_seq > self.manager_seq,
             needs_proof=running and self.gate_seq > self.proof_seq,
@@ -209,6 +261,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.expires_at <= now
 
 
+MessageState: TypeAlias = Literal["sent", "delivered", "read"]
 RunnerActivity: TypeAlias = Literal["idle", "live"]
 RunnerState: TypeAlias = Literal["idle", "live", "offline"]
 
@@ -229,7 +282,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Instant
     updated_at: Instant
     jobs: int
-    """How much work it has or is in line for."""
+    """How many jobs it has."""
 
     @classmethod
     def of_row(
@@ -239,8 +292,12 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
         able, levels, made = (tuple(each) for each in lists)
         return cls(executors=able, profiles=levels, supports_artifacts=made, jobs=jobs or 0, **row)  # pyright: ignore[reportArgumentType]
 
+    @property
+    def meta_data(self) -> dict[str, object]:
+        return msgspec.json.decode(self.meta, type=dict[str, object])
+
     def online(self, now: Instant) -> bool:
-        return self.lease_expires_at > now
+        return self.lease_expires_at > now and not ahead(self.updated_at, now)
 
     def state(self, now: Instant) -> RunnerState:
         return self.status if self.online(now) else "offline"

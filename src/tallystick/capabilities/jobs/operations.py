@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from tallystick.capabilities.jobs import artifacts, claims, managing, queries, radar, reading, runners
+from tallystick.capabilities.jobs import (
+    artifacts,
+    claims,
+    completion,
+    evidence,
+    managing,
+    queries,
+    radar,
+    reading,
+    resuming,
+    runners,
+)
 from tallystick.capabilities.jobs.contract import CreateJob, GetArtifact, OpenJob
 from tallystick.capabilities.jobs.errors import UnknownJob
-from tallystick.capabilities.jobs.events import JobCompleted, JobStatus, job_body
+from tallystick.capabilities.jobs.events import JobStatus, job_body
 from tallystick.capabilities.jobs.model import Job
 from tallystick.capabilities.jobs.projections import FOLDS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import JobEvent, RunnerView
+from tallystick.capabilities.jobs.radar_views import RunnerView
+from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.capabilities.tasks.contract import JobRef, JobToken
 from tallystick.capabilities.tasks.work import JobOrder, JobOutcome, Work, WorkBrief
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.hints import step
 from tallystick.ledger import reading as ledger
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead
 from tallystick.proof.refs import RefKind, parse
-from tallystick.proof.verdict import EvidenceState
 
 RUNNER = "runner:"
 SKILL_CHARS = 1200
@@ -36,12 +49,6 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
         return _runner(tx, room_id, text.removeprefix(RUNNER))
     ref = parse(text)
     match ref.kind:
-        case RefKind.JOB:
-            ask = OpenJob(
-                room_id=room_id, job=ref.value, include_prompt=True, include_meta=True, include_artifacts=True
-            )
-            found = reading.open_job.run(tx, me, ask, {})
-            return Opened.of("job", ref.value, found)
         case RefKind.JOB_EVENT:
             return _event(tx, room_id, ref.value, ref.seq or 0)
         case RefKind.ARTIFACT:
@@ -53,17 +60,24 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
             return None
 
 
+def open_job(tx: Tx, room_id: str, me: Caller, job_id: str, seen: Mapping[str, FileFact]) -> Opened:
+    """A job as `open` shows it: just what `jobs.open` says, with all that it has."""
+    ask = OpenJob(room_id=room_id, job=job_id, include_prompt=True, include_meta=True, include_artifacts=True)
+    return Opened.of("job", job_id, reading.open_job.run(tx, me, ask, seen))
+
+
 def _event(tx: Tx, room_id: str, job_id: str, seq: int) -> Opened:
     job = queries.job(tx, room_id, job_id)
     found = queries.events_after(tx, job, seq - 1, 1)
     if not found or found[0].seq != seq:
-        raise UnknownJob(f"{job_id} has no event {seq}.", hint=f"Read its events with jobs.tail, job {job_id}.")
+        raise UnknownJob(f"{job_id} has no event {seq}.", hint=f"{step('jobs.tail', job=job_id)} shows its events.")
     return Opened.of("job_event", f"{job_id}@{seq}", JobEvent.of(found[0]))
 
 
 def _runner(tx: Tx, room_id: str, runner_id: str) -> Opened:
     found = queries.runner(tx, room_id, runner_id)
-    return Opened.of("runner", f"{RUNNER}{runner_id}", RunnerView.of(found, tx.now))
+    held = queries.jobs_of_runners(tx, room_id, runner_id)
+    return Opened.of("runner", f"{RUNNER}{runner_id}", RunnerView.of(found, held.get(runner_id, ()), tx.now))
 
 
 class JobWork:
@@ -89,14 +103,16 @@ class JobWork:
         made = managing.create_job(tx, me, inputs.read(CreateJob, given))
         return JobRef(job_id=made.job.job_id, anchor=order.anchor, created_ref=made.event.ref)
 
-    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> list[JobOutcome]:
+    def files(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> FilesToRead:
+        return evidence.to_compare(tx, room_id, [queries.job(tx, room_id, job_id) for job_id in job_ids])
+
+    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str], seen: Mapping[str, FileFact]) -> list[JobOutcome]:
         jobs = {job.number: job for job in (queries.job(tx, room_id, job_id) for job_id in job_ids)}
-        return [_outcome(tx, jobs[number]) for number in sorted(jobs)]
+        return [_outcome(tx, jobs[number], seen) for number in sorted(jobs)]
 
 
-def _outcome(tx: Tx, job: Job) -> JobOutcome:
-    ended = ledger.event_at(tx, job.room_id, job.completed_seq).content if job.completed_seq else None
-    evidence = ended.evidence if isinstance(ended, JobCompleted) else []
+def _outcome(tx: Tx, job: Job, seen: Mapping[str, FileFact]) -> JobOutcome:
+    proof = evidence.proof(tx, job, seen)
     waits = job.attention.needs_manager
     return JobOutcome(
         job_id=job.job_id,
@@ -105,8 +121,12 @@ def _outcome(tx: Tx, job: Job) -> JobOutcome:
         anchor_id=job.anchor_id,
         summary=job.summary,
         refs=job.ref_list,
-        evidence=[(each.ref, each.state) for each in evidence],
-        proven=job.status is JobStatus.DONE and any(each.state == EvidenceState.PROOF for each in evidence),
+        evidence=proof.evidence,
+        proven=job.status is JobStatus.DONE and proof.proven,
+        accepted=proof.accepted,
+        waiver=f"{proof.waiver.by}: {job_body(proof.waiver).message}" if proof.waiver else "",
+        branch=proof.branch,
+        missing=proof.missing,
         question=job_body(ledger.event_at(tx, job.room_id, job.question_seq)).message if waits else "",
     )
 
@@ -130,14 +150,19 @@ CAPABILITY = Capability(
         claims.claim,
         claims.report,
         managing.message,
-        claims.complete,
+        completion.complete,
+        completion.waive,
+        resuming.release,
         managing.requeue,
         managing.cancel,
+        managing.acknowledge,
         managing.wait,
         artifacts.put,
         artifacts.get,
         runners.heartbeat,
         runners.list_runners,
+        runners.show_executors,
+        runners.set_executors,
     ),
     folds=FOLDS,
     tables=TABLES,

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from tallystick.capabilities.jobs import queries, queue
 from tallystick.capabilities.jobs.events import (
     JOB_CHANGES,
+    ExecutorsOrdered,
+    JobAcknowledged,
     JobArtifactPut,
     JobBody,
     JobCanceled,
@@ -19,10 +21,11 @@ from tallystick.capabilities.jobs.events import (
     JobCreated,
     JobMessaged,
     JobQuestioned,
+    JobReleased,
     JobReported,
     JobRequeued,
-    JobRouted,
     JobStatus,
+    JobWaived,
 )
 from tallystick.capabilities.jobs.model import Job, Priority, texts
 from tallystick.capabilities.jobs.queries import SQL
@@ -30,9 +33,9 @@ from tallystick.kernel.envelope import Event, to_json
 from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
 
-SILENT = frozenset({"slice", "routed"})
+SILENT = frozenset({"slice", "routed", "released", "delivered", "read"})
 """Events about the running itself: they neither answer anything nor count as progress."""
-UNSHOWN = SILENT | {"artifact"}
+UNSHOWN = SILENT | {"artifact", "acknowledged"}
 """Those, and what is better opened by itself than shown as the newest word."""
 _NEWEST = {"question": "question_seq", "error": "error_seq", "checkpoint": "checkpoint_seq", "proof_gate": "gate_seq"}
 
@@ -53,8 +56,6 @@ def row_created(event: Event, body: JobCreated, *, blocked: int) -> Job:
         anchor_id=body.anchor,
         executor=body.executor,
         profile=body.executor_profile,
-        routed_executor=body.routing.selected_executor if body.routing else None,
-        routed_runner=body.routing.selected_runner_id if body.routing else None,
         runner_id=None,
         created_by=event.by,
         created_seq=event.seq,
@@ -71,6 +72,11 @@ def row_created(event: Event, body: JobCreated, *, blocked: int) -> Job:
         checkpoint_seq=0,
         gate_seq=0,
         proof_seq=0,
+        delivered_seq=0,
+        read_seq=0,
+        slices=0,
+        resume_seq=0,
+        acknowledged_seq=0,
         meta=to_json(body.meta),
         refs="[]",
         summary=None,
@@ -87,14 +93,12 @@ def row_after(job: Job, event: Event, body: JobBody) -> Job:
     if body.meta is not UNSET and body.meta and not isinstance(body, JobClaimed):
         job = replace(job, meta=to_json({**job.meta_data, **body.meta}))
     match body:
-        case JobClaimed():
-            return replace(job, status=JobStatus.RUNNING, runner_id=body.runner_id, revision=body.claim_revision)
+        case JobClaimed() | JobReleased():
+            return _held(job, body)
         case JobReported() | JobQuestioned():
             return _reported(job, event, body)
-        case JobMessaged():
-            return replace(job, manager_seq=event.seq, proof_seq=event.seq if body.proof else job.proof_seq)
-        case JobRouted(routing=routing):
-            return replace(job, routed_executor=routing.selected_executor, routed_runner=routing.selected_runner_id)
+        case JobMessaged() | JobWaived() | JobAcknowledged():
+            return _managed(job, event, body)
         case JobCompleted() | JobCanceled():
             return _ended(job, event, body)
         case JobRequeued():
@@ -103,12 +107,40 @@ def row_after(job: Job, event: Event, body: JobBody) -> Job:
             return job
 
 
+def _held(job: Job, body: JobClaimed | JobReleased) -> Job:
+    if isinstance(body, JobReleased):
+        return replace(job, status=JobStatus.QUEUED, runner_id=None, revision=body.revision)
+    return replace(job, status=JobStatus.RUNNING, runner_id=body.runner_id, revision=body.claim_revision)
+
+
 def _reported(job: Job, event: Event, body: JobReported | JobQuestioned) -> Job:
     if column := _NEWEST.get(body.event):
         job = replace(job, **{column: event.seq})
     if body.event == "checkpoint" and body.proof:
         job = replace(job, proof_seq=event.seq)
+    return _resumable(job, event, body) if isinstance(body, JobReported) else job
+
+
+def _resumable(job: Job, event: Event, body: JobReported) -> Job:
+    """With what a later slice has to know, where the report says it."""
+    if body.slice is not UNSET:
+        job = replace(job, slices=max(job.slices, body.slice))
+    if body.resume is not UNSET:
+        job = replace(job, resume_seq=event.seq)
+    if body.delivered_seq is not UNSET:
+        job = replace(job, delivered_seq=max(job.delivered_seq, body.delivered_seq))
+    if body.read_seq is not UNSET:
+        heard = max(job.read_seq, body.read_seq)
+        job = replace(job, read_seq=heard, delivered_seq=max(job.delivered_seq, heard))
     return job
+
+
+def _managed(job: Job, event: Event, body: JobMessaged | JobWaived | JobAcknowledged) -> Job:
+    if isinstance(body, JobAcknowledged):
+        return replace(job, acknowledged_seq=event.seq)
+    if isinstance(body, JobWaived):
+        return replace(job, proof_seq=event.seq)
+    return replace(job, manager_seq=event.seq, proof_seq=event.seq if body.proof else job.proof_seq)
 
 
 def _ended(job: Job, event: Event, body: JobCompleted | JobCanceled) -> Job:
@@ -124,14 +156,16 @@ def _ended(job: Job, event: Event, body: JobCompleted | JobCanceled) -> Job:
 
 
 def _requeued(job: Job, body: JobRequeued) -> Job:
-    """As if new, its history kept: what was asked or found wanting before the end no longer waits for anybody."""
+    """As if new, its history kept: what was asked or found wanting before the end no longer waits for anybody.
+
+    What earlier slices learned and what the agent has not read yet stay for the next one.
+    """
     return replace(
         job,
         status=JobStatus.QUEUED,
         revision=body.revision,
         runner_id=None,
-        routed_executor=None,
-        routed_runner=None,
+        slices=0,
         summary=None,
         refs="[]",
         completed_at=None,
@@ -191,6 +225,10 @@ def _change(tx: Tx, event: Event, body: JobBody) -> Job:
             keys = {"room_id": job.room_id, "number": job.number, "runner_id": job.runner_id}
             tx.run(SQL["end_claim"], **keys, revision=job.revision, change=-1)
             queries.loaded(tx, job.room_id, job.runner_id, -1)
+        case JobReleased():
+            _released(tx, job, body)
+        case JobMessaged() | JobCanceled() if job.status is JobStatus.QUEUED and job.attention.needs_manager:
+            tx.run(SQL["drop_claim"], room_id=job.room_id, number=job.number, revision=job.revision)
         case _ if job.assigned != now.assigned:
             _load(tx, job.room_id, job.assigned, -1)
             _load(tx, job.room_id, now.assigned, 1)
@@ -220,12 +258,27 @@ def _claimed(tx: Tx, job: Job, body: JobClaimed) -> None:
         _load(tx, job.room_id, job.assigned, -1)
 
 
+def _released(tx: Tx, job: Job, body: JobReleased) -> None:
+    _load(tx, job.room_id, job.assigned, -1)
+    keys = {"room_id": job.room_id, "number": job.number, "revision": body.revision}
+    if body.waits_until is UNSET:
+        tx.run(SQL["drop_claim"], **keys)
+    else:
+        tx.run(SQL["await_answer"], **keys, expires_at=body.waits_until)
+
+
 def _load(tx: Tx, room_id: str, runner_id: str | None, change: int) -> None:
-    """Keep count of the work that each runner has or is in line for."""
+    """Keep count of the work that each runner has."""
     if runner_id:
         tx.run(SQL["load"], room_id=room_id, runner_id=runner_id, change=change)
         queries.loaded(tx, room_id, runner_id, change)
 
 
-FOLDS = (created, changed, artifact_put)
-TABLES = ("job_artifacts", "job_edges", "job_events", "runner_loads", "jobs")
+@fold(ExecutorsOrdered)
+def executors_ordered(tx: Tx, event: Event, body: ExecutorsOrdered) -> None:
+    tx.run(SQL["put_executor_order"], room_id=event.room_id, profile=body.profile, executors=texts(body.executors))
+    tx.folded(event.room_id).pop(queries.ORDER_KEY, None)
+
+
+FOLDS = (created, changed, artifact_put, executors_ordered)
+TABLES = ("executor_orders", "job_artifacts", "job_edges", "job_events", "runner_loads", "jobs")

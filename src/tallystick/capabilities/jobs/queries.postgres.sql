@@ -3,25 +3,28 @@ WITH logged AS (
     INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :last_seq)
 )
 INSERT INTO jobs (room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id,
-    anchor_id, executor, profile, routed_executor, routed_runner, runner_id, created_by, created_seq, created_at,
+    anchor_id, executor, profile, runner_id, created_by, created_seq, created_at,
     updated_at, completed_at, completed_seq, last_seq, said_seq, said_at, question_seq, manager_seq, error_seq,
-    checkpoint_seq, gate_seq, proof_seq, meta, refs, summary, place, active, ready, shown_seq)
+    checkpoint_seq, gate_seq, proof_seq, delivered_seq, read_seq, slices, resume_seq, acknowledged_seq, meta, refs,
+    summary, place, active, ready, shown_seq)
 VALUES (:room_id, :number, :job_id, :revision, :status, :priority, :blocked, :followers, :title, :kind, :task_id,
-    :anchor_id, :executor, :profile, :routed_executor, :routed_runner, :runner_id, :created_by, :created_seq,
+    :anchor_id, :executor, :profile, :runner_id, :created_by, :created_seq,
     :created_at, :updated_at, :completed_at, :completed_seq, :last_seq, :said_seq, :said_at, :question_seq,
-    :manager_seq, :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :meta, :refs, :summary, :place, :active, :ready,
+    :manager_seq, :error_seq, :checkpoint_seq, :gate_seq, :proof_seq, :delivered_seq, :read_seq, :slices, :resume_seq,
+    :acknowledged_seq, :meta, :refs, :summary, :place, :active, :ready,
     :shown_seq)
 
 -- update --
 WITH logged AS (
     INSERT INTO job_events (room_id, number, seq) VALUES (:room_id, :number, :last_seq)
 )
-UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, routed_executor = :routed_executor,
-    routed_runner = :routed_runner, runner_id = :runner_id, updated_at = :updated_at, completed_at = :completed_at,
+UPDATE jobs SET revision = :revision, status = :status, blocked = :blocked, runner_id = :runner_id,
+    updated_at = :updated_at, completed_at = :completed_at,
     completed_seq = :completed_seq, last_seq = :last_seq, said_seq = :said_seq, said_at = :said_at,
     question_seq = :question_seq, manager_seq = :manager_seq, error_seq = :error_seq, checkpoint_seq = :checkpoint_seq,
-    gate_seq = :gate_seq, proof_seq = :proof_seq, meta = :meta, refs = :refs, summary = :summary, place = :place,
-    active = :active, ready = :ready, shown_seq = :shown_seq
+    gate_seq = :gate_seq, proof_seq = :proof_seq, delivered_seq = :delivered_seq, read_seq = :read_seq,
+    slices = :slices, resume_seq = :resume_seq, acknowledged_seq = :acknowledged_seq, meta = :meta, refs = :refs,
+    summary = :summary, place = :place, active = :active, ready = :ready, shown_seq = :shown_seq
 WHERE room_id = :room_id AND number = :number
 
 -- put_claim --

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs.errors import UnknownJob, UnknownRunner
-from tallystick.capabilities.jobs.events import JobQuestioned, JobStatus
-from tallystick.capabilities.jobs.model import Claim, Job, JobArtifact, Runner, number_of
+from tallystick.capabilities.jobs.errors import RunnerNotYours, UnknownJob, UnknownRunner
+from tallystick.capabilities.jobs.events import JobMessaged, JobQuestioned, JobRequeued, JobStatus
+from tallystick.capabilities.jobs.model import (
+    EXECUTOR_ORDER,
+    Claim,
+    ExecutorOrder,
+    Job,
+    JobArtifact,
+    Runner,
+    number_of,
+)
+from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
@@ -20,6 +30,8 @@ SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200
 STALE_AT_ONCE = 200
 QUESTIONS_AT_ONCE = 50
+WORDS_AT_ONCE = 50
+ORDER_KEY = ("executor_order",)
 LATEST = 2**62
 
 
@@ -80,7 +92,7 @@ def put(tx: Tx, job: Job, *, new: bool = False) -> None:
     values: dict[str, str | int | None] = msgspec.structs.asdict(job)
     values["status"], values["priority"] = job.status.value, int(job.priority)
     values["place"] = job.place
-    values["active"] = int(job.status.active)
+    values["active"] = int(job.on_radar)
     values["ready"] = int(job.ready)
     values["shown_seq"] = job.shown_seq
     tx.run(SQL["insert" if new else "update"], **values)
@@ -95,6 +107,12 @@ def events_before(tx: Tx, job: Job, seq: int | None, limit: int) -> list[Event]:
     """Newest first."""
     before = LATEST if seq is None else seq
     return tx.all(SQL["events_before"], Event, room_id=job.room_id, number=job.number, seq=before, limit=limit)
+
+
+def turning_points(tx: Tx, job: Job) -> list[Event]:
+    """Claims and waivers since the job was last queued, newest first."""
+    found = tx.all(SQL["turning_points"], Event, room_id=job.room_id, number=job.number)
+    return list(itertools.takewhile(lambda event: event.kind != JobRequeued.kind, found))
 
 
 def listed(
@@ -160,6 +178,14 @@ def runner(tx: Tx, room_id: str, runner_id: str) -> Runner:
     return found
 
 
+def check_runner_owner(tx: Tx, room_id: str, runner_id: str, me: Caller, *, renewing: bool = False) -> None:
+    """Refuse a token's holder who speaks for another agent's runner; the id is free again when its lease is over."""
+    known = find_runner(tx, room_id, runner_id) if me.by_token else None
+    if known is None or known.agent_id == me.agent_id or (renewing and known.lease_expires_at <= tx.now):
+        return
+    raise RunnerNotYours(f"The runner '{runner_id[:80]}' is that of {known.agent_id}.", runner_id=runner_id[:80])
+
+
 def claimant(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     """A runner that claims. When several claim in one transaction, the second claim reads all runners online."""
     known = _claimants(tx, room_id)
@@ -221,12 +247,59 @@ def _state_count(*, state: str, runners: int) -> tuple[str, int]:
     return state, runners
 
 
+def failures(tx: Tx, room_id: str, limit: int) -> list[Job]:
+    """Jobs that failed and that nobody has acknowledged, the oldest first."""
+    return tx.all(SQL["failures"], Job.of_row, room_id=room_id, limit=limit)
+
+
 def any_queued(tx: Tx, room_id: str) -> bool:
     return tx.one(SQL["any_queued"], _number, room_id=room_id) is not None
 
 
 def _number(*, number: int) -> int:
     return number
+
+
+def jobs_of_runners(tx: Tx, room_id: str, runner_id: str = "") -> dict[str, list[str]]:
+    """The jobs that each runner has, or only this one."""
+    found = dict[str, list[str]]()
+    held = tx.all(SQL["jobs_of_runners"], _held_job, room_id=room_id, runner_id=runner_id, limit=RUNNERS_AT_ONCE * 4)
+    for name, job_id in held:
+        found.setdefault(name, []).append(job_id)
+    return found
+
+
+def _held_job(*, runner_id: str, job_id: str) -> tuple[str, str]:
+    return runner_id, job_id
+
+
+def words(tx: Tx, job: Job, after: int = 0) -> list[Event]:
+    """What the manager said after an event, the newest of it, oldest first."""
+    if job.manager_seq <= after:
+        return []
+    found = tx.all(
+        SQL["manager_words"],
+        Event,
+        room_id=job.room_id,
+        number=job.number,
+        seq=after,
+        kind=JobMessaged.kind,
+        limit=WORDS_AT_ONCE,
+    )
+    return found[::-1]
+
+
+def executor_order(tx: Tx, room_id: str) -> ExecutorOrder:
+    """Which executors suit which profile in this room, the best first."""
+
+    def read() -> ExecutorOrder:
+        return {**EXECUTOR_ORDER, **dict(tx.all(SQL["executor_orders"], _order, room_id=room_id))}
+
+    return tx.kept(room_id, ORDER_KEY, read)
+
+
+def _order(*, profile: str, executors: str) -> tuple[str, Sequence[str]]:
+    return profile, msgspec.json.decode(executors, type=tuple[str, ...])
 
 
 def artifact(tx: Tx, job: Job, key: str) -> JobArtifact | None:

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs import lines, queries, rules, runners
+from tallystick.capabilities.jobs import lines, queries, reasons, rules, runners
 from tallystick.capabilities.jobs.contract import MessageJob, ShowRadar
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
 from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.managing import send
 from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, number_of
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.views import (
+from tallystick.capabilities.jobs.radar_views import (
     AttentionView,
-    Bootstrap,
     Issue,
-    JobChanged,
-    JobView,
     LastSaid,
     Radar,
     RadarJob,
     RunnerStatus,
     RunnerView,
 )
+from tallystick.capabilities.jobs.reasons import Standing
+from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView, with_reason
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.operation import Answer, Pending, moment, operation
+from tallystick.kernel.operation import Answer, Pending, Reach, moment, operation
 from tallystick.ledger.tx import Tx
 
+JobsBefore: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+"""Of each job that waits for others, those and their status."""
 RECENT_MS = 24 * 60 * 60 * 1000
 _DONE_BADLY = {JobStatus.FAILED.value, JobStatus.CANCELED.value}
 
 
 @operation(
     "jobs.radar",
+    reach=Reach.READ,
     waits=True,
     short="radar",
     examples=(
@@ -74,23 +76,29 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
 
 def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
     online = queries.runners_online(tx, ask.room_id)
+    held = queries.jobs_of_runners(tx, ask.room_id)
     seen = radar_rows(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)
     shown = seen[: ask.limit]
-    states: dict[str, RunnerState] = {runner.runner_id: runner.state(tx.now) for runner in online}
+    after = {each.job.job_id: queries.comes_after(tx, each.job) for each in shown if each.job.blocked}
     there = [runner for runner in online if ask.runners_status in {None, runner.status}]
     lost = queries.runners_offline(tx, ask.room_id, ask.offline_limit)
     waiting = not online and queries.any_queued(tx, ask.room_id)
     found = Radar(
         runner_status=_status(tx, ask.room_id, online),
-        runner_leases=[RunnerView.of(runner, tx.now) for runner in there[: ask.runners_limit]],
-        runner_leases_offline=[
-            RunnerView.of(runner, tx.now) for runner in lost if runner.lease_expires_at > tx.now - RECENT_MS
+        runner_leases=[
+            RunnerView.of(runner, held.get(runner.runner_id, ()), tx.now) for runner in there[: ask.runners_limit]
         ],
-        runner_diagnostics=issues(_facts(tx, ask.room_id, online, shown)),
-        jobs=[_row(tx, each, states, stall_ms=ask.stall_after_s * 1000) for each in shown],
+        runner_leases_offline=[
+            RunnerView.of(runner, held.get(runner.runner_id, ()), tx.now)
+            for runner in lost
+            if runner.lease_expires_at > tx.now - RECENT_MS
+        ],
+        runner_diagnostics=issues(_facts(tx, ask.room_id, online, shown, after)),
+        jobs=_rows(tx, ask, online, shown, after),
         count=len(shown),
         has_more=len(seen) > ask.limit,
         truncated=False,
+        left_out=0,
         runner_bootstrap=Bootstrap(cmd=runners.start_command(ask.room_id)) if waiting else None,
         reply=reply,
         cursor=tx.head(ask.room_id).seq,
@@ -103,7 +111,7 @@ def _status(tx: Tx, room_id: str, online: Sequence[Runner]) -> RunnerStatus:
     counts = queries.runner_counts(tx, room_id, since=tx.now - RECENT_MS)
     first = min(online, key=lambda runner: (runner.status != "live", runner.runner_id), default=None)
     return RunnerStatus(
-        status=RunnerView.of(first, tx.now).state if first else "offline",
+        status=first.state(tx.now) if first else "offline",
         live_count=counts.get("live", 0),
         idle_count=counts.get("idle", 0),
         offline_count=counts.get("offline", 0),
@@ -113,26 +121,52 @@ def _status(tx: Tx, room_id: str, online: Sequence[Runner]) -> RunnerStatus:
     )
 
 
-def _row(tx: Tx, seen: RadarRow, states: Mapping[str, RunnerState], *, stall_ms: int) -> RadarJob:
-    job, now = seen.job, seen.job.attention
+def _rows(
+    tx: Tx, ask: ShowRadar, online: Sequence[Runner], shown: Sequence[RadarRow], after: JobsBefore
+) -> list[RadarJob]:
+    order = queries.executor_order(tx, ask.room_id)
+    states: dict[str, RunnerState] = {runner.runner_id: runner.state(tx.now) for runner in online}
+    stall_ms = ask.stall_after_s * 1000
+    return [
+        _row(
+            seen,
+            reasons.why(
+                Standing(job=seen.job, expires_at=seen.expires_at, after=after.get(seen.job.job_id, ())),
+                online,
+                order,
+                now=tx.now,
+                stall_ms=stall_ms,
+            ),
+            states,
+            now=tx.now,
+            stall_ms=stall_ms,
+        )
+        for seen in shown
+    ]
+
+
+def _row(seen: RadarRow, why: str, states: Mapping[str, RunnerState], *, now: Instant, stall_ms: int) -> RadarJob:
+    job, wants = seen.job, seen.job.attention
     view = AttentionView(
-        needs_manager=now.needs_manager,
-        needs_proof=now.needs_proof,
-        has_error=now.has_error,
-        stale=job.stale(seen.expires_at, now=tx.now),
-        stalled=job.stalled(seen.expires_at, now=tx.now, after_ms=stall_ms),
+        failed=wants.failed,
+        needs_manager=wants.needs_manager,
+        needs_proof=wants.needs_proof,
+        has_error=wants.has_error,
+        stale=job.stale(seen.expires_at, now=now),
+        stalled=job.stalled(seen.expires_at, now=now, after_ms=stall_ms),
     )
     running = job.runner_id if job.status is JobStatus.RUNNING else None
     return RadarJob(
         job=JobView.of(job, seen.expires_at),
-        marker=rules.marker(now, stale=view.stale),
+        marker=rules.marker(wants, stale=view.stale),
         attention=view,
+        why=why,
         last=LastSaid(ref=f"{job.job_id}@{job.shown_seq}", kind=seen.kind, message=seen.message),
         runner_state=states.get(running, "offline") if running else None,
     )
 
 
-def _facts(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[RadarRow]) -> RadarFacts:
+def _facts(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[RadarRow], after: JobsBefore) -> RadarFacts:
     known = {seen.job.job_id: seen.job for seen in shown}
     active: dict[str, Job | None] = {}
     for runner in online:
@@ -140,10 +174,7 @@ def _facts(tx: Tx, room_id: str, online: Sequence[Runner], shown: Sequence[Radar
             number = number_of(job_id)
             found = queries.job_at(tx, room_id, number) if number is not None else None
             active[job_id] = known.get(job_id) or found
-    blocked = [seen.job for seen in shown if seen.job.blocked]
-    failed = {
-        job.job_id: [name for name, status in queries.comes_after(tx, job) if status in _DONE_BADLY] for job in blocked
-    }
+    failed = {job_id: [name for name, status in before if status in _DONE_BADLY] for job_id, before in after.items()}
     return RadarFacts(
         runners=online,
         complete=len(online) < queries.RUNNERS_AT_ONCE,
@@ -169,7 +200,9 @@ class RadarRow(msgspec.Struct, frozen=True, kw_only=True):
     def of_row(cls, *, expires_at: Instant | None, body: str | None, **row: object) -> RadarRow:
         # Without a body it is the event that created the job, whose long prompt nobody needs here.
         said = msgspec.json.decode(body, type=ShownEvent) if body else ShownEvent(event="created", message="created")
-        return cls(job=Job.of_row(**row), expires_at=expires_at, kind=said.event, message=said.message)  # pyright: ignore[reportArgumentType]
+        job = Job.of_row(**row)  # pyright: ignore[reportArgumentType]
+        message = with_reason(said.message, job.summary) if said.event == "failed" else said.message
+        return cls(job=job, expires_at=expires_at, kind=said.event, message=message)
 
 
 class ShownEvent(msgspec.Struct):
@@ -276,25 +309,31 @@ _ORDER = (("jobs", 1), ("runner_leases", 0), ("runner_leases_offline", 0), ("run
 
 
 def fitted(ask: ShowRadar, found: Radar) -> Radar:
-    """The radar within max_chars, with its lines where they were asked for."""
-    size = _text_size if ask.fmt == "lines" else _json_size
-    if ask.max_chars is not None and size(ask, found) > ask.max_chars:
+    """The radar within max_chars, which are bytes of the whole answer; as lines where they were asked for."""
+    if ask.max_chars is not None and _size(ask, found) > ask.max_chars:
         found = _trimmed(ask, found, ask.max_chars)
-    if ask.fmt == "lines":
-        found = structs.replace(found, text=lines.radar(ask, found))
-    return found
+    return _answer(ask, found)
 
 
-def _text_size(ask: ShowRadar, found: Radar) -> int:
-    return len(lines.radar(ask, found))
+def _answer(ask: ShowRadar, found: Radar) -> Radar:
+    """What is sent. Lines are there to be cheap, so what they say is not said again."""
+    if ask.fmt == "json":
+        return found
+    return structs.replace(
+        found,
+        runner_leases=[],
+        runner_leases_offline=[],
+        runner_diagnostics=[],
+        jobs=[],
+        text=lines.radar(ask, found),
+    )
 
 
-def _json_size(ask: ShowRadar, found: Radar) -> int:
-    return len(found.to_json().decode())
+def _size(ask: ShowRadar, found: Radar) -> int:
+    return len(_answer(ask, found).to_json())
 
 
 def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
-    size = _text_size if ask.fmt == "lines" else _json_size
     found = structs.replace(found, truncated=True)
     for name, least in _ORDER:
         every: Sequence[Answer] = getattr(found, name)
@@ -302,11 +341,11 @@ def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
         # The most that fits, found by halving: writing a radar out is what costs.
         while low < high:
             middle = (low + high + 1) // 2
-            fits = size(ask, _cut(found, name, every[:middle])) <= max_chars
+            fits = _size(ask, _cut(found, name, every[:middle])) <= max_chars
             low, high = (middle, high) if fits else (low, middle - 1)
         if low < len(every):
             found = _cut(found, name, every[:low])
-    if found.runner_bootstrap and size(ask, found) > max_chars:
+    if found.runner_bootstrap and _size(ask, found) > max_chars:
         found = structs.replace(found, runner_bootstrap=None)
     return found
 
@@ -314,5 +353,5 @@ def _trimmed(ask: ShowRadar, found: Radar, max_chars: int) -> Radar:
 def _cut(found: Radar, name: str, kept: Sequence[Answer]) -> Radar:
     changes: dict[str, object] = {name: kept}
     if name == "jobs":
-        changes |= {"count": len(kept), "has_more": True}
+        changes |= {"count": len(kept), "has_more": True, "left_out": len(found.jobs) + found.left_out - len(kept)}
     return structs.replace(found, **changes)

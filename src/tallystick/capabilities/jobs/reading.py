@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
-from tallystick.capabilities.jobs import artifacts, claims, lines, queries, rules
+from tallystick.capabilities.jobs import artifacts, evidence, lines, queries, resuming, rules
 from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ReplayJobs, TailJob
-from tallystick.capabilities.jobs.events import JOB_KINDS, JobCompleted, JobCreated, JobEvidence, JobStatus, job_body
+from tallystick.capabilities.jobs.events import JOB_KINDS, JobCreated, JobStatus, job_body
 from tallystick.capabilities.jobs.model import Job
 from tallystick.capabilities.jobs.projections import row_after, row_created
 from tallystick.capabilities.jobs.views import (
+    ExpectedArtifact,
     JobEvent,
     JobHeartbeat,
     JobOpened,
@@ -28,12 +27,10 @@ from tallystick.capabilities.jobs.views import (
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, moment, operation
+from tallystick.kernel.operation import Answer, Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
-from tallystick.proof import files
-from tallystick.proof.refs import RefKind, parse
-from tallystick.proof.verdict import EvidenceState, FileFact
+from tallystick.proof.files import FileFact, FilesToRead, survey
 
 T = TypeVar("T", bound=Answer)
 
@@ -51,7 +48,7 @@ def fitting(found: Sequence[T], max_chars: int | None) -> list[T]:
     return kept
 
 
-@operation("jobs.list", examples=({"room_id": "ROOM", "status": "QUEUED"},))
+@operation("jobs.list", reach=Reach.READ, examples=({"room_id": "ROOM", "status": "QUEUED"},))
 def list_jobs(tx: Tx, me: Caller, ask: ListJobs) -> Jobs:
     """List jobs, the most recently changed first; filter by status, task or anchor, and page on with the cursor."""
     rooms.room(tx, ask.room_id)
@@ -82,26 +79,17 @@ def _until(tx: Tx, job: Job) -> int | None:
     return claim.expires_at if claim else None
 
 
-class FilesToRead(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to be read from disk: these refs, below these folders of this machine."""
-
-    refs: Sequence[str]
-    roots: Sequence[Path]
-
-
 def _files(tx: Tx, me: Caller, ask: OpenJob) -> FilesToRead:
-    job = queries.job(tx, ask.room_id, ask.job)
-    named = [ref for ref in job.ref_list if parse(ref).kind is RefKind.FILE]
-    return FilesToRead(refs=named, roots=claims.roots(tx, ask.room_id) if named else [])
+    return evidence.to_compare(tx, ask.room_id, [queries.job(tx, ask.room_id, ask.job)])
 
 
 def _read_files(ask: OpenJob, wanted: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
-    asked = wanted()
-    return files.survey(asked.refs, asked.roots)
+    return survey(wanted())
 
 
 @operation(
     "jobs.open",
+    reach=Reach.READ,
     read_before=_files,
     io_before=_read_files,
     examples=({"room_id": "ROOM", "job": "JOB-001"}, {"room_id": "ROOM", "job": "JOB-001", "include_prompt": True}),
@@ -109,18 +97,29 @@ def _read_files(ask: OpenJob, wanted: Callable[[], FilesToRead]) -> Mapping[str,
 def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> JobOpened:
     """Open one job: where it stands, its newest events first, and on request its prompt, meta and artifacts."""
     job = queries.job(tx, ask.room_id, ask.job)
-    claim = queries.claim(tx, job) if job.status is JobStatus.RUNNING else None
+    claim = queries.claim(tx, job) if job.status.active else None
     wanted = ask.max_events if ask.include_events else 0
     found = queries.events_before(tx, job, ask.before_seq, wanted + 1) if wanted else []
     events = fitting([JobEvent.of(event) for event in found[:wanted]], ask.max_chars)
     created = reading.event_at(tx, ask.room_id, job.created_seq).read(JobCreated)
+    proof = evidence.proof(tx, job, seen)
     return JobOpened(
         job=JobView.of(job, claim.expires_at if claim else None),
         prompt=created.prompt if ask.include_prompt else None,
         after=created.after,
         events=events,
+        unread=[JobEvent.of(event) for event in queries.words(tx, job, after=job.read_seq)],
+        messages=[JobEvent.of(event) for event in queries.words(tx, job)] if ask.include_messages else None,
+        resume=resuming.resume_point(tx, job),
+        waits=job.status is JobStatus.QUEUED and claim is not None and not claim.expired(tx.now),
         heartbeat=JobHeartbeat.of(claim),
-        evidence=_evidence(tx, job, seen),
+        evidence=proof.evidence,
+        accepted=proof.accepted,
+        waiver=JobEvent.of(proof.waiver) if proof.waiver else None,
+        expected_artifacts=[
+            ExpectedArtifact(artifact=name, there=name not in proof.missing) for name in job.needs.artifacts
+        ],
+        branch=proof.branch,
         artifacts=[artifacts.view(job, each) for each in queries.artifacts(tx, job)] if ask.include_artifacts else None,
         meta=job.meta_data if ask.include_meta else None,
         count=len(events),
@@ -129,29 +128,7 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
     )
 
 
-def _evidence(tx: Tx, job: Job, seen: Mapping[str, FileFact]) -> list[JobEvidence]:
-    """What was proven at the end; what speaks for a file that has changed since is stale now."""
-    if job.completed_seq is None:
-        return []
-    ended = reading.event_at(tx, job.room_id, job.completed_seq).content
-    found = ended.evidence if isinstance(ended, JobCompleted) else []
-    moved = any(each.kind == RefKind.FILE and _moved(each, seen) for each in found)
-    return [
-        structs.replace(each, state=EvidenceState.STALE.value)
-        if each.state == EvidenceState.PROOF and (_moved(each, seen) or (moved and each.kind == RefKind.CMD))
-        else each
-        for each in found
-    ]
-
-
-def _moved(evidence: JobEvidence, seen: Mapping[str, FileFact]) -> bool:
-    fact = seen.get(parse(evidence.ref).value)
-    if evidence.kind != RefKind.FILE or fact is None or fact.state is EvidenceState.UNREACHABLE:
-        return False
-    return fact.sha256 is None or not fact.sha256.startswith(evidence.sha256 or "")
-
-
-@operation("jobs.tail", examples=({"room_id": "ROOM", "job": "JOB-001", "after_seq": 17},))
+@operation("jobs.tail", reach=Reach.READ, examples=({"room_id": "ROOM", "job": "JOB-001", "after_seq": 17},))
 def tail(tx: Tx, me: Caller, ask: TailJob) -> JobTail:
     """Follow one job: its events after a cursor, oldest first. Call again with next_after_seq; nothing is skipped."""
     job = queries.job(tx, ask.room_id, ask.job)
@@ -190,7 +167,7 @@ def _blocked(found: dict[str, Job], after: list[str]) -> int:
     return sum(found[job_id].status is not JobStatus.DONE for job_id in after)
 
 
-@operation("jobs.replay", examples=({"room_id": "ROOM", "seq": 17},))
+@operation("jobs.replay", reach=Reach.READ, examples=({"room_id": "ROOM", "seq": 17},))
 def replay(tx: Tx, me: Caller, ask: ReplayJobs) -> ReplayedJobs:
     """Show the jobs as they stood right after one of the room's events. Leases of claims are not on record."""
     room = rooms.room(tx, ask.room_id)

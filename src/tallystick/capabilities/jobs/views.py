@@ -9,11 +9,19 @@ from msgspec import UNSET
 from tallystick.capabilities.jobs.contract import (
     StatusName,
 )
-from tallystick.capabilities.jobs.events import JobEvidence, job_body
-from tallystick.capabilities.jobs.model import Claim, Job, Runner, RunnerState
+from tallystick.capabilities.jobs.events import (
+    JobBody,
+    JobBranch,
+    JobCompleted,
+    JobEvidence,
+    JobStatus,
+    ResumePoint,
+    job_body,
+)
+from tallystick.capabilities.jobs.model import Claim, Job, MessageState
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Answer, JsonObject, Moment, as_record, moment
+from tallystick.kernel.operation import Answer, JsonObject, Moment, moment
 
 
 class JobView(Answer):
@@ -32,6 +40,14 @@ class JobView(Answer):
     blocked: int
     """How many jobs it still comes after."""
     claim_expires_at: Moment | None
+    waits_until: Moment | None
+    """Nobody takes it before the manager's answer, or this time."""
+    slices: int
+    """How many slices have begun."""
+    message_ref: str | None
+    """The manager's newest message."""
+    message_state: MessageState | None
+    """How far that has come: sent, delivered to the agent, read by it."""
     summary: str | None
     refs: list[str]
     created_by: str
@@ -56,7 +72,11 @@ class JobView(Answer):
             executor_profile=job.profile,
             runner=job.runner_id,
             blocked=job.blocked,
-            claim_expires_at=moment(expires_at),
+            claim_expires_at=moment(expires_at if job.status is JobStatus.RUNNING else None),
+            waits_until=moment(expires_at if job.status is JobStatus.QUEUED else None),
+            slices=job.slices,
+            message_ref=f"{job.job_id}@{job.manager_seq}" if job.manager_seq else None,
+            message_state=job.message_state,
             summary=job.summary,
             refs=job.ref_list,
             created_by=job.created_by,
@@ -89,11 +109,27 @@ class JobEvent(Answer):
             ts=moment(event.ts),
             kind=body.event,
             by=event.by,
-            message=body.message,
+            message=said(body),
             percent=None if body.percent is UNSET else body.percent,
             refs=[] if body.refs is UNSET else body.refs,
             meta={} if body.meta is UNSET else body.meta,
         )
+
+
+REASON = 300
+"""How much of a summary the event of a failed job repeats."""
+
+
+def said(body: JobBody) -> str:
+    """What an event says; the end of a failed job with its reason."""
+    if isinstance(body, JobCompleted) and body.status is JobStatus.FAILED:
+        return with_reason(body.message, body.summary)
+    return body.message
+
+
+def with_reason(message: str, summary: str | None) -> str:
+    why = " ".join((summary or "").split())
+    return f"{message}: {why if len(why) <= REASON else why[: REASON - 1] + '…'}" if why else message
 
 
 class JobHeartbeat(Answer):
@@ -140,6 +176,11 @@ class ArtifactView(Answer):
     seq: int
 
 
+class ExpectedArtifact(Answer):
+    artifact: str
+    there: bool
+
+
 class JobOpened(Answer):
     job: JobView
     prompt: str | None
@@ -147,9 +188,24 @@ class JobOpened(Answer):
     after: list[str]
     events: list[JobEvent]
     """Newest first."""
+    unread: list[JobEvent]
+    """What the manager said and the agent has not acted on yet, whole, oldest first."""
+    messages: list[JobEvent] | None
+    """All that the manager said, oldest first."""
+    resume: ResumePoint | None
+    """Where the last slice left it."""
+    waits: bool
+    """Whether it waits for the manager's answer, in nobody's hands."""
     heartbeat: JobHeartbeat | None
     evidence: list[JobEvidence]
-    """What the refs of a finished job proved when it ended, and whether they still do."""
+    """What is known of each ref of an ended job, and whether it still holds."""
+    accepted: Literal["evidence", "claimed", "waived"] | None
+    """What let a DONE job be done: evidence, a claim that the room's policy takes, or the manager's waiver."""
+    waiver: JobEvent | None
+    """The manager's word that it needs no proof."""
+    expected_artifacts: list[ExpectedArtifact]
+    branch: JobBranch | None
+    """Where its work is, when it had a worktree of its own."""
     artifacts: list[ArtifactView] | None
     meta: JsonObject | None
     count: int
@@ -179,6 +235,8 @@ class ClaimJobResult(Answer):
     claim_revision: int | None
     """Send it with every report and with the completion."""
     claim_expires_at: Moment | None
+    began_at: Moment | None
+    """When work on it began: what is older is no proof."""
     executor: str | None
     """The executor to use."""
     prompt: str | None
@@ -194,6 +252,18 @@ class Reported(Answer):
     claim_expires_at: Moment
     manager_seq: int
     """The newest message of the manager; read it with jobs.tail when it has grown."""
+    needs_manager: bool
+    """Whether a question of the job is open: give it back with jobs.release, and it waits for the answer."""
+
+    @classmethod
+    def of(cls, job: Job, event: Event | None, expires_at: Instant) -> Reported:
+        return cls(
+            job=JobView.of(job, expires_at),
+            event=JobEvent.of(event) if event else None,
+            claim_expires_at=moment(expires_at),
+            manager_seq=job.manager_seq,
+            needs_manager=job.attention.needs_manager,
+        )
 
 
 class JobChanged(Answer):
@@ -231,113 +301,3 @@ class ArtifactContent(Answer):
     offset: int
     next_offset: int | None
     """Where to go on; None at the end."""
-
-
-class RunnerView(Answer):
-    runner_id: str
-    state: RunnerState
-    """From its lease alone: offline when that has run out."""
-    status: Literal["idle", "live"]
-    """What it last said."""
-    active_job_id: str | None
-    executors: list[str]
-    profiles: list[str]
-    supports_artifacts: list[str]
-    max_parallel: int
-    sandbox_policy: str | None
-    jobs: int
-    """How many jobs it runs or is in line for."""
-    agent_id: str
-    lease_expires_at: Moment
-    created_at: Moment
-    updated_at: Moment
-
-    @classmethod
-    def of(cls, runner: Runner, now: Instant) -> RunnerView:
-        return as_record(
-            cls,
-            {
-                **{name: getattr(runner, name) for name in cls.__struct_fields__ if name != "state"},
-                "executors": list(runner.executors),
-                "profiles": list(runner.profiles),
-                "supports_artifacts": list(runner.supports_artifacts),
-                "state": runner.state(now),
-            },
-        )
-
-
-class RunnerLease(Answer):
-    lease: RunnerView
-
-
-class Runners(Answer):
-    runners: list[RunnerView]
-    """Those that are there first, then the most recently lost."""
-    count: int
-    has_more: bool
-
-
-class AttentionView(Answer):
-    needs_manager: bool
-    """A question was asked after the manager's last word."""
-    needs_proof: bool
-    has_error: bool
-    stale: bool
-    """Its claim has run out."""
-    stalled: bool
-    """Its claim is renewed, and nothing comes of it."""
-
-
-class LastSaid(Answer):
-    ref: str
-    kind: str
-    message: str
-
-
-class RadarJob(Answer):
-    job: JobView
-    marker: Literal["!", "?", "~", ""]
-    attention: AttentionView
-    last: LastSaid
-    """What waits for an answer, else what was said last."""
-    runner_state: RunnerState | None
-
-
-class RunnerStatus(Answer):
-    status: RunnerState
-    live_count: int
-    idle_count: int
-    offline_count: int
-    """Lost within the last 24 h."""
-    runner_id: str | None
-    active_job_id: str | None
-    lease_expires_at: Moment | None
-
-
-class Issue(Answer):
-    kind: str
-    severity: Literal["error", "warn", "stale"]
-    runner_id: str | None
-    job_id: str | None
-    message: str
-
-
-class Radar(Answer):
-    runner_status: RunnerStatus
-    runner_leases: list[RunnerView]
-    runner_leases_offline: list[RunnerView]
-    runner_diagnostics: list[Issue]
-    jobs: list[RadarJob]
-    """The most urgent first."""
-    count: int
-    has_more: bool
-    truncated: bool
-    """Whether max_chars left something out."""
-    runner_bootstrap: Bootstrap | None
-    """Set when jobs are queued and no runner is there."""
-    reply: JobChanged | None
-    """The answer that was given with reply_job."""
-    cursor: int
-    """Pass it as since_seq to wait for the next change."""
-    text: str | None
-    """With fmt=lines, all of it as lines."""

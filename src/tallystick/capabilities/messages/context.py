@@ -15,7 +15,7 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, to_json
 from tallystick.kernel.errors import TooLarge
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.tx import Tx
 
@@ -24,6 +24,7 @@ ENTRIES_LIMIT = 200
 
 @operation(
     "context.sync",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "ops": [{"op": "set", "name": "goal", "value": "ship 2.0"}]}, {"room_id": "ROOM"}),
 )

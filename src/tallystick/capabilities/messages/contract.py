@@ -14,8 +14,8 @@ from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, Text, WaitMs
 TEXT_LIMIT = 64 * 1024
 RECIPIENTS_LIMIT = 100
 
-EventId = Annotated[Text, Meta(max_length=200)]
-GroupId = Annotated[Text, Meta(max_length=200)]
+EventId = Annotated[Text, Meta(min_length=1, max_length=200)]
+GroupId = Annotated[Text, Meta(min_length=1, max_length=200)]
 Token = Annotated[str, Meta(min_length=1, max_length=200)]
 ClientId = Annotated[
     Annotated[Text, Meta(min_length=1, max_length=200)] | None,
@@ -32,12 +32,12 @@ ActorId = Annotated[Annotated[Text, Meta(max_length=200)] | None, Meta(descripti
 class ConversationRef(Ask):
     """The conversation among agents that a message belongs to, as actions have them."""
 
-    context_id: Annotated[Annotated[EventId, Meta(min_length=1)] | None, Meta(description="The conversation.")] = None
+    context_id: Annotated[EventId | None, Meta(description="The conversation.")] = None
     owner_id: Annotated[ActorId, Meta(description="Who owns it.")] = None
     kind: Annotated[MessageKind | None, Meta(description="Asks, or answers.")] = None
     reply_to_action_id: Annotated[EventId | None, Meta(description="The action it answers.")] = None
     parent_message_id: Annotated[EventId | None, Meta(description="The message it follows.")] = None
-    task_id: Annotated[Annotated[EventId, Meta(min_length=1)] | None, Meta(description="The task it is about.")] = None
+    task_id: Annotated[EventId | None, Meta(description="The task it is about.")] = None
     sender_name: Annotated[
         Annotated[Text, Meta(min_length=1, max_length=128)] | None,
         Meta(description="Your present name or id, for display."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from tallystick.kernel.hints import known, step
 
 
 class UnknownRecipient(NotFound):
@@ -14,7 +15,7 @@ class UnknownRecipient(NotFound):
 class WrongSenderName(NotAllowed):
     """A message is signed with its sender's own name, or not at all."""
 
-    hint = "Leave sender_name out, or take that name first with agents.update."
+    hint = f"Leave sender_name out, or take that name first: {step('agents.update', name='NAME')}."
 
 
 class ReservedService(NotAllowed):
@@ -26,19 +27,19 @@ class ReservedService(NotAllowed):
 class NotAnAttentionMessage(InvalidInput):
     """Only a message that asked for attention can be acknowledged."""
 
-    hint = "Mark it read with messages.read; a notification is acknowledged with notifications.ack."
+    hint = f"Mark it read instead: {step('messages.read', event_id=known('event_id', otherwise='ID'))}."
 
 
 class NotAddressed(NotAllowed):
     """That event was not addressed to this recipient."""
 
-    hint = "Read what is addressed to you with messages.inbox."
+    hint = f"{step('messages.inbox')} shows what is addressed to you."
 
 
 class OwnMessage(NotAllowed):
     """You cannot acknowledge your own message."""
 
-    hint = "Wait for its recipients; messages.inbox lists under `awaiting` who still owes you an ack."
+    hint = f"Wait for its recipients: {step('messages.inbox')} says who still owes you an ack."
 
 
 class NotYourAck(NotAllowed):
@@ -62,7 +63,7 @@ class ClientIdConflict(Conflict):
 class SourceUnavailable(NotFound):
     """The message to relay cannot be read: its room or the event is not here."""
 
-    hint = "Check src_group_id and src_event_id with events.list in the source room."
+    hint = "Check src_group_id and src_event_id: the log of the source room has the event under that id."
 
 
 class DuplicateListener(Conflict):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import UNSET
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.messages import notifications, queries, rules
 from tallystick.capabilities.messages.contract import AwaitedAck, InboxView, ReactionView, ReadInbox, ReceivedEvent
@@ -16,7 +17,8 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import Pending, moment, operation
+from tallystick.kernel.hints import step
+from tallystick.kernel.operation import Pending, Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound
@@ -26,7 +28,9 @@ AT_MOST = 50
 """How many events a wait is given at once."""
 
 
-@operation("messages.inbox", waits=True, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "owed": True}))
+@operation(
+    "messages.inbox", reach=Reach.READ, waits=True, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "owed": True})
+)
 def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxView]:
     """Read what was addressed to you and is not read yet: messages and notifications, oldest first.
 
@@ -44,7 +48,8 @@ def read_inbox(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView | Pending[InboxV
 
 
 def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
-    actor_id = agent_rules.principal(ask.actor_id or me.agent_id)
+    whom = agents.principal_named(tx, ask.room_id, ask.actor_id) if ask.actor_id else me.agent_id
+    actor_id = agent_rules.principal(whom)
     counts = queries.inbox(tx, ask.room_id, actor_id)
     # What is owed is shown whether it was read or not.
     start = ask.since_seq if ask.since_seq is not None else 0 if ask.owed else counts.read_seq
@@ -159,4 +164,4 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
         return None
     unread = f"{inbox.unread} unread message{'s' if inbox.unread != 1 else ''}"
     owed = f", {inbox.unacked} need{'s' if inbox.unacked == 1 else ''} your ack" if inbox.unacked else ""
-    return f"{unread}{owed}: messages.inbox"
+    return f"{unread}{owed}: {step('messages.inbox')}"

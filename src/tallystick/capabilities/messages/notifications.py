@@ -16,7 +16,7 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_unset
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
@@ -24,6 +24,7 @@ from tallystick.ledger.tx import Tx
 
 @operation(
     "notifications.send",
+    reach=Reach.SPEAK,
     writes=True,
     examples=({"room_id": "ROOM", "kind": "status_change", "title": "CI is red on main"},),
 )
@@ -53,7 +54,9 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> NotifyResult:
     return NotifyResult(event=Envelope.of(event), recipients=recipients)
 
 
-@operation("notifications.ack", writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},))
+@operation(
+    "notifications.ack", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM", "notify_event_id": "EVENT"},)
+)
 def ack(tx: Tx, me: Caller, ask: AckNotification) -> AckResult:
     """Say that you have taken note of a notification addressed to you. Once is enough."""
     return acknowledge(

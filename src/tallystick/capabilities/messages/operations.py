@@ -27,7 +27,7 @@ from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import Envelope
@@ -37,7 +37,7 @@ from tallystick.ledger.tx import Tx
 _ATTENTION = {"room_id": "ROOM", "text": "Please review src/parser.py", "to": ["@foreman"], "priority": "attention"}
 
 
-@operation("messages.send", writes=True, examples=(_ATTENTION,))
+@operation("messages.send", reach=Reach.SPEAK, writes=True, examples=(_ATTENTION,))
 def send(tx: Tx, me: Caller, ask: SendMessage) -> SendMessageResult:
     """Say something to agents of the room, or to the user. Whom it reaches is settled now and never changes later.
 
@@ -130,6 +130,7 @@ def _noted_in(ask: RelayMessage) -> tuple[str, ...]:
 
 @operation(
     "messages.relay",
+    reach=Reach.SPEAK,
     writes=True,
     also_locks=_noted_in,
     examples=({"room_id": "ROOM", "src_group_id": "OTHER", "src_event_id": "EVENT", "to": ["@all"]},),

@@ -27,7 +27,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -38,7 +38,7 @@ def acknowledge(tx: Tx, me: Caller, check: Check, *, room_id: str, event_id: str
     """Accept a message or a notification; once it is accepted, nothing more is written."""
     room = rooms.open_room(tx, room_id)
     mine = agent_rules.principal(me.agent_id)
-    rules.check_self(mine, actor_id)
+    rules.check_self(mine, agents.principal_named(tx, room.room_id, actor_id) if actor_id else None)
     event = reading.event_by_id(tx, room.room_id, event_id)
     delivery = check(event, queries.delivery(tx, room.room_id, mine, event.seq), mine)
     if delivery.acked_at is not None:
@@ -47,12 +47,13 @@ def acknowledge(tx: Tx, me: Caller, check: Check, *, room_id: str, event_id: str
     return AckResult(actor_id=mine, event_id=event.id, already=False, acked_at=moment(done.ts))
 
 
-@operation("messages.read", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
+@operation("messages.read", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
 def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkReadResult:
     """Mark everything delivered to you up to one event as read. It acknowledges nothing, and never goes backwards."""
     room = rooms.open_room(tx, ask.room_id)
     mine = agent_rules.principal(me.agent_id)
-    actor_id = agent_rules.principal(ask.actor_id or me.agent_id)
+    whom = agents.principal_named(tx, room.room_id, ask.actor_id) if ask.actor_id else me.agent_id
+    actor_id = agent_rules.principal(whom)
     rules.check_reader(mine, actor_id)
     event = reading.event_by_id(tx, room.room_id, ask.event_id)
     delivery = rules.addressed(event, queries.delivery(tx, room.room_id, actor_id, event.seq), actor_id)
@@ -63,13 +64,18 @@ def mark_read(tx: Tx, me: Caller, ask: MarkRead) -> MarkReadResult:
     return MarkReadResult(actor_id=actor_id, event_id=event.id, moved=moved, read_seq=now.read_seq, unread=now.unread)
 
 
-@operation("messages.ack", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
+@operation("messages.ack", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT"},))
 def ack(tx: Tx, me: Caller, ask: AckMessage) -> AckResult:
     """Accept a message that asked for your attention: you have understood it and will act on it. Once is enough."""
     return acknowledge(tx, me, rules.check_ack, room_id=ask.room_id, event_id=ask.event_id, actor_id=ask.actor_id)
 
 
-@operation("messages.react", writes=True, examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},))
+@operation(
+    "messages.react",
+    reach=Reach.SPEAK,
+    writes=True,
+    examples=({"room_id": "ROOM", "event_id": "EVENT", "emoji": "👍"},),
+)
 def react(tx: Tx, me: Caller, ask: React) -> ReactResult:
     """Put an emoji on an event of the room; the same one twice counts once. A reaction is no acknowledgement."""
     room = rooms.open_room(tx, ask.room_id)
@@ -98,7 +104,7 @@ def _receipt(
     )
 
 
-@operation("messages.receipts", examples=({"room_id": "ROOM", "first_seq": 1, "last_seq": 100},))
+@operation("messages.receipts", reach=Reach.READ, examples=({"room_id": "ROOM", "first_seq": 1, "last_seq": 100},))
 def receipts(tx: Tx, me: Caller, ask: ReadReceipts) -> DeliveryReceipts:
     """Show to whom the messages and notifications of a stretch went, and who has read and who has accepted each."""
     room = rooms.room(tx, ask.room_id)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages.contract import TEXT_LIMIT, ConversationRef, SendMessage
 from tallystick.capabilities.messages.errors import (
@@ -44,6 +45,7 @@ from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Event, or_none, or_unset, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.hints import step
 from tallystick.kernel.ids import digest
 from tallystick.kernel.suggestions import did_you_mean
 
@@ -93,10 +95,20 @@ def _chosen(members: Sequence[Participant], token: str) -> set[str]:
         chosen = _selected(members, token)
     else:
         who = USER if token == Selector.USER else agent_rules.principal(token)
-        chosen = {who} if who == USER or agent_rules.find(members, who) else set[str]()
+        chosen = {who} if who == USER else _called(members, token)
     if not chosen:
         raise _unknown(token, _selected(members, Selector.ALL))
-    return chosen
+    return {agent_rules.principal(each) for each in chosen}
+
+
+def _called(members: Sequence[Participant], token: str) -> set[str]:
+    """The member of this id or name; nobody for a selector that is none, or a refusal that names who there is."""
+    if token.startswith("@"):
+        return set()
+    try:
+        return {agent_rules.named(members, token).agent_id}
+    except AgentNotFound:
+        raise _unknown(token, _selected(members, Selector.ALL)) from None
 
 
 def _selected(members: Sequence[Participant], selector: str) -> set[str]:
@@ -113,13 +125,13 @@ def _selected(members: Sequence[Participant], selector: str) -> set[str]:
             return {agent_rules.principal(member.agent_id) for member in members} | {USER}
 
 
-def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient:
+def _unknown(token: str, everyone: Iterable[str]) -> UnknownRecipient | AgentNotFound:
     known = sorted({*everyone, *Selector})
     if token in {Selector.PEERS, Selector.FOREMAN}:
         text = f"There is no {token[1:].rstrip('s')} in this room."
     else:
         text = f"'{token}' is not in this room.{did_you_mean(token, known)}"
-    return UnknownRecipient(text, recipient=token, known=known)
+    return (UnknownRecipient if token.startswith("@") else AgentNotFound)(text, recipient=token, known=known)
 
 
 def message(ask: SendMessage) -> MessageSent:
@@ -171,6 +183,8 @@ def tasks(message: MessageSent) -> list[str]:
 
 def blobs(message: MessageSent) -> list[str]:
     """The hashes of all files that a message refers to."""
+    if message.attachments is UNSET and message.refs is UNSET:
+        return []
     attachments, refs = or_none(message.attachments) or [], or_none(message.refs) or []
     paths: list[str] = [
         *(attachment["path"] for attachment in attachments),
@@ -223,7 +237,7 @@ def check_notify_ack(event: Event, delivery: Delivery | None, me: str) -> Delive
         raise InvalidField(
             f"'{event.id}' is a {event.kind}, not a notification.",
             field="notify_event_id",
-            hint="Acknowledge a message with messages.ack; notifications are in messages.inbox.",
+            hint=f"{step('messages.inbox')} shows what may be acknowledged.",
         )
     return addressed(event, delivery, me)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits, SearchMessages
 from tallystick.capabilities.messages.events import MessageSent
 from tallystick.capabilities.messages.model import Searched
@@ -22,7 +23,7 @@ from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Event
-from tallystick.kernel.operation import JsonObject, moment, operation
+from tallystick.kernel.operation import JsonObject, Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
@@ -112,7 +113,11 @@ TERMS_LIMIT = 20
 AT_ONCE = 500
 
 
-@operation("messages.search", examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},))
+@operation(
+    "messages.search",
+    reach=Reach.READ,
+    examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},),
+)
 def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
     """Search the room's messages, notes and handoffs; newest first, with the hits marked in a snippet."""
     room = rooms.room(tx, ask.room_id)
@@ -120,11 +125,12 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
     kinds = [*(ask.kinds or sorted(set(SEARCHED.values())))]
     if not terms or not kinds:
         return SearchHits(hits=[])
+    by = agents.principal_named(tx, room.room_id, ask.by) if ask.by else ""
     since = from_wire(ask.since_ts) if ask.since_ts else 0
     until = from_wire(ask.until_ts) if ask.until_ts else SEQ_LIMIT
 
     def fits(event: Event) -> bool:
-        return (not ask.by or event.by == ask.by) and since <= event.ts < until
+        return (not by or event.by == by) and since <= event.ts < until
 
     found = [*islice(filter(fits, _not_indexed(tx, room.room_id, terms, kinds)), ask.limit)]
     if len(found) < ask.limit:
@@ -138,7 +144,7 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
             kind_1=kinds[0],
             kind_2=kinds[1 % len(kinds)],
             kind_3=kinds[2 % len(kinds)],
-            by=ask.by or "",
+            by=by,
             since=since,
             until=until,
             limit=ask.limit - len(found),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.messages.operations import send_text
 from tallystick.capabilities.messages.receipts import acked_at
 from tallystick.capabilities.protocol import queries, rules
@@ -26,7 +25,7 @@ from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import JsonObject, moment, operation
+from tallystick.kernel.operation import JsonObject, Reach, moment, operation
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 
@@ -51,7 +50,7 @@ _BLOCKED = {
 }
 
 
-@operation("protocol.send", writes=True, examples=(_HANDOFF, _BLOCKED))
+@operation("protocol.send", reach=Reach.SPEAK, writes=True, examples=(_HANDOFF, _BLOCKED))
 def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
     """Hand work to somebody (HANDOFF), or say that you cannot go on and what you need (BLOCKED).
 
@@ -72,12 +71,10 @@ def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
 def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
     if to in {"user", "@user"}:
         return "user"
-    found = agents.find(tx, room_id, to)
-    if found is None:
-        raise AgentNotFound(f"There is no agent '{to}' in this room.", agent_id=to)
-    if found.agent_id == me.agent_id:
+    found = agents.resolve(tx, room_id, to)
+    if found == me.agent_id:
         raise InvalidField("You cannot send it to yourself.", field="to")
-    return found.agent_id
+    return found
 
 
 def _listed(tx: Tx, room: Room, event: Event, body: ProtocolBody) -> ListedEvent:
@@ -93,19 +90,20 @@ def _ack(tx: Tx, room_id: str, body: ProtocolBody) -> AckView:
     return AckView(required=required, message_id=body.message_id, acked_at=moment(acked))
 
 
-@operation("protocol.list", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"}))
+@operation(
+    "protocol.list", reach=Reach.READ, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "event_type": "INCURSION"})
+)
 def list_events(tx: Tx, me: Caller, ask: ListProtocol) -> ProtocolEvents:
     """List handoffs, blockers, incursions and adoptions of a room, oldest first: all, or of one task, agent or type.
 
     Handing over the stick is a HANDOFF too. Page on with the returned cursor as `after_seq`.
     """
     room = rooms.room(tx, ask.room_id)
-    known = agents.find(tx, room.room_id, ask.agent_id) if ask.agent_id else None
     found = queries.listed(
         tx,
         room.room_id,
         task_id=ask.task_id,
-        agent_id=known.agent_id if known else ask.agent_id,
+        agent_id=agents.principal_named(tx, room.room_id, ask.agent_id) if ask.agent_id else None,
         event_type=ask.event_type,
         after=ask.after_seq,
         limit=ask.limit,

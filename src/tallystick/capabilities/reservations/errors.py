@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 from tallystick.kernel.errors import Conflict, NotAllowed, NotFound
+from tallystick.kernel.hints import known, step
+
+HOLDER = known("held_by", otherwise="NAME")
+PATH = known("path", otherwise="PATH")
 
 
 class ReservationConflict(Conflict):
     """Another active agent has reserved that path, or part of it."""
 
-    hint = "Ask its holder with messages.send, reserve something else, or ask for a shared reservation (mode: shared)."
+    hint = (
+        f"Ask its holder with {step('messages.send', to=[HOLDER], text='…')}, or work on something else: "
+        f"{step('reservations.status')} shows what is taken."
+    )
 
 
 class ReservationStale(Conflict):
     """An agent that has fallen silent still has that path reserved."""
 
-    hint = "Look at its uncommitted work first; then reserve again with takeover_stale to take its place."
+    hint = (
+        "Look at its uncommitted work first; then take its place with "
+        f"{step('reservations.reserve', path=PATH, takeover_stale=True)}."
+    )
 
 
 class ReservationLost(Conflict):
     """You no longer hold that reservation."""
 
-    hint = "Stop editing that path; reserve it again if you still need it."
+    hint = f"Stop editing that path. If you still need it: {step('reservations.reserve', path=PATH)}."
 
 
 class NotYourReservation(NotAllowed):
     """That reservation belongs to somebody else."""
 
-    hint = "Ask its holder to release it; reservations.status lists what you hold yourself."
+    hint = f"Ask its holder to release it: {step('reservations.status')} shows who holds what."
 
 
 class ReservationNotFound(NotFound):
     """There is no such reservation in this room."""
 
-    hint = "List the present ones with reservations.status."
+    hint = f"{step('reservations.status')} lists those there are."

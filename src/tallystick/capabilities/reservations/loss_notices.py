@@ -17,6 +17,7 @@ from tallystick.kernel import scopes
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Draft, Event
+from tallystick.kernel.hints import step
 from tallystick.ledger import reading
 from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
@@ -46,7 +47,8 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
     if not found:
         return None
     named = "; ".join(f"you lost {each.path}: {each.fate}" for each in found[:AT_MOST])
-    return f"{named}{'; and more' if len(found) > AT_MOST else ''}: reservations.status"
+    more = "; and more" if len(found) > AT_MOST else ""
+    return f"{named}{more}. What is reserved now: {step('reservations.status')}"
 
 
 def _losses(tx: Tx, room_id: str, actor_id: str) -> list[LostPath]:

@@ -42,7 +42,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import InvalidField, Refused
-from tallystick.kernel.operation import Declined, moment, operation
+from tallystick.kernel.operation import Declined, Reach, moment, operation
 from tallystick.kernel.scopes import Overlap, RoomPath
 from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability
@@ -66,6 +66,7 @@ def _spot(ask: ReservePath, survey: Callable[[], RoomRoots]) -> RoomPath:
 
 @operation(
     "reservations.reserve",
+    reach=Reach.WORK,
     writes=True,
     read_before=_survey,
     io_before=_spot,
@@ -163,6 +164,7 @@ def _mine(tx: Tx, me: Caller, ask: RenewReservation | ReleaseReservation, named:
 
 @operation(
     "reservations.renew",
+    reach=Reach.WORK,
     writes=True,
     read_before=_survey,
     io_before=_named,
@@ -184,6 +186,7 @@ def renew(tx: Tx, me: Caller, ask: RenewReservation, named: _Named) -> RenewResu
 
 @operation(
     "reservations.release",
+    reach=Reach.WORK,
     writes=True,
     read_before=_survey,
     io_before=_named,
@@ -209,6 +212,7 @@ def _workspace(ask: CheckPaths) -> Workspace | None:
 
 @operation(
     "reservations.check",
+    reach=Reach.READ,
     io_before=_workspace,
     examples=({"room_id": "ROOM", "paths": ["src/parser.py"]}, {"path": "/repo", "paths": ["/repo/src/parser.py"]}),
 )
@@ -231,19 +235,20 @@ def check(tx: Tx, me: Caller, ask: CheckPaths, workspace: Workspace | None) -> C
 
 
 def _verdict(tx: Tx, room_id: str, me: str, path: str, at: RoomRoots) -> PathVerdict:
-    scope = room_paths.file_in_room(path, at)
-    if scope is None:
-        return PathVerdict(path=path, verdict=PathAccess.FREE)
-    return PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, scope), me, scope, now=tx.now))
+    found = [
+        PathVerdict.of(path, *rules.verdict(queries.overlapping(tx, room_id, scope), me, scope, now=tx.now))
+        for scope in room_paths.names_in_room(path, at)
+    ]
+    taken = (each for each in found if each.verdict is PathAccess.TAKEN)
+    return next(taken, found[0] if found else PathVerdict(path=path, verdict=PathAccess.FREE))
 
 
-@operation("reservations.status", examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "ended": True}))
+@operation("reservations.status", reach=Reach.READ, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "ended": True}))
 def status(tx: Tx, me: Caller, ask: ShowReservations) -> ReservationList:
     """List who has reserved what in a room, until when, and whether each holder is alive; or what is over."""
     rooms.room(tx, ask.room_id)
-    found = queries.listed(
-        tx, ask.room_id, agent_id=ask.agent_id, task_id=ask.task_id, ended=ask.ended, limit=ask.limit
-    )
+    whom = agents.principal_named(tx, ask.room_id, ask.agent_id) if ask.agent_id else None
+    found = queries.listed(tx, ask.room_id, agent_id=whom, task_id=ask.task_id, ended=ask.ended, limit=ask.limit)
     held = queries.with_holders(tx, ask.room_id, found)
     views = [ReservationView.of(ask.room_id, each, now=tx.now) for each in held]
     contested = [] if ask.ended else rules.contested(held)
@@ -295,7 +300,7 @@ def _granted(event: Event, body: ReservationGranted) -> ReplayedReservation:
     )
 
 
-@operation("reservations.replay", examples=({"room_id": "ROOM", "seq": 17},))
+@operation("reservations.replay", reach=Reach.READ, examples=({"room_id": "ROOM", "seq": 17},))
 def replay(tx: Tx, me: Caller, ask: Replay) -> ReplayedReservations:
     """Show who had reserved what right after one of the room's events. How alive each holder was is not on record."""
     room = rooms.room(tx, ask.room_id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from tallystick.capabilities.agents.contract import MemberView
-from tallystick.capabilities.rooms.model import MINUTE, Policy, RoomState
+from tallystick.capabilities.rooms.model import MINUTE, Policy, ProofPolicy, RoomState
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
@@ -20,7 +20,7 @@ ContextPath = Annotated[
 
 
 class PolicyView(Answer):
-    """The effective policy of a room, in milliseconds."""
+    """The effective policy of a room, times in milliseconds."""
 
     owner_lease_ttl_ms: int
     heartbeat_interval_ms: int
@@ -29,10 +29,12 @@ class PolicyView(Answer):
     wait_for_turn_poll_ms: int
     presence_ttl_ms: int
     ack_overdue_ms: int
+    proof: ProofPolicy
+    """Whether a job is DONE only with evidence, or also with what is claimed."""
 
     @classmethod
     def of(cls, policy: Policy) -> PolicyView:
-        return cls(**policy.data())
+        return cls(**structs.asdict(policy))
 
 
 class ListRooms(Ask):
@@ -143,6 +145,18 @@ class LeaveRoomResult(Answer):
     """False when you were not a member anyway."""
 
 
+class RemoveMember(Ask):
+    room_id: RoomId
+    agent_id: Annotated[Text, Meta(min_length=1, max_length=200, description="Whom to remove, by id or name.")]
+    reason: Annotated[Text, Meta(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
+
+
+class RemoveMemberResult(Answer):
+    room_id: str
+    agent_id: str
+    event_seq: int
+
+
 class SetPolicy(Ask):
     room_id: RoomId
     owner_lease_ttl_ms: Annotated[
@@ -169,6 +183,10 @@ class SetPolicy(Ask):
     ack_overdue_ms: Annotated[
         Annotated[int, Meta(ge=1_000, le=30 * DAY)] | None,
         Meta(description="How long an ack may stay out before its sender is told."),
+    ] = None
+    proof: Annotated[
+        ProofPolicy | None,
+        Meta(description="What lets a job be DONE: `evidence`, found or observed, or also what is merely `claimed`."),
     ] = None
 
 

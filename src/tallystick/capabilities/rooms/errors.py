@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from tallystick.kernel.errors import Conflict, InvalidInput
+from tallystick.kernel.hints import step
 
 
 class PathTaken(Conflict):
     """That path already belongs to another open room."""
 
-    hint = "Join that room instead, or close it first."
+    hint = f"Join that room instead with {step('rooms.join')}, or close it first."
 
 
 class InvalidSequence(InvalidInput):
     """The new sequence must name every member exactly once."""
 
-    hint = "Read the members with `tally state` and list all of them in the order you want."
+    hint = f"{step('turns.state')} lists the members: name all of them in the order you want."
 
 
 class InvalidPolicy(InvalidInput):

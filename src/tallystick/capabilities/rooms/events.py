@@ -10,7 +10,7 @@ class RoomCreated(Body, kind="group.create"):
 
     title: str
     canonical_path: str
-    policy: dict[str, int]
+    policy: dict[str, int | str]
     """What is not named has its default."""
 
 
@@ -24,7 +24,7 @@ class ScopeAttached(Body, kind="group.attach"):
 class PolicyChanged(Body, kind="group.set_policy"):
     """The room's timeouts are these from now on."""
 
-    policy: dict[str, int]
+    policy: dict[str, int | str]
 
 
 class SequenceChanged(Body, kind="group.reorder"):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import structs
 
+from tallystick.capabilities.agents.model import Member
+from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
+
+if TYPE_CHECKING:  # The contract reads this module, and must load nothing of the store.
+    from tallystick.ledger.tx import Tx
 
 MINUTE = 60_000
 
@@ -24,8 +31,12 @@ class RoomState(StrEnum):
     CLOSED = "closed"
 
 
+ProofPolicy: TypeAlias = Literal["evidence", "claimed"]
+"""Whether a job is DONE only with something found or observed, or also with what its runner claims."""
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things may take in a room."""
+    """How long things may take in a room, and what counts there."""
 
     owner_lease_ttl_ms: int = 45 * MINUTE
     heartbeat_interval_ms: int = 5 * MINUTE
@@ -34,15 +45,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     wait_for_turn_poll_ms: int = 250
     presence_ttl_ms: int = 240 * MINUTE
     ack_overdue_ms: int = 30 * MINUTE
+    proof: ProofPolicy = "evidence"
 
     @classmethod
     @lru_cache(maxsize=256)
     def read(cls, text: str) -> Policy:
         """Kept, since every call reads its room's and most are alike."""
-        return cls(**msgspec.json.decode(text, type=dict[str, int]))
+        return msgspec.json.decode(text, type=cls)
 
-    def data(self) -> dict[str, int]:
-        return structs.asdict(self)
+    def data(self) -> dict[str, int | str]:
+        """As events have it: what is not a time is left out while it is the default, as in rooms that never set it."""
+        return {name: value for name, value in structs.asdict(self).items() if (name, value) != ("proof", "evidence")}
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,3 +97,28 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     scope_key: str
     machine_id: str
     root: str
+
+
+class StickSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The stick as a room listing shows it."""
+
+    state: RoomState
+    owner: str | None
+    reserved_for: str | None
+    turn_id: int
+
+
+class Sticks(Protocol):
+    def summary(self, tx: Tx, room: Room, members: Sequence[Member]) -> StickSummary: ...
+
+    def turn_id(self, tx: Tx, room_id: str) -> int: ...
+
+    def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
+        """Refuse while the caller holds the stick: nobody leaves with it."""
+        ...
+
+    def check_closing(
+        self, tx: Tx, room_id: str, me: Caller, *, lease_id: str | None, expected_turn_id: int | None
+    ) -> int:
+        """The turn at which the caller may close the room; refused while somebody else holds the stick."""
+        ...

@@ -7,11 +7,11 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries
 from tallystick.capabilities.rooms.contract import AddNote, ListNotes, Notes, NoteView
 from tallystick.capabilities.rooms.events import NoteAdded
-from tallystick.capabilities.rooms.sticks import Sticks
+from tallystick.capabilities.rooms.model import Sticks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.envelope import Draft, Event
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
@@ -31,7 +31,11 @@ def _view(event: Event) -> NoteView:
 
 
 @operation(
-    "notes.add", writes=True, short="note", examples=({"room_id": "ROOM", "body": "CI is red on main since 14:00"},)
+    "notes.add",
+    reach=Reach.SPEAK,
+    writes=True,
+    short="note",
+    examples=({"room_id": "ROOM", "body": "CI is red on main since 14:00"},),
 )
 def add_note(tx: Tx, me: Caller, ask: AddNote) -> NoteView:
     """Leave a note for the others without taking a turn; it never changes who holds the stick."""
@@ -43,7 +47,7 @@ def add_note(tx: Tx, me: Caller, ask: AddNote) -> NoteView:
     return _view(event)
 
 
-@operation("notes.list", examples=({"room_id": "ROOM"},))
+@operation("notes.list", reach=Reach.READ, examples=({"room_id": "ROOM"},))
 def list_notes(tx: Tx, me: Caller, ask: ListNotes) -> Notes:
     """Read a room's notes, oldest first; page on with the returned cursor as `after_seq`."""
     queries.room(tx, ask.room_id)

@@ -15,9 +15,8 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
-from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.agents.ports import RoomAccess
-from tallystick.capabilities.rooms import notes, queries, rules
+from tallystick.capabilities.agents.model import Member, RoomAccess
+from tallystick.capabilities.rooms import leaving, notes, queries, rules
 from tallystick.capabilities.rooms.contract import (
     AttachScope,
     AttachScopeResult,
@@ -27,8 +26,6 @@ from tallystick.capabilities.rooms.contract import (
     CreateRoomResult,
     JoinRoom,
     JoinRoomResult,
-    LeaveRoom,
-    LeaveRoomResult,
     ListRooms,
     PolicyView,
     ReorderMembers,
@@ -45,20 +42,20 @@ from tallystick.capabilities.rooms.contract import (
 )
 from tallystick.capabilities.rooms.errors import PathTaken
 from tallystick.capabilities.rooms.events import SequenceChanged, StickClosed
-from tallystick.capabilities.rooms.model import Policy, Room
+from tallystick.capabilities.rooms.model import Policy, Room, Sticks
 from tallystick.capabilities.rooms.projections import FOLDS
-from tallystick.capabilities.rooms.sticks import Sticks
 from tallystick.capabilities.turns.events import (
     STICK_EVENTS,
     StickClaimed,
     StickPassed,
     StickReleased,
+    StickRevoked,
     StickTakenOver,
 )
 from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.operation import as_record, moment, operation
+from tallystick.kernel.operation import Reach, as_record, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.contract import Replay
@@ -75,7 +72,9 @@ def _member_views(tx: Tx, room: Room, members: list[Member]) -> list[MemberView]
     return [MemberView.of(member, now=tx.now, presence_ttl_ms=ttl) for member in members]
 
 
-@operation("rooms.list", io_before=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {}))
+@operation(
+    "rooms.list", reach=Reach.READ, io_before=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {})
+)
 def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) -> Rooms:
     """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first.
 
@@ -105,7 +104,14 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
     )
 
 
-@operation("rooms.join", writes=True, io_before=_workspace, short="join", examples=({"context_path": "/repo/src"},))
+@operation(
+    "rooms.join",
+    reach=Reach.SPEAK,
+    writes=True,
+    io_before=_workspace,
+    short="join",
+    examples=({"context_path": "/repo/src"},),
+)
 def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> JoinRoomResult:
     """Join the room of a workspace, creating it when there is none; you go to the end of the turn order.
 
@@ -125,6 +131,8 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
     room = queries.open_room(tx, room_id)
     known = agents.member(tx, room_id, me.agent_id)
     if known is None:
+        owner = agents.owner_of_name(tx, room_id, me.agent_id)
+        agent_rules.check_name_free(me.agent_id, owner, me.agent_id, present=True)
         members = agents.roster(tx, room_id)
         tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, target.scope_key)])
         agents.arrive(tx, room_id, me)
@@ -172,7 +180,7 @@ def _create(tx: Tx, me: Caller, *, title: str, root: str) -> str:
     return room_id
 
 
-@operation("rooms.create", writes=True, io_before=_workspace, examples=({"title": "release 2.0"},))
+@operation("rooms.create", reach=Reach.WORK, writes=True, io_before=_workspace, examples=({"title": "release 2.0"},))
 def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> CreateRoomResult:
     """Create a room without joining it: one for a path that has none yet, or one that belongs to no path at all."""
     root = workspace.canonical if workspace else ""
@@ -185,7 +193,7 @@ def create(tx: Tx, me: Caller, ask: CreateRoom, workspace: Workspace | None) -> 
     return CreateRoomResult(room_id=room_id, title=ask.title, canonical_path=root, scope_key=key)
 
 
-@operation("rooms.show", examples=({"room_id": "ROOM"},))
+@operation("rooms.show", reach=Reach.READ, examples=({"room_id": "ROOM"},))
 def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
     """Show a room: its paths, policy, members and where its ledger ends."""
     room = queries.room(tx, ask.room_id)
@@ -209,21 +217,14 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
     )
 
 
-@operation("rooms.leave", writes=True, short="leave", examples=({"room_id": "ROOM"},))
-def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> LeaveRoomResult:
-    """Leave a room: you drop out of the turn order. Whoever holds the stick must hand it over first."""
-    room = queries.open_room(tx, ask.room_id)
-    member = agents.participant(tx, room.room_id, me.agent_id)
-    if member:
-        tx.use(Sticks).check_leaving(tx, room.room_id, me)
-        tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
-        agents.forget(tx, room.room_id, me.agent_id)
-    return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
-
-
-@operation("rooms.set_policy", writes=True, examples=({"room_id": "ROOM", "claim_ttl_ms": 300_000},))
+@operation(
+    "rooms.set_policy", reach=Reach.MANAGE, writes=True, examples=({"room_id": "ROOM", "claim_ttl_ms": 300_000},)
+)
 def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> SetPolicyResult:
-    """Change a room's timeouts; what you leave out stays. Leases already given keep their end until renewed."""
+    """Change a room's timeouts and what counts as proof; what you leave out stays.
+
+    Leases already given keep their end until renewed.
+    """
     room = queries.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     changes = ask.present(without={"room_id"})
@@ -234,20 +235,27 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> SetPolicyResult:
     return SetPolicyResult(room_id=room.room_id, changed=draft is not None, policy=PolicyView.of(policy))
 
 
-@operation("rooms.reorder", writes=True, examples=({"room_id": "ROOM", "sequence": ["codex:9b22d0aa", "claude:1c4e"]},))
+@operation(
+    "rooms.reorder",
+    reach=Reach.MANAGE,
+    writes=True,
+    examples=({"room_id": "ROOM", "sequence": ["codex:9b22d0aa", "claude:1c4e"]},),
+)
 def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> ReorderMembersResult:
     """Set the turn order; name every member exactly once. A turn already reserved stays reserved."""
     room = queries.open_room(tx, ask.room_id)
     members = agents.roster(tx, room.room_id)
     member = agent_rules.membership(members, me)
-    draft = rules.reordering(members, ask.sequence)
+    sequence = [agent_rules.named(members, who).agent_id for who in ask.sequence]
+    draft = rules.reordering(members, sequence)
     if draft:
         tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
-    return ReorderMembersResult(room_id=room.room_id, changed=draft is not None, sequence=ask.sequence)
+    return ReorderMembersResult(room_id=room.room_id, changed=draft is not None, sequence=sequence)
 
 
 @operation(
     "rooms.attach_scope",
+    reach=Reach.MANAGE,
     writes=True,
     io_before=_workspace,
     examples=({"room_id": "ROOM", "context_path": "/other/checkout"},),
@@ -267,7 +275,9 @@ def attach_scope(tx: Tx, me: Caller, ask: AttachScope, workspace: Workspace | No
     return AttachScopeResult(room_id=room.room_id, scope_key=key, root=root, changed=present is None)
 
 
-@operation("rooms.close", writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},))
+@operation(
+    "rooms.close", reach=Reach.MANAGE, writes=True, short="close", examples=({"room_id": "ROOM", "reason": "shipped"},)
+)
 def close(tx: Tx, me: Caller, ask: CloseRoom) -> CloseRoomResult:
     """Close a room for good: no further turns. Its history stays readable, and its path is free for a new room.
 
@@ -323,6 +333,9 @@ def replayed_stick(last: Event | None, left_since: Sequence[str]) -> dict[str, o
             return {"state": "owned", "turn_id": turn_id, "owner": owner, "handoff_event_seq": seq}
         case StickTakenOver(turn_id=turn_id, to_agent_id=owner):
             return {"state": "owned", "turn_id": turn_id, "owner": owner, "handoff_event_seq": None}
+        case StickRevoked(turn_id=turn_id, reserved_for=kept_for):
+            kept_for = None if kept_for in left_since else kept_for
+            return {"state": "reserved" if kept_for else "idle", "turn_id": turn_id, "reserved_for": kept_for}
         case (StickReleased() | StickPassed()) as handed if last:
             reserved_for = None if handed.reserved_for in left_since else handed.reserved_for
             return {
@@ -335,7 +348,7 @@ def replayed_stick(last: Event | None, left_since: Sequence[str]) -> dict[str, o
             return {"state": "idle"}
 
 
-@operation("rooms.replay", examples=({"room_id": "ROOM", "seq": 17},))
+@operation("rooms.replay", reach=Reach.READ, examples=({"room_id": "ROOM", "seq": 17},))
 def replay(tx: Tx, me: Caller, ask: Replay) -> ReplayedRoom:
     """Show the room as it was right after one of its events: who was in it, whose turn it was, with which handoff."""
     room = queries.room(tx, ask.room_id)
@@ -360,8 +373,9 @@ CAPABILITY = Capability(
         join,
         create,
         show,
-        leave,
+        leaving.leave,
         set_policy,
+        leaving.remove,
         reorder,
         attach_scope,
         *notes.OPERATIONS,

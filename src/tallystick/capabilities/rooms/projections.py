@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, ScopeAttached, StickClosed
 from tallystick.capabilities.rooms.model import Policy
 from tallystick.capabilities.rooms.queries import SQL
@@ -12,7 +14,7 @@ from tallystick.ledger.tx import Tx
 
 def _policy(body: RoomCreated | PolicyChanged) -> str:
     """The whole policy; what an event does not name has its default."""
-    return to_json(Policy(**body.policy).data())
+    return to_json(msgspec.convert(body.policy, Policy).data())
 
 
 @fold(RoomCreated)

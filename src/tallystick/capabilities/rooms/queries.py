@@ -18,6 +18,7 @@ SQL = Queries("tallystick.capabilities.rooms")
 def room(tx: Tx, room_id: str) -> Room:
     found = tx.kept(room_id, ("room",), lambda: tx.one(SQL["room"], Room.of_row, room_id=room_id))
     if found is None:
+        tx.head(room_id)  # an archived room says where it is
         raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
     return found
 

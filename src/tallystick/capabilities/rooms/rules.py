@@ -55,7 +55,7 @@ def attachment(machine_id: str, root: str) -> Draft:
     return Draft.of(ScopeAttached(machine_id=machine_id, root=root), scope_key=scope_key(machine_id, root))
 
 
-def policy_change(policy: Policy, changes: Mapping[str, int]) -> Draft | None:
+def policy_change(policy: Policy, changes: Mapping[str, int | str]) -> Draft | None:
     """The event that sets a new policy, or None when nothing changes."""
     wanted = structs.replace(policy, **changes)
     if wanted.heartbeat_interval_ms >= wanted.owner_lease_ttl_ms:

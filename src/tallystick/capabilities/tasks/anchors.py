@@ -20,12 +20,15 @@ from tallystick.capabilities.tasks.errors import AnchorExists
 from tallystick.capabilities.tasks.events import AnchorCreated
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
 
 
 @operation(
-    "anchors.create", writes=True, examples=({"room_id": "ROOM", "anchor": "a:parser", "paths": ["src/parser"]},)
+    "anchors.create",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "anchor": "a:parser", "paths": ["src/parser"]},),
 )
 def create(tx: Tx, me: Caller, ask: CreateAnchor) -> AnchorView:
     """Name an area of the work. A job or task that names a new anchor makes it by itself."""
@@ -43,7 +46,12 @@ def ensure_anchor(tx: Tx, room_id: str, by: str, anchor_id: str) -> None:
         tx.append(room_id, by, [Draft.of(AnchorCreated(anchor_id=anchor_id))])
 
 
-@operation("anchors.update", writes=True, examples=({"room_id": "ROOM", "anchor": "a:parser", "title": "The parser"},))
+@operation(
+    "anchors.update",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "anchor": "a:parser", "title": "The parser"},),
+)
 def update(tx: Tx, me: Caller, ask: UpdateAnchor) -> AnchorView:
     """Change an anchor's title or paths; only the fields that are given change."""
     tx.check_open(ask.room_id)
@@ -52,7 +60,7 @@ def update(tx: Tx, me: Caller, ask: UpdateAnchor) -> AnchorView:
     return AnchorView.of(queries.anchor(tx, ask.room_id, ask.anchor))
 
 
-@operation("anchors.list", examples=({"room_id": "ROOM"},))
+@operation("anchors.list", reach=Reach.READ, examples=({"room_id": "ROOM"},))
 def list_anchors(tx: Tx, me: Caller, ask: ListAnchors) -> Anchors:
     """List a room's anchors by name."""
     rooms.room(tx, ask.room_id)
@@ -60,7 +68,7 @@ def list_anchors(tx: Tx, me: Caller, ask: ListAnchors) -> Anchors:
     return Anchors(anchors=[AnchorView.of(each) for each in found[: ask.limit]], has_more=len(found) > ask.limit)
 
 
-@operation("anchors.show", examples=({"room_id": "ROOM", "anchor": "a:parser"},))
+@operation("anchors.show", reach=Reach.READ, examples=({"room_id": "ROOM", "anchor": "a:parser"},))
 def show(tx: Tx, me: Caller, ask: ShowAnchor) -> AnchorSnapshot:
     """Show an anchor with the newest tasks and cards under it, pinned cards first."""
     anchor = queries.anchor(tx, ask.room_id, ask.anchor)

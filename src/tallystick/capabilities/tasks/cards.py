@@ -10,12 +10,13 @@ from tallystick.capabilities.tasks.events import CardCreated
 from tallystick.capabilities.tasks.model import numbered
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
 
 
 @operation(
     "cards.create",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "title": "Parser is quadratic", "body": "See …", "tags": ["a:parser"]},),
 )
@@ -42,7 +43,9 @@ def create_card(tx: Tx, me: Caller, ask: CreateCard) -> CardView:
     return CardView.of(queries.card(tx, ask.room_id, card_id))
 
 
-@operation("cards.update", writes=True, examples=({"room_id": "ROOM", "card": "CARD-001", "pinned": True},))
+@operation(
+    "cards.update", reach=Reach.WORK, writes=True, examples=({"room_id": "ROOM", "card": "CARD-001", "pinned": True},)
+)
 def update(tx: Tx, me: Caller, ask: UpdateCard) -> CardView:
     """Change a card, or pin it; only the fields that are given change."""
     tx.check_open(ask.room_id)
@@ -51,7 +54,7 @@ def update(tx: Tx, me: Caller, ask: UpdateCard) -> CardView:
     return CardView.of(queries.card(tx, ask.room_id, ask.card))
 
 
-@operation("cards.list", examples=({"room_id": "ROOM", "tag": "a:parser"},))
+@operation("cards.list", reach=Reach.READ, examples=({"room_id": "ROOM", "tag": "a:parser"},))
 def list_cards(tx: Tx, me: Caller, ask: ListCards) -> Cards:
     """List cards, pinned ones first; filter by tag, anchor or type."""
     rooms.room(tx, ask.room_id)
@@ -59,7 +62,7 @@ def list_cards(tx: Tx, me: Caller, ask: ListCards) -> Cards:
     return Cards(cards=[CardView.of(card) for card in found[: ask.limit]], has_more=len(found) > ask.limit)
 
 
-@operation("cards.show", examples=({"room_id": "ROOM", "card": "CARD-001"},))
+@operation("cards.show", reach=Reach.READ, examples=({"room_id": "ROOM", "card": "CARD-001"},))
 def show(tx: Tx, me: Caller, ask: ShowCard) -> CardView:
     """Show one card."""
     return CardView.of(queries.card(tx, ask.room_id, ask.card))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -26,20 +26,23 @@ from tallystick.capabilities.tasks.contract import (
     StepAsk,
 )
 from tallystick.capabilities.tasks.events import CardUpdated
+from tallystick.capabilities.tasks.merge_report import report_text
 from tallystick.capabilities.tasks.model import Card
 from tallystick.capabilities.tasks.tasks import create_task
 from tallystick.capabilities.tasks.work import JobOrder, JobOutcome, Work
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.ids import digest
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead, survey
 
 T = TypeVar("T")
 
 
 @operation(
     "tasks.macro.delegate",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "task_title": "Parser: make it linear", "description": "It is quadratic now."},),
 )
@@ -87,6 +90,7 @@ def delegate(tx: Tx, me: Caller, ask: Delegate) -> Delegated:
 
 @operation(
     "tasks.macro.fanout_jobs",
+    reach=Reach.WORK,
     writes=True,
     examples=({"room_id": "ROOM", "anchors": ["a:parser", "a:lexer"], "prompt": "Find what is slow and say why."},),
 )
@@ -127,12 +131,27 @@ def _order(tx: Tx, me: Caller, ask: JobKnobs, *, title: str, prompt: str, task: 
     return tx.use(Work).order(tx, me, ask.room_id, order)
 
 
-@operation("tasks.macro.merge_report", writes=True, examples=({"room_id": "ROOM", "jobs": ["JOB-001", "JOB-002"]},))
-def merge_report(tx: Tx, me: Caller, ask: MergeReport) -> Merged:
-    """Merge delegated work into one report: what changed, what was verified, refs, open risks and next actions.
+def _files(tx: Tx, me: Caller, ask: MergeReport) -> FilesToRead:
+    return tx.use(Work).files(tx, ask.room_id, ask.jobs)
 
-    Jobs without proof are flagged. The report is one card: made again for the same jobs it is brought up to date, and
-    stays as it is when nothing changed.
+
+def _read_files(ask: MergeReport, wanted: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
+    return survey(wanted())
+
+
+@operation(
+    "tasks.macro.merge_report",
+    reach=Reach.WORK,
+    writes=True,
+    read_before=_files,
+    io_before=_read_files,
+    examples=({"room_id": "ROOM", "jobs": ["JOB-001", "JOB-002"]},),
+)
+def merge_report(tx: Tx, me: Caller, ask: MergeReport, seen: Mapping[str, FileFact]) -> Merged:
+    """Merge delegated work into one report: what changed, what was observed and what was claimed, branches and risks.
+
+    Jobs without proof are flagged, and branches that cannot be merged. The report is one card: made again for the same
+    jobs it is brought up to date, and stays as it is when nothing changed.
     """
     tx.check_open(ask.room_id)
     task = (
@@ -140,7 +159,7 @@ def merge_report(tx: Tx, me: Caller, ask: MergeReport) -> Merged:
         if ask.task
         else queries.focus(tx, ask.room_id, agent_rules.principal(me.agent_id))
     )
-    outcomes = tx.use(Work).outcomes(tx, ask.room_id, ask.jobs)
+    outcomes = tx.use(Work).outcomes(tx, ask.room_id, ask.jobs, seen)
     title = ask.title or (f"Merge report — {task.task_id} {task.title}"[:200] if task else "Merge report")
     body = report_text(title, task.task_id if task else None, outcomes)[:BODY_LIMIT]
     anchors = sorted({outcome.anchor_id for outcome in outcomes if outcome.anchor_id})
@@ -183,76 +202,3 @@ def _kept(tx: Tx, me: Caller, card: CreateCard, known: Sequence[Card]) -> tuple[
 
 def _unless_same(value: T, known: T) -> T | UnsetType:
     return UNSET if value == known else value
-
-
-SUMMARY = 240
-REFS = 8
-
-
-def report_text(title: str, task_id: str | None, outcomes: Sequence[JobOutcome]) -> str:
-    about = [f"task: {task_id}"] if task_id else []
-    parts = {
-        "What changed": _changed(outcomes),
-        "What was verified": _verified(outcomes),
-        "Refs": _refs(outcomes),
-        "Open risks": _risks(outcomes),
-        "Next actions": _next(outcomes),
-    }
-    lines = [f"# {title}", *about]
-    for heading, rows in parts.items():
-        lines += ["", f"## {heading}", *(list(rows) or ["- none"])]
-    return "\n".join(lines) + "\n"
-
-
-def _one_line(words: str, limit: int = SUMMARY) -> str:
-    plain = " ".join(words.split())
-    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
-
-
-def _changed(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
-    for each in outcomes:
-        anchor = f" anchor={each.anchor_id}" if each.anchor_id else ""
-        flag = "" if each.proven else " [MISSING_PROOF]"
-        yield f"- {each.job_id} ({each.status}){anchor} last={each.ref}{flag}"
-        if each.summary:
-            yield f"  summary: {_one_line(each.summary)}"
-
-
-def _verified(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
-    for each in outcomes:
-        for ref, state in each.evidence:
-            if state == "proof" and ref.upper().startswith(("CMD", "LINK", "FILE", "HTTP")):
-                yield f"- {each.job_id} {_one_line(ref)}"
-
-
-def _refs(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
-    for each in outcomes:
-        for ref in each.refs[:REFS]:
-            yield f"- {_one_line(ref)} ({each.job_id})"
-        if len(each.refs) > REFS:
-            yield f"- {len(each.refs) - REFS} more: open id={each.job_id}"
-
-
-def _risks(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
-    for each in outcomes:
-        if each.status in {"FAILED", "CANCELED"}:
-            yield f"- {each.job_id} is {each.status}"
-        elif each.status != "DONE":
-            yield f"- {each.job_id} is still {each.status}"
-        if each.question:
-            yield f"- {each.job_id} asks: {_one_line(each.question)}"
-        for ref, state in each.evidence:
-            if state == "stale":
-                yield f"- {each.job_id} was proven before the last change: {_one_line(ref)}"
-        if not each.proven:
-            yield f"- {each.job_id} has no proof"
-
-
-def _next(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
-    for each in outcomes:
-        if each.question:
-            yield f'- open id={each.ref} | reply reply_job={each.job_id} reply_message="..."'
-        elif each.status in {"FAILED", "CANCELED"}:
-            yield f"- open id={each.ref} | requeue job={each.job_id}"
-        elif not each.proven:
-            yield f"- open id={each.ref}"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.model import OwnedTask
-from tallystick.capabilities.agents.ports import Ownership
+from msgspec import UNSET
+
+from tallystick.capabilities.agents.model import OwnedTask, Ownership
 from tallystick.capabilities.tasks import anchors, cards, macros, queries, tasks
 from tallystick.capabilities.tasks.contract import (
     AnchorView,
     CardView,
     TaskView,
 )
+from tallystick.capabilities.tasks.events import TaskCreated, TaskUpdated
 from tallystick.capabilities.tasks.projections import FOLDS, TABLES
 from tallystick.kernel.caller import Caller
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound
@@ -39,10 +42,26 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
             return None
 
 
+def _makers(tx: Tx, room_id: str, task_id: str) -> tuple[str, ...]:
+    """Who last said whose task it is, and who last said that it is in progress."""
+    assigned, started, cursor = "", "", 0
+    kinds = [TaskCreated.kind, TaskUpdated.kind]
+    while page := reading.since(tx, room_id, cursor, limit=reading.PAGE, kinds=kinds, task_id=task_id):
+        for event in page:
+            body = event.content
+            if isinstance(body, TaskCreated):
+                assigned, started = event.by, event.by
+            elif isinstance(body, TaskUpdated):
+                assigned = assigned if body.assignee is UNSET else event.by
+                started = started if body.status is UNSET else event.by
+        cursor = page[-1].seq
+    return tuple(sorted({assigned, started} - {""}))
+
+
 class TaskOwnership:
     def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]:
         return [
-            OwnedTask(task_id=task.task_id, paths=tuple(task.details.paths))
+            OwnedTask(task_id=task.task_id, paths=tuple(task.details.paths), made_by=_makers(tx, room_id, task.task_id))
             for task in queries.in_progress(tx, room_id, agent_id)
         ]
 

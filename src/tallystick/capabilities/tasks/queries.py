@@ -118,17 +118,18 @@ def note(tx: Tx, room_id: str, seq: int) -> Event | None:
     return event if event.kind == NOTE else None
 
 
-def exists(tx: Tx, room_id: str, ref: Ref) -> bool:
-    """Whether a task, card or note is there."""
+def written_seq(tx: Tx, room_id: str, ref: Ref) -> int | None:
+    """The event that last wrote a task, card or note; None when there is no such thing."""
     match ref.kind:
         case RefKind.TASK:
-            return find_task(tx, room_id, ref.value) is not None
+            found = find_task(tx, room_id, ref.value)
         case RefKind.CARD:
-            return find_card(tx, room_id, ref.value) is not None
+            found = find_card(tx, room_id, ref.value)
         case RefKind.NOTE:
-            return note(tx, room_id, ref.seq or 0) is not None
+            return event.seq if (event := note(tx, room_id, ref.seq or 0)) else None
         case _:
-            return False
+            return None
+    return found.updated_seq if found else None
 
 
 def check_ref(tx: Tx, room_id: str, task_id: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks import queries, rules
@@ -27,12 +28,13 @@ from tallystick.capabilities.tasks.model import Task, number_of, numbered
 from tallystick.capabilities.tasks.work import Work, WorkBrief
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import operation
+from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
 
 
 @operation(
     "tasks.create",
+    reach=Reach.WORK,
     writes=True,
     examples=(
         {
@@ -49,11 +51,18 @@ def create(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
     return create_task(tx, me, ask)
 
 
-@operation("tasks.update", writes=True, examples=({"room_id": "ROOM", "task": "TASK-001", "status": "running"},))
+@operation(
+    "tasks.update",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "task": "TASK-001", "status": "running"},),
+)
 def update(tx: Tx, me: Caller, ask: UpdateTask) -> TaskView:
     """Change a task: its status, who works on it, what was verified. Only the fields that are given change."""
     tx.check_open(ask.room_id)
     task, by = queries.task(tx, ask.room_id, ask.task), agent_rules.principal(me.agent_id)
+    if ask.assignee:
+        ask = structs.replace(ask, assignee=assignee(tx, ask.room_id, ask.assignee))
     changes = rules.task_changes(task, ask)
     if ask.anchor:
         ensure_anchor(tx, ask.room_id, by, ask.anchor)
@@ -61,7 +70,7 @@ def update(tx: Tx, me: Caller, ask: UpdateTask) -> TaskView:
     return TaskView.of(queries.task(tx, ask.room_id, ask.task))
 
 
-@operation("tasks.list", examples=({"room_id": "ROOM", "status": "running"},))
+@operation("tasks.list", reach=Reach.READ, examples=({"room_id": "ROOM", "status": "running"},))
 def list_tasks(tx: Tx, me: Caller, ask: ListTasks) -> Tasks:
     """List tasks, the most recently changed first; filter by status, assignee or anchor."""
     rooms.room(tx, ask.room_id)
@@ -69,7 +78,7 @@ def list_tasks(tx: Tx, me: Caller, ask: ListTasks) -> Tasks:
         tx,
         ask.room_id,
         status=ask.status,
-        assignee=ask.assignee,
+        assignee=agents.principal_named(tx, ask.room_id, ask.assignee) if ask.assignee else None,
         anchor=ask.anchor,
         before=ask.before_seq,
         limit=ask.limit + 1,
@@ -80,13 +89,13 @@ def list_tasks(tx: Tx, me: Caller, ask: ListTasks) -> Tasks:
     )
 
 
-@operation("tasks.show", examples=({"room_id": "ROOM", "task": "TASK-001"},))
+@operation("tasks.show", reach=Reach.READ, examples=({"room_id": "ROOM", "task": "TASK-001"},))
 def show(tx: Tx, me: Caller, ask: ShowTask) -> TaskView:
     """Show one task as it is now."""
     return TaskView.of(queries.task(tx, ask.room_id, ask.task))
 
 
-@operation("tasks.focus", writes=True, examples=({"room_id": "ROOM", "task": "TASK-001"},))
+@operation("tasks.focus", reach=Reach.WORK, writes=True, examples=({"room_id": "ROOM", "task": "TASK-001"},))
 def focus(tx: Tx, me: Caller, ask: FocusTask) -> Focused:
     """Say which task you are at; what takes a task then means this one. Without a task, none."""
     tx.check_open(ask.room_id)
@@ -95,6 +104,11 @@ def focus(tx: Tx, me: Caller, ask: FocusTask) -> Focused:
     if queries.focus(tx, ask.room_id, by) != task:
         tx.append(ask.room_id, by, [Draft.of(TaskFocused(task_id=task.task_id if task else None))])
     return Focused(task=TaskView.of(task) if task else None)
+
+
+def assignee(tx: Tx, room_id: str, who: str) -> str:
+    """Whose task it is to be: a member, by id or name, or the user."""
+    return who if agent_rules.person(who) else agents.resolve(tx, room_id, who)
 
 
 def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
@@ -109,7 +123,7 @@ def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
         definition_of_done=ask.definition_of_done,
         steps=[TaskStep(text=step.text, done=step.done) for step in ask.steps],
         status=TaskState(ask.status),
-        assignee=ask.assignee,
+        assignee=assignee(tx, ask.room_id, ask.assignee) if ask.assignee else None,
         anchor=ask.anchor,
         paths=ask.paths,
         refs=ask.refs,
@@ -136,7 +150,7 @@ def record_progress(tx: Tx, room_id: str, by: str, *, task_id: str, status: str,
 PINNED = 5
 
 
-@operation("tasks.snapshot", examples=({"room_id": "ROOM"},))
+@operation("tasks.snapshot", reach=Reach.READ, examples=({"room_id": "ROOM"},))
 def snapshot(tx: Tx, me: Caller, ask: ShowSnapshot) -> TaskSnapshot:
     """Show the task in your focus: where it stands, its one most pressing job, and the pinned cards."""
     rooms.room(tx, ask.room_id)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 import msgspec
 
+from tallystick.capabilities.jobs.events import JobBranch, JobEvidence
 from tallystick.capabilities.tasks.contract import JobRef, JobToken
 from tallystick.kernel.caller import Caller
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead
 
 
 class WorkBrief(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +46,16 @@ class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
     anchor_id: str | None
     summary: str | None
     refs: Sequence[str]
-    evidence: Sequence[tuple[str, str]]
-    """Each ref that was given as proof, and what was found out about it."""
+    evidence: Sequence[JobEvidence]
+    """Each ref that was given as proof, and what is known of it."""
     proven: bool
+    accepted: Literal["evidence", "claimed", "waived"] | None
+    """What let a DONE job be done."""
+    waiver: str
+    """Who said that it needs no proof, and why."""
+    branch: JobBranch | None
+    missing: Sequence[str]
+    """The artifacts that were asked for and are not there."""
     question: str
     """What it still asks its manager."""
 
@@ -60,6 +69,12 @@ class Work(Protocol):
         """Make a job."""
         ...
 
-    def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> Sequence[JobOutcome]:
+    def files(self, tx: Tx, room_id: str, job_ids: Sequence[str]) -> FilesToRead:
+        """The files that ended jobs named as proof, to be looked at again."""
+        ...
+
+    def outcomes(
+        self, tx: Tx, room_id: str, job_ids: Sequence[str], seen: Mapping[str, FileFact]
+    ) -> Sequence[JobOutcome]:
         """What became of these jobs, each once, in the order of their numbers; refuses one that is not there."""
         ...

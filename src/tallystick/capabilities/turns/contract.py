@@ -12,6 +12,7 @@ from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.errors import InvalidHandoff
 from tallystick.capabilities.turns.events import ClaimReason, Opening
+from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs
@@ -103,11 +104,32 @@ class YourTurn(Mailed, tag_field="status", tag="your_turn"):
     handoff: JsonObject | None
     from_agent_id: str | None
     reason: ClaimReason
+    lease_expired_at: Annotated[
+        Moment | UnsetType, Meta(description="Your lease had run out then; it is renewed, since nobody took over.")
+    ] = UNSET
+
+
+class HeldElsewhere(Answer):
+    """Another session under your name holds the stick."""
+
+    agent_id: str
+    session_id: str
+    """What that session calls itself."""
+    session_kind: SessionKind | None
+    pid: int | None
+    lease_expires_at: Moment | None
+    """From then on, or when its process ends, your wait says takeover_available."""
 
 
 class NotYet(Mailed, tag_field="status", tag="not_yet"):
     cursor: str
     room_state: RoomState
+    current_owner: Annotated[str | UnsetType, Meta(description="Who holds the stick.")] = UNSET
+    reserved_for: Annotated[str | UnsetType, Meta(description="Whom it is kept for.")] = UNSET
+    claim_expires_at: Annotated[Moment | UnsetType, Meta(description="Until when it is kept.")] = UNSET
+    other_session: Annotated[
+        HeldElsewhere | UnsetType, Meta(description="Your name holds it, but in another session than this one.")
+    ] = UNSET
 
 
 class TakeoverAvailable(Mailed, tag_field="status", tag="takeover_available"):
@@ -182,6 +204,21 @@ class TakeOverStickResult(Answer):
     reason: str
 
 
+class RevokeTurn(Ask):
+    room_id: RoomId
+    expected_turn_id: TurnId
+    reason: Reason
+
+
+class RevokeTurnResult(Answer):
+    status: Literal["revoked"] = "revoked"
+    room_id: str
+    turn_id: int
+    revoked_agent_id: str
+    reserved_for: str | None
+    event_seq: int
+
+
 class ShowState(Ask):
     room_id: RoomId
 
@@ -222,7 +259,7 @@ class StickEvent(Answer):
     event_id: str
     room_id: str
     turn_id: int
-    event_type: Literal["claim", "release", "pass", "takeover", "close"]
+    event_type: Literal["claim", "release", "pass", "takeover", "revoke", "close"]
     from_agent_id: str | None
     to_agent_id: str | None
     handoff: JsonObject | None

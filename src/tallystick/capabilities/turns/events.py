@@ -73,4 +73,13 @@ class StickTakenOver(Body, kind="x.tally.stick.takeover"):
     liveness: SeenOfRevoked
 
 
-STICK_EVENTS = (StickClaimed, StickReleased, StickPassed, StickTakenOver, StickClosed)
+class StickRevoked(Body, kind="x.tally.stick.revoke"):
+    """A person, or a token that may manage, ended a living holder's turn; no handoff comes with it."""
+
+    turn_id: int
+    from_agent_id: str
+    reserved_for: str | None
+    reason: str
+
+
+STICK_EVENTS = (StickClaimed, StickReleased, StickPassed, StickTakenOver, StickRevoked, StickClosed)

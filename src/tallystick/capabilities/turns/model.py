@@ -9,7 +9,7 @@ import msgspec
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
-from tallystick.kernel.caller import Process, ProcessState
+from tallystick.kernel.caller import Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import read_body
 from tallystick.kernel.operation import JsonObject
@@ -40,6 +40,9 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     renewed_at: Instant = 0
     process: Process | None = None
     """The process that was granted the turn; a new process under the same name is not that one."""
+    session_key: str | None = None
+    """`rules.session_key` of the session that was granted the turn."""
+    session_kind: SessionKind | None = None
 
 
 class Handed(msgspec.Struct, frozen=True, kw_only=True):

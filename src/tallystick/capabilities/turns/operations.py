@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MemberView
 from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.messages.notifications import notify_by_hub
 from tallystick.capabilities.rooms.contract import PolicyView
-from tallystick.capabilities.rooms.model import Room
-from tallystick.capabilities.rooms.sticks import Sticks, StickSummary
+from tallystick.capabilities.rooms.model import Room, Sticks, StickSummary
 from tallystick.capabilities.turns import queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     PassStick,
@@ -18,23 +18,30 @@ from tallystick.capabilities.turns.contract import (
     ReleaseStickResult,
     RenewTurn,
     RenewTurnResult,
+    RevokeTurn,
+    RevokeTurnResult,
     ShowState,
     TakeOverStick,
     TakeOverStickResult,
     TurnState,
 )
 from tallystick.capabilities.turns.errors import HoldsStick
-from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickTakenOver
+from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.capabilities.turns.model import Lease, TurnSnapshot
 from tallystick.capabilities.turns.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import moment, operation
+from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.ledger.capability import Capability, Holding
 from tallystick.ledger.tx import Tx
 
 
-@operation("turns.heartbeat", writes=True, examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},))
+@operation(
+    "turns.heartbeat",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7},),
+)
 def heartbeat(tx: Tx, me: Caller, ask: RenewTurn) -> RenewTurnResult:
     """Keep your turn: renews the lease while you work. A refusal means you no longer hold the stick: stop."""
     snapshot = queries.callers_snapshot(tx, ask.room_id, me)
@@ -43,7 +50,7 @@ def heartbeat(tx: Tx, me: Caller, ask: RenewTurn) -> RenewTurnResult:
         snapshot = queries.snapshot(tx, ask.room_id, me)
     rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     until = tx.now + snapshot.room.policy.owner_lease_ttl_ms
-    queries.renew(tx, ask.room_id, until)
+    queries.put_lease(tx, ask.room_id, rules.renewed(snapshot.lease, me, until))
     return RenewTurnResult(
         room_id=ask.room_id, turn_id=snapshot.stick.turn_id, lease_id=ask.lease_id, lease_expires_at=moment(until)
     )
@@ -54,6 +61,7 @@ _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review sr
 
 @operation(
     "turns.release",
+    reach=Reach.WORK,
     writes=True,
     short="release",
     examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "handoff": _HANDOFF},),
@@ -70,6 +78,7 @@ def release(tx: Tx, me: Caller, ask: ReleaseStick) -> ReleaseStickResult:
 
 @operation(
     "turns.pass",
+    reach=Reach.WORK,
     writes=True,
     short="pass",
     examples=(
@@ -110,6 +119,7 @@ def _hand_over(
 
 @operation(
     "turns.takeover",
+    reach=Reach.WORK,
     writes=True,
     short="takeover",
     examples=({"room_id": "ROOM", "expected_turn_id": 7, "reason": "owner lease expired"},),
@@ -120,6 +130,7 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     Only when `wait` or `state` says takeover is available, and with a reason. No handoff comes with it: read the recent
     events to see what was going on.
     """
+    rules.check_reason(ask.reason)
     snapshot = queries.snapshot(tx, ask.room_id, me)
     opening = rules.check_takeover(snapshot, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
     revoked = snapshot.stick.owner or snapshot.stick.reserved_for
@@ -144,7 +155,34 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     )
 
 
-@operation("turns.state", short="state", examples=({"room_id": "ROOM"},))
+@operation(
+    "turns.revoke",
+    reach=Reach.MANAGE,
+    writes=True,
+    examples=({"room_id": "ROOM", "expected_turn_id": 7, "reason": "it hangs"},),
+)
+def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
+    """End a living holder's turn, as a person: the next in sequence gets the stick first, and the holder is told.
+
+    Its lease is worthless at once. A holder who failed is taken over instead.
+    """
+    rules.check_reason(ask.reason)
+    snapshot = queries.snapshot(tx, ask.room_id, me)
+    owner = rules.check_revoke(snapshot, me, expected_turn_id=ask.expected_turn_id, now=tx.now)
+    following = rules.upcoming(snapshot, now=tx.now)
+    turn_id, by = snapshot.stick.turn_id, agent_rules.principal(me.own_id)
+    body = StickRevoked(turn_id=turn_id, from_agent_id=owner, reserved_for=following, reason=ask.reason)
+    (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
+    claim_until = tx.now + snapshot.room.policy.claim_ttl_ms if following else None
+    queries.put_lease(tx, ask.room_id, Lease(turn_id=turn_id, claim_expires_at=claim_until))
+    told = {"title": "Your turn was ended", "message": f"{by} ended turn {turn_id}: {ask.reason}"}
+    notify_by_hub(tx, ask.room_id, to=owner, related_event_id=event.id, **told)
+    return RevokeTurnResult(
+        room_id=ask.room_id, turn_id=turn_id, revoked_agent_id=owner, reserved_for=following, event_seq=event.seq
+    )
+
+
+@operation("turns.state", reach=Reach.READ, short="state", examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
     snapshot = queries.snapshot(tx, ask.room_id, me)
@@ -168,7 +206,7 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         state=rules.state(snapshot, now=tx.now),
         updated_at=moment(max(stick.updated_at, lease.renewed_at)),
         takeover=opening,
-        takeover_candidates=[m.agent_id for m in rules.takers(snapshot, now=tx.now)] if opening else [],
+        takeover_candidates=[m.agent_id for m in rules.takers(snapshot, me, now=tx.now)] if opening else [],
         next=rules.upcoming(snapshot, now=tx.now),
         policy=PolicyView.of(policy),
         cursor=str(tx.head(ask.room_id).seq),
@@ -190,7 +228,7 @@ class RoomSticks:
 
     def check_leaving(self, tx: Tx, room_id: str, me: Caller) -> None:
         if queries.stick(tx, room_id).owner == me.agent_id:
-            raise HoldsStick("You hold the stick of this room.", room_id=room_id)
+            raise HoldsStick(f"{me.agent_id} holds the stick of this room.", room_id=room_id)
 
     def check_closing(
         self, tx: Tx, room_id: str, me: Caller, *, lease_id: str | None, expected_turn_id: int | None
@@ -217,6 +255,7 @@ CAPABILITY = Capability(
         release,
         pass_,
         takeover,
+        revoke,
         show_state,
         waiting.stick_events,
     ),

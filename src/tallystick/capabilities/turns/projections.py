@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents.events import MemberRemoved
 from tallystick.capabilities.rooms.events import RoomCreated, StickClosed
-from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.capabilities.turns.queries import SQL
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.capability import fold
@@ -48,6 +48,11 @@ def handed_over(tx: Tx, event: Event, body: StickReleased | StickPassed) -> None
     )
 
 
+@fold(StickRevoked)
+def revoked(tx: Tx, event: Event, body: StickRevoked) -> None:
+    tx.run(SQL["revoke"], room_id=event.room_id, reserved_for=body.reserved_for, ts=event.ts)
+
+
 @fold(MemberRemoved)
 def left(tx: Tx, event: Event, body: MemberRemoved) -> None:
     tx.run(SQL["unreserve"], room_id=event.room_id, agent_id=body.actor_id, ts=event.ts)
@@ -58,4 +63,4 @@ def closed(tx: Tx, event: Event, _body: StickClosed) -> None:
     tx.run(SQL["close"], room_id=event.room_id, ts=event.ts)
 
 
-FOLDS = (created, claimed, taken_over, handed_over, left, closed)
+FOLDS = (created, claimed, taken_over, handed_over, revoked, left, closed)

@@ -10,7 +10,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.model import Handed, Lease, Stick, TurnSnapshot
-from tallystick.kernel.caller import Caller, Process
+from tallystick.kernel.caller import Caller, Process, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -38,6 +38,8 @@ def _stick_row(
     host_id: str | None,
     pid: int | None,
     process_started_at: str | None,
+    session_key: str | None,
+    session_kind: str | None,
     author: str | None,
     kind: str | None,
     body: str | None,
@@ -52,6 +54,8 @@ def _stick_row(
         claim_expires_at=claim_expires_at,
         renewed_at=renewed_at or 0,
         process=process,
+        session_key=session_key,
+        session_kind=SessionKind(session_kind) if session_kind else None,
     )
     handed = Handed(by=author, kind=kind, body=body) if author and kind and body else None
     return StickRow(stick, lease, handed)
@@ -97,8 +101,6 @@ def put_lease(tx: Tx, room_id: str, new: Lease) -> None:
         host_id=process.host_id if process else None,
         pid=process.pid if process else None,
         process_started_at=process.started_at if process else None,
+        session_key=new.session_key,
+        session_kind=new.session_kind.value if new.session_kind else None,
     )
-
-
-def renew(tx: Tx, room_id: str, until: Instant) -> None:
-    tx.run(SQL["renew"], room_id=room_id, lease_expires_at=until, renewed_at=tx.now)

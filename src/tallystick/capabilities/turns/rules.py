@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.errors import UnknownMember
+from tallystick.capabilities.agents.errors import PersonNeeded, UnknownMember
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.contract import Handoff
 from tallystick.capabilities.turns.errors import (
     InvalidHandoff,
+    NobodyHolds,
     NotHolder,
     ObserverCannotHold,
     StaleLease,
@@ -19,17 +22,20 @@ from tallystick.capabilities.turns.errors import (
     TurnMismatch,
 )
 from tallystick.capabilities.turns.events import ClaimReason, Opening, SeenOfRevoked
-from tallystick.capabilities.turns.model import TurnSnapshot
+from tallystick.capabilities.turns.model import Lease, TurnSnapshot
 from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
-from tallystick.kernel.clock import Instant, to_wire
+from tallystick.kernel.clock import Instant, ahead, to_wire
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Unannounced
 from tallystick.ledger.errors import RoomClosed
 
 
-def _passed(deadline: Instant | None, now: Instant) -> bool:
-    """A missing deadline (a store restored from its ledger) counts as passed: recovery must be possible."""
-    return deadline is None or deadline <= now
+def _over(deadline: Instant | None, lease: Lease, now: Instant) -> bool:
+    """A missing deadline (a store restored from its ledger) counts as passed: recovery must be possible.
+
+    So does one that a clock set which was set back since: no lease lasts longer than it was granted for.
+    """
+    return deadline is None or deadline <= now or ahead(lease.renewed_at, now)
 
 
 def _active(snapshot: TurnSnapshot, now: Instant) -> list[Member]:
@@ -52,11 +58,11 @@ def opening(snapshot: TurnSnapshot, *, now: Instant) -> Opening | None:
     if stick.owner:
         if snapshot.owner_process is ProcessState.GONE:
             return Opening.OWNER_GONE
-        return Opening.OWNER_TIMEOUT if _passed(snapshot.lease.lease_expires_at, now) else None
+        return Opening.OWNER_TIMEOUT if _over(snapshot.lease.lease_expires_at, snapshot.lease, now) else None
     if stick.reserved_for:
         if _gone(snapshot, stick.reserved_for):
             return Opening.RECIPIENT_GONE
-        return Opening.CLAIM_TIMEOUT if _passed(snapshot.lease.claim_expires_at, now) else None
+        return Opening.CLAIM_TIMEOUT if _over(snapshot.lease.claim_expires_at, snapshot.lease, now) else None
     return None
 
 
@@ -122,15 +128,15 @@ def upcoming(snapshot: TurnSnapshot, *, now: Instant) -> str | None:
     return following.agent_id if following else None
 
 
-def takers(snapshot: TurnSnapshot, *, now: Instant) -> list[Member]:
+def takers(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> list[Member]:
     """The active members who may take over, were the stick open to it.
 
     After a claim timeout the one who just gave the stick away is not among them while anybody else could.
     """
     stick = snapshot.stick
     out = {stick.owner, stick.reserved_for}
-    # A dead process is out; a new process under the same name may take its own turn over, explicitly.
-    if snapshot.owner_process is ProcessState.GONE:
+    # A dead process is out; another session under the same name may take its own turn over, explicitly.
+    if snapshot.owner_process is ProcessState.GONE or _replaced(snapshot) or other_session(snapshot, me):
         out.discard(stick.owner)
     others = [member for member in _ready(snapshot, now) if member.agent_id not in out]
     if opening(snapshot, now=now) is Opening.CLAIM_TIMEOUT:
@@ -150,9 +156,58 @@ def claim_reason(snapshot: TurnSnapshot, me: Caller) -> ClaimReason | None:
     return ClaimReason.DIRECT_PASS if snapshot.handed_directly else ClaimReason.SEQUENCE
 
 
+def session_key(me: Caller) -> str:
+    """What tells a session from others that act for the same agent, besides its process."""
+    own_id = me.session_id or me.agent_id
+    return f"token:{own_id}" if me.by_token else own_id
+
+
+def same_session(lease: Lease, me: Caller) -> bool:
+    """Whether a lease was granted to the session that is calling.
+
+    A session is a process under its own name. A command without a process of its own speaks for the session of its
+    name, and a turn that such a command claimed becomes that of the first process of that name that keeps it.
+    """
+    if lease.session_key is not None and lease.session_key != session_key(me):
+        return False
+    return lease.process is None or me.process is None or lease.process == me.process
+
+
+def other_session(snapshot: TurnSnapshot, me: Caller) -> bool:
+    """Whether the caller's name holds the stick, but in another session."""
+    return snapshot.stick.owner == me.agent_id and not same_session(snapshot.lease, me)
+
+
+def _replaced(snapshot: TurnSnapshot) -> bool:
+    """Whether the owner was last seen in another process than the one that was granted the turn."""
+    owner = agent_rules.find(snapshot.members, snapshot.stick.owner or "")
+    known = owner.process if owner else None
+    return known is not None and snapshot.lease.process is not None and known != snapshot.lease.process
+
+
 def holds(snapshot: TurnSnapshot, me: Caller) -> bool:
-    """Whether the caller is the present owner, and not merely another process of that name after its death."""
-    return snapshot.stick.owner == me.agent_id and snapshot.owner_process is not ProcessState.GONE
+    """Whether the caller is the session that the turn was granted to, and that one is not known to be dead."""
+    return (
+        snapshot.stick.owner == me.agent_id
+        and snapshot.owner_process is not ProcessState.GONE
+        and same_session(snapshot.lease, me)
+    )
+
+
+def renewed(lease: Lease, me: Caller, until: Instant) -> Lease:
+    """The holder's lease with a later end, bound to the caller's process if it was granted to none."""
+    if lease.process is None and me.process is not None:
+        lease = structs.replace(lease, process=me.process, session_kind=me.session)
+    return structs.replace(lease, lease_expires_at=until, session_key=lease.session_key or session_key(me))
+
+
+def expired(snapshot: TurnSnapshot, *, now: Instant) -> bool:
+    return _over(snapshot.lease.lease_expires_at, snapshot.lease, now)
+
+
+def wants_renewal(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> bool:
+    """Whether the holder's wait has something to write: its lease ran out, or is not bound to its process yet."""
+    return expired(snapshot, now=now) or (snapshot.lease.process is None and me.process is not None)
 
 
 def at_once(snapshot: TurnSnapshot, me: Caller) -> bool:
@@ -162,7 +217,7 @@ def at_once(snapshot: TurnSnapshot, me: Caller) -> bool:
 
 def may_take_over(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> Opening | None:
     """The opening that this caller may use."""
-    if me.agent_id not in {member.agent_id for member in takers(snapshot, now=now)}:
+    if me.agent_id not in {member.agent_id for member in takers(snapshot, me, now=now)}:
         return None
     return opening(snapshot, now=now)
 
@@ -175,10 +230,20 @@ def _fencing(snapshot: TurnSnapshot, now: Instant) -> dict[str, object]:
     }
 
 
+def says_something(text: str) -> bool:
+    """Whether a text has anything to read: blanks and characters without width are nothing."""
+    return any(each.isprintable() and not each.isspace() for each in text)
+
+
+def check_reason(reason: str) -> None:
+    if not says_something(reason):
+        raise InvalidField("reason must say something.", field="reason")
+
+
 def check_handoff(handoff: Handoff) -> dict[str, object]:
     """The handoff as it goes into the ledger, word for word; refused when it would tell the next agent nothing."""
     for name in ("status", "next_action"):
-        if not getattr(handoff, name).strip():
+        if not says_something(getattr(handoff, name)):
             raise InvalidHandoff(f"handoff.{name} must be non-empty.", field=name)
     for artifact in handoff.artifacts or []:
         if artifact.lines and not 1 <= artifact.lines[0] <= artifact.lines[1]:
@@ -188,9 +253,13 @@ def check_handoff(handoff: Handoff) -> dict[str, object]:
 
 def check_recipient(snapshot: TurnSnapshot, me: Caller, to_agent_id: str, *, now: Instant) -> Member:
     """An active member other than the caller."""
-    if to_agent_id == me.agent_id:
+    # By id or by name; the specification has a code of its own for whom it cannot be passed to.
+    known = next((each for each in snapshot.members if to_agent_id in (each.agent_id, each.name)), None)
+    if known is not None and known.agent_id == me.agent_id:
         raise InvalidField("You cannot pass the stick to yourself.", field="to_agent_id")
-    target = agent_rules.find(_active(snapshot, now), to_agent_id)
+    target = agent_rules.find(_active(snapshot, now), known.agent_id) if known else None
+    if target is not None and target.agent_id == "user":
+        raise ObserverCannotHold(f"'{to_agent_id}' has no session that could hold the stick.")
     if target is None:
         raise UnknownMember(f"'{to_agent_id}' is not an active member of this room.", to_agent_id=to_agent_id)
     return target
@@ -213,9 +282,29 @@ def check_owner(snapshot: TurnSnapshot, me: Caller, *, lease_id: str, expected_t
     """Fencing for every owner mutation: the turn first, then the token, then membership."""
     check_open(snapshot)
     check_turn(snapshot, expected_turn_id, now=now)
+    if other_session(snapshot, me):
+        raise StaleLease(_elsewhere(snapshot), details=_fencing(snapshot, now))
     if not holds(snapshot, me) or lease_id != snapshot.lease.lease_id:
         raise StaleLease(details=_fencing(snapshot, now))
     return agent_rules.membership(snapshot.members, me)
+
+
+def check_revoke(snapshot: TurnSnapshot, me: Caller, *, expected_turn_id: int, now: Instant) -> str:
+    """Whose turn the caller ends: a person, or a token that may manage, which others were refused before."""
+    check_open(snapshot)
+    if not me.by_token and agent_rules.principal(me.own_id) != "user":
+        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
+    check_turn(snapshot, expected_turn_id, now=now)
+    if not snapshot.stick.owner:
+        raise NobodyHolds(details=_fencing(snapshot, now))
+    return snapshot.stick.owner
+
+
+def _elsewhere(snapshot: TurnSnapshot) -> str:
+    """Where the turn is that the caller's name holds."""
+    lease = snapshot.lease
+    where = f"process {lease.process.pid}" if lease.process else f"'{lease.session_key}'"
+    return f"{snapshot.stick.owner} holds the stick in another session: {where}."
 
 
 def check_takeover(snapshot: TurnSnapshot, me: Caller, *, expected_turn_id: int, now: Instant) -> Opening:
@@ -228,7 +317,7 @@ def check_takeover(snapshot: TurnSnapshot, me: Caller, *, expected_turn_id: int,
         raise TakeoverNotAvailable(details=_fencing(snapshot, now))
     if me.session not in HOLDERS:
         raise ObserverCannotHold
-    candidates = takers(snapshot, now=now)
+    candidates = takers(snapshot, me, now=now)
     if me.agent_id not in {member.agent_id for member in candidates}:
         names = [member.agent_id for member in candidates]
         raise TakeoverIneligible(_ineligible(snapshot, me), candidates=names, details=_fencing(snapshot, now))

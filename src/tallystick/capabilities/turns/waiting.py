@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.actions.operations import next_action
 from tallystick.capabilities.agents import queries as agents
@@ -20,10 +20,11 @@ from tallystick.capabilities.jobs import queries as jobs
 from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
-from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.rooms.model import Room, RoomState
 from tallystick.capabilities.turns import queries, rules
 from tallystick.capabilities.turns.contract import (
     Closed,
+    HeldElsewhere,
     NotYet,
     RoomEvents,
     StickEvent,
@@ -38,7 +39,7 @@ from tallystick.capabilities.turns.events import STICK_EVENTS, ClaimReason, Stic
 from tallystick.capabilities.turns.model import Handed, Lease, TurnSnapshot
 from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.kernel.envelope import Draft, Event
-from tallystick.kernel.operation import Pending, WaitHooks, as_record, operation
+from tallystick.kernel.operation import Pending, Reach, WaitHooks, as_record, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
@@ -148,7 +149,7 @@ def _row(event: Event) -> StickEvent:
     )
 
 
-@operation("turns.history", examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
+@operation("turns.history", reach=Reach.READ, examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
 def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
     """Read the stick's history: claims, releases, passes and takeovers, with every handoff word for word.
 
@@ -171,6 +172,7 @@ Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 
 @operation(
     "turns.wait",
+    reach=Reach.WORK,
     waits=True,
     wait_hooks=WAIT_HOOKS,
     short="wait",
@@ -194,7 +196,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     found = _turn(tx, snapshot, me) if WaitTarget.TURN in ask.include and not mail_first else None
     if isinstance(found, YourTurn | TakeoverAvailable):
         return structs.replace(found, **news.fields) if news.fields else found
-    not_yet = NotYet(cursor=str(news.cursor or head), room_state=rules.state(snapshot, now=tx.now))
+    not_yet = _not_yet(snapshot, me, cursor=news.cursor or head, state=rules.state(snapshot, now=tx.now))
     not_yet = structs.replace(not_yet, **news.fields) if news.fields else not_yet
     if mail_first or found:
         return Pending(not_yet, act=True)
@@ -220,8 +222,9 @@ def _turn(tx: Tx, snapshot: TurnSnapshot, me: Caller) -> YourTurn | TakeoverAvai
     """The caller's turn, if it is, or its chance to take over; the reason for its turn where nothing can be written."""
     holding = rules.holds(snapshot, me)
     if holding and snapshot.lease.lease_id:
-        received = handed(tx, snapshot.room.room_id, snapshot.stick.received_seq)
-        return _granted(snapshot, snapshot.stick.turn_id, snapshot.lease.lease_id, received, ClaimReason.ALREADY_OWNER)
+        if not rules.wants_renewal(snapshot, me, now=tx.now):
+            return _already(tx, snapshot, snapshot.lease.lease_id)
+        return _renewed(tx, snapshot, me) if tx.writable else ClaimReason.ALREADY_OWNER
     reason = ClaimReason.ALREADY_OWNER if holding else rules.claim_reason(snapshot, me)
     if reason:
         if me.session not in HOLDERS:
@@ -237,6 +240,44 @@ def _turn(tx: Tx, snapshot: TurnSnapshot, me: Caller) -> YourTurn | TakeoverAvai
         reason=opening,
         current_owner=snapshot.stick.owner,
         reserved_for=snapshot.stick.reserved_for,
+    )
+
+
+def _already(tx: Tx, snapshot: TurnSnapshot, lease_id: str) -> YourTurn:
+    received = handed(tx, snapshot.room.room_id, snapshot.stick.received_seq)
+    return _granted(snapshot, snapshot.stick.turn_id, lease_id, received, ClaimReason.ALREADY_OWNER)
+
+
+def _renewed(tx: Tx, snapshot: TurnSnapshot, me: Caller) -> YourTurn:
+    """The holder's own turn again, with more time; it says so when its lease had run out."""
+    lease, was_late = snapshot.lease, rules.expired(snapshot, now=tx.now)
+    until = tx.now + snapshot.room.policy.owner_lease_ttl_ms if was_late else lease.lease_expires_at
+    queries.put_lease(tx, snapshot.room.room_id, rules.renewed(lease, me, until or tx.now))
+    found = _already(tx, snapshot, lease.lease_id or "")
+    ended = moment(lease.lease_expires_at) if was_late else None
+    return structs.replace(found, lease_expired_at=ended) if ended is not None else found
+
+
+def _not_yet(snapshot: TurnSnapshot, me: Caller, *, cursor: int, state: RoomState) -> NotYet:
+    stick, lease = snapshot.stick, snapshot.lease
+    kept_until = moment(lease.claim_expires_at) if stick.reserved_for else None
+    return NotYet(
+        cursor=str(cursor),
+        room_state=state,
+        current_owner=stick.owner or UNSET,
+        reserved_for=stick.reserved_for or UNSET,
+        claim_expires_at=UNSET if kept_until is None else kept_until,
+        other_session=_elsewhere(lease, me) if rules.other_session(snapshot, me) else UNSET,
+    )
+
+
+def _elsewhere(lease: Lease, me: Caller) -> HeldElsewhere:
+    return HeldElsewhere(
+        agent_id=me.agent_id,
+        session_id=lease.session_key or me.agent_id,
+        session_kind=lease.session_kind,
+        pid=lease.process.pid if lease.process else None,
+        lease_expires_at=moment(lease.lease_expires_at),
     )
 
 
@@ -261,7 +302,14 @@ def _claim(tx: Tx, snapshot: TurnSnapshot, me: Caller, reason: ClaimReason) -> Y
 def lease(tx: Tx, snapshot: TurnSnapshot, me: Caller, turn_id: int) -> str:
     """A fresh fencing token for the owner of this turn."""
     lease_id, until = tx.new_id(), tx.now + snapshot.room.policy.owner_lease_ttl_ms
-    new = Lease(turn_id=turn_id, lease_id=lease_id, lease_expires_at=until, process=me.process)
+    new = Lease(
+        turn_id=turn_id,
+        lease_id=lease_id,
+        lease_expires_at=until,
+        process=me.process,
+        session_key=rules.session_key(me),
+        session_kind=me.session,
+    )
     queries.put_lease(tx, snapshot.room.room_id, new)
     return lease_id
 

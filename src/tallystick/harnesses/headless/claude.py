@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless import messages, protocol
 from tallystick.harnesses.headless.protocol import (
     Began,
+    CommandEnded,
     Failed,
     HarnessAnswer,
     HarnessRequest,
@@ -32,7 +35,8 @@ _PERMISSIONS = {
     ),
     Sandbox.FULL_ACCESS: ("--permission-mode", "bypassPermissions"),
 }
-_STRUCTURED = "StructuredOutput"
+_STRUCTURED, _SHELL = "StructuredOutput", "Bash"
+_EXIT = re.compile(r"Exit code (\d{1,10})\b")
 
 
 class ClaudeCode:
@@ -43,22 +47,41 @@ class ClaudeCode:
         if request.schema is not None:
             argv += ["--json-schema", json.dumps(request.schema, separators=(",", ":"))]
         if request.model:
-            argv += ["--model", request.model]
+            argv += [f"--model={request.model}"]
         if request.effort:
             argv += ["--effort", request.effort]
         if request.resume:
             argv += ["--resume", request.resume]
         if not request.keep:
             argv.append("--no-session-persistence")
+        if request.messages:
+            argv += ["--settings", json.dumps({"hooks": _hooks(request.messages)})]
         return ProcessStart(argv=tuple(argv), stdin=request.prompt)
 
     def reader(self) -> Reader:
         return _ClaudeReader()
 
 
+def _hooks(folder: Path) -> dict[str, object]:
+    """The hooks that take messages. The structured answer is a tool too and ends the turn, so it is denied once."""
+    matchers = {messages.AFTER_TOOL: f"^(?!{_STRUCTURED}$).*$", messages.BEFORE_TOOL: f"^{_STRUCTURED}$"}
+    return {
+        event: [
+            {
+                "matcher": matcher,
+                "hooks": [
+                    {"type": "command", "command": messages.command(folder, event), "timeout": messages.TIMEOUT_S}
+                ],
+            }
+        ]
+        for event, matcher in matchers.items()
+    }
+
+
 class _ClaudeReader:
     def __init__(self) -> None:
         self._session: str | None = None
+        self._commands: dict[str, str] = {}
         self._result: dict[str, object] | None = None
 
     def feed(self, line: str) -> Sequence[Sign]:
@@ -68,12 +91,23 @@ class _ClaudeReader:
                 self._session = str(event.get("session_id", ""))
                 return [Began(session_id=self._session)]
             case "assistant", _:
-                return list(filter(None, map(_step, protocol.rows(protocol.part(event, "message"), "content"))))
+                blocks = protocol.rows(protocol.part(event, "message"), "content")
+                self._commands.update(filter(None, map(_command, blocks)))
+                return list(filter(None, map(_step, blocks)))
+            case "user", _:
+                return list(self._ended(event))
             case "result", _:
                 self._result = event
             case _:
                 pass
         return []
+
+    def _ended(self, event: Mapping[str, object]) -> Iterator[CommandEnded]:
+        for block in protocol.rows(protocol.part(event, "message"), "content"):
+            command = self._commands.pop(str(block.get("tool_use_id")), None)
+            code = _exit_code(block, protocol.part(event, "tool_use_result"))
+            if command is not None and code is not None:
+                yield CommandEnded(command=command, exit_code=code)
 
     def end(self, exit_code: int, errors: str) -> Outcome:
         result = self._result
@@ -93,6 +127,23 @@ def _step(block: Mapping[str, object]) -> HarnessStep | None:
     given = protocol.part(block, "input")
     told = next((given[key] for key in ("command", "file_path", "path", "pattern", "description") if key in given), "")
     return HarnessStep(text=protocol.one_line(f"{block.get('name')}: {told}" if told else str(block.get("name"))))
+
+
+def _command(block: Mapping[str, object]) -> tuple[str, str] | None:
+    command = protocol.part(block, "input").get("command")
+    if block.get("type") != "tool_use" or block.get("name") != _SHELL or not isinstance(command, str):
+        return None
+    return str(block.get("id")), command
+
+
+def _exit_code(block: Mapping[str, object], result: Mapping[str, object]) -> int | None:
+    """How a command ended; None when it went on in the background, was cut short, or was never run."""
+    if block.get("is_error"):
+        found = _EXIT.match(str(block.get("content", "")))
+        return int(found[1]) if found else None
+    # A status that Claude Code explains away, such as a grep without matches, is not told as a number.
+    unclear = any(result.get(name) for name in ("backgroundTaskId", "interrupted", "returnCodeInterpretation"))
+    return 0 if "stdout" in result and not unclear else None
 
 
 def _why(result: Mapping[str, object], exit_code: int, errors: str) -> str:

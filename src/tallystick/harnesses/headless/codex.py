@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tallystick.harnesses.headless import protocol
+from tallystick.harnesses.headless import messages, protocol
 from tallystick.harnesses.headless.protocol import (
     Began,
+    CommandEnded,
     Failed,
     HarnessAnswer,
     HarnessRequest,
@@ -36,6 +38,8 @@ class Codex:
         if request.effort:
             settings["model_reasoning_effort"] = request.effort
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={json.dumps(value)}")]
+        if request.messages:
+            options += [part for setting in _hooks(request.messages) for part in ("-c", setting)]
         options += ["--json", "--skip-git-repo-check"]
         files = dict[Path, str]()
         if request.schema is not None:
@@ -43,7 +47,7 @@ class Codex:
             files[file] = json.dumps(request.schema)
             options += ["--output-schema", str(file)]
         if request.model:
-            options += ["--model", request.model]
+            options += [f"--model={request.model}"]
         if not request.keep:
             options.append("--ephemeral")
         exec_ = ("exec", "resume", *options, request.resume) if request.resume else ("exec", *options)
@@ -51,6 +55,26 @@ class Codex:
 
     def reader(self) -> Reader:
         return _CodexReader()
+
+
+_LAYER = "/<session-flags>/config.toml"
+"""Where Codex says that a setting of the command line came from."""
+_EVENTS = {messages.AFTER_TOOL: "post_tool_use", messages.STOP: "stop"}
+"""What it calls them where it keeps which hooks are trusted."""
+
+
+def _hooks(folder: Path) -> Sequence[str]:
+    """Settings for the hooks that take messages, and for trusting exactly those: no other hook gains by it."""
+    settings, trusted = list[str](), list[str]()
+    for event, name in _EVENTS.items():
+        command = messages.command(folder, event)
+        hook = {"async": False, "command": command, "timeout": messages.TIMEOUT_S, "type": "command"}
+        identity = json.dumps({"event_name": name, "hooks": [hook]}, separators=(",", ":"), ensure_ascii=False)
+        digest = hashlib.sha256(identity.encode()).hexdigest()
+        line = f'type="command",command={json.dumps(command)},timeout={messages.TIMEOUT_S}'
+        settings.append(f"hooks.{event}=[{{hooks=[{{{line}}}]}}]")
+        trusted.append(f'"{_LAYER}:{name}:0:0"={{trusted_hash="sha256:{digest}"}}')
+    return [*settings, f"hooks.state={{{','.join(trusted)}}}"]
 
 
 class _CodexReader:
@@ -90,9 +114,9 @@ class _CodexReader:
                 self._said = str(item.get("text", ""))[: protocol.SAID_CHARS]
                 return []
             case "command_execution":
-                code = item.get("exit_code")
-                text = f"ran {protocol.one_line(str(item.get('command', '')), 160)} (exit {code})"
-                return [HarnessStep(text=text, ok=code == 0)]
+                code, command = item.get("exit_code"), str(item.get("command", ""))
+                step = HarnessStep(text=f"ran {protocol.one_line(command, 160)} (exit {code})", ok=code == 0)
+                return [step, CommandEnded(command=command, exit_code=code)] if isinstance(code, int) else [step]
             case "file_change":
                 paths = ", ".join(str(change.get("path", "")) for change in protocol.rows(item, "changes"))
                 return [HarnessStep(text=protocol.one_line(f"changed {paths}"), ok=item.get("status") == "completed")]

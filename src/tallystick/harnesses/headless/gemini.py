@@ -30,7 +30,7 @@ class Gemini:
         argv = [*binary, "--output-format", "stream-json", "--approval-mode", _APPROVAL[request.sandbox]]
         argv += ["--skip-trust", "--prompt", ""]
         if request.model:
-            argv += ["--model", request.model]
+            argv += [f"--model={request.model}"]
         if request.resume:
             argv += ["--resume", request.resume]
         prompt = request.prompt

@@ -44,6 +44,8 @@ class HarnessRequest:
     """The session to go on with."""
     keep: bool = False
     """Whether the session can be gone on with later."""
+    messages: Path | None = None
+    """A folder where messages for the running agent are left; only harnesses with hooks look there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class ProcessStart:
     stdin: str
     files: Mapping[Path, str] = field(default_factory=dict[Path, str])
     """Files to write before the start."""
+    stdin_open: bool = False
+    """Whether more is written to its standard input while it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +72,21 @@ class HarnessStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEnded:
+    """A command that the harness ran came to its end."""
+
+    command: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """Something a plain program said about itself in the middle, as an object."""
 
     data: Mapping[str, object]
 
 
-Sign: TypeAlias = "Began | HarnessStep | Told"
+Sign: TypeAlias = "Began | HarnessStep | CommandEnded | Told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

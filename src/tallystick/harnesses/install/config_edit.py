@@ -139,7 +139,7 @@ class ConfigEdits:
         try:
             self._now[path] = work(self._now[path])
         except ConfigUnreadable as wrong:
-            raise ConfigUnreadable(f"{path}: {wrong.message}", hint=wrong.advice, path=str(path)) from None
+            raise ConfigUnreadable(f"{path}: {wrong.message}", hint=wrong.declared, path=str(path)) from None
         self._what[path] = (*self._what.get(path, ()), what)
 
     def changes(self) -> list[FileChange]:

@@ -5,6 +5,7 @@ The same table serves installing, uninstalling and the search for drift; JSON or
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -41,8 +42,16 @@ class TallyProgram:
         return ["mcp", *(["--data-dir", self.data_dir] if self.data_dir else [])]
 
     def hook(self, harness: str, event: str) -> str:
+        """The command line of a hook; where the program is not there, it lets everything pass.
+
+        A shell ends with 127 when it finds no program, which Gemini CLI takes for a denial of every edit and of every
+        end of a turn: its model is then asked again for ever.
+        """
         where = ["--data-dir", self.data_dir] if self.data_dir else []
-        return shlex.join([self.path, "hook", harness, event, *where])
+        command = shlex.join([self.path, "hook", harness, event, *where])
+        if os.name == "nt":
+            return command
+        return f"command -v {shlex.quote(self.path)} >/dev/null 2>&1 || exit 0; exec {command}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +134,7 @@ def our_commands(group_: object) -> list[str]:
 def program_of(command: str) -> str:
     """The program that a hook's command line starts."""
     try:
-        return next(iter(shlex.split(command)), "")
+        return next((word for word in shlex.split(command) if _is_tally(word)), "")
     except ValueError:
         return command
 

@@ -1,6 +1,7 @@
-"""Which files a shell command writes, moves or removes: its redirections, and the operands of commands that we know.
+"""Which files a shell command changes: its redirections, and what the commands that we know write.
 
-A command we do not know, or an operand that cannot be read, names nothing. What it misses the git guard still sees.
+A command we do not know names nothing. One we know whose files cannot be read from the line is told apart: whoever has
+reserved something then has to be warned of it. What is missed here the git guard still sees.
 """
 
 from __future__ import annotations
@@ -8,17 +9,13 @@ from __future__ import annotations
 import os
 import re
 
-from tallystick.harnesses.shell import parser
+from tallystick.harnesses.shell import parser, writers
 from tallystick.harnesses.shell.parser import ASSIGNMENT, Word
+from tallystick.harnesses.shell.writers import TOP, UNKNOWN, operands_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeAlias
-
-    IsFolder: TypeAlias = Callable[[Word], bool]
-    Writer: TypeAlias = Callable[[Sequence[Word], IsFolder], list[Word]]
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
     from tallystick.harnesses.shell.parser import ShellCommand
@@ -28,154 +25,35 @@ if TYPE_CHECKING:
 
         def is_folder(self, path: str) -> bool: ...
 
+        def exists(self, path: str) -> bool: ...
+
         def matching(self, pattern: str) -> Sequence[str]:
             """The existing paths that a glob pattern stands for."""
             ...
 
 
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i.*|--in-place(=.*)?")
-_BRINGS_SCRIPT = re.compile(r"-[a-zA-Z]*[eEf]|--(expression|file)")
-_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
+MOST_PATHS = 2000
+"""Of one command line; what names more is not read to its end."""
+DEEPEST = 8
+"""Command lines within command lines."""
+LONGEST_PATH = 4096
 
 
-def operands_of(words: Sequence[Word], valued: Iterable[str] = ()) -> list[Word]:
-    """The words that are neither options nor the values of those that take one."""
-    kept, rest = list[Word](), list(words)
-    while rest:
-        word = rest.pop(0)
-        if word.text == "--":
-            return [*kept, *rest]
-        if not word.text.startswith("-") or word.text == "-":
-            kept.append(word)
-        elif word.text in valued:
-            del rest[:1]
-    return kept
+class FileWrites:
+    """What a tool call is about to change."""
 
+    __slots__ = ("paths", "unclear")
 
-def _all(*valued: str) -> Writer:
-    """Every operand is written."""
-    return lambda words, _: operands_of(words, valued)
-
-
-def _moved(words: Sequence[Word], is_folder: IsFolder) -> list[Word]:
-    """What is moved is gone from its old name and new under the other."""
-    sources = operands_of(words, ("-t", "-S"))
-    return [*(sources if _into(words) else sources[:-1]), *_copied(words, is_folder)]
-
-
-def _copied(words: Sequence[Word], is_folder: IsFolder) -> list[Word]:
-    """The file that a copy is written to; within a folder it keeps its name."""
-    operands = operands_of(words, ("-t", "-S", "-m", "-o", "-g"))
-    to = _into(words)
-    if to is None:
-        if len(operands) < 2:
-            return []
-        *operands, to = operands
-        if len(operands) == 1 and not is_folder(to):
-            return [to]
-    return [_inside(to, each) for each in operands]
-
-
-def _into(words: Sequence[Word]) -> Word | None:
-    """The folder of `-t FOLDER` or `--target-directory=FOLDER`."""
-    for at, word in enumerate(words):
-        if word.text == "-t":
-            return words[at + 1] if at + 1 < len(words) else None
-        if word.text.startswith("--target-directory="):
-            return Word(word.text.partition("=")[2], readable=word.readable)
-    return None
-
-
-def _inside(folder: Word, file: Word) -> Word:
-    """The name that a file gets in a folder; of a pattern only what it matches at its old place is known."""
-    name = os.path.basename(file.text.rstrip("/"))  # noqa: PTH119 - pathlib would double the start
-    readable = folder.readable and file.readable and file.pattern is None
-    return Word(f"{folder.text.rstrip('/')}/{name}", readable=readable)
-
-
-def _edited(*valued: str) -> Writer:
-    """Files edited in place by a script, which is an operand itself unless an option has brought it."""
-
-    def found(words: Sequence[Word], _: IsFolder) -> list[Word]:
-        if not any(_IN_PLACE.fullmatch(each.text) for each in words):
-            return []
-        scripts = [each.text for each in words if _BRINGS_SCRIPT.fullmatch(each.text)]
-        return operands_of(words, (*valued, *scripts))[0 if scripts else 1 :]
-
-    return found
-
-
-def _value_of(*options: str) -> Writer:
-    """The value of an option is written."""
-
-    def found(words: Sequence[Word], _: IsFolder) -> list[Word]:
-        return [words[at + 1] for at, each in enumerate(words[:-1]) if each.text in options]
-
-    return found
-
-
-def _dd(words: Sequence[Word], _: IsFolder) -> list[Word]:
-    return [Word(each.text[3:], readable=each.readable) for each in words if each.text.startswith("of=")]
-
-
-WRITERS: Mapping[str, Writer] = {
-    "sed": _edited(),
-    "gsed": _edited(),
-    "perl": _edited("-M", "-I"),
-    "tee": _all(),
-    "sponge": _all(),
-    "rm": _all(),
-    "rmdir": _all(),
-    "unlink": _all(),
-    "shred": _all("-n", "-s"),
-    "touch": _all("-d", "-t", "-r"),
-    "truncate": _all("-s", "-r"),
-    "mv": _moved,
-    "cp": _copied,
-    "ln": _copied,
-    "install": _copied,
-    "patch": _all("-p", "-i", "-d", "-o", "-r", "-B", "-D", "-F", "-V"),
-    "dd": _dd,
-    "curl": _value_of("-o", "--output"),
-    "wget": _value_of("-O", "--output-document"),
-    "sort": _value_of("-o", "--output"),
-}
-
-
-def _named_paths(words: Sequence[Word]) -> list[Word]:
-    """`git checkout REF -- PATH…`: what stands after the dashes, or a lone dot, since other words may be branches."""
-    texts = [each.text for each in words]
-    return list(words[texts.index("--") + 1 :]) if "--" in texts else [each for each in words if each.text == "."]
-
-
-def _restored(words: Sequence[Word]) -> list[Word]:
-    texts = {each.text for each in words}
-    only_the_index = texts & {"--staged", "-S"} and not texts & {"--worktree", "-W"}
-    return [] if only_the_index else operands_of(words, ("-s", "--source"))
-
-
-def _cleaned(words: Sequence[Word]) -> list[Word]:
-    forced = any(_FORCED.fullmatch(each.text) for each in words)
-    return (operands_of(words, ("-e",)) or [Word(".")]) if forced else []
-
-
-def _reset(words: Sequence[Word]) -> list[Word]:
-    return [Word(".")] if any(each.text == "--hard" for each in words) else []
-
-
-GIT: Mapping[str, Callable[[Sequence[Word]], list[Word]]] = {
-    "mv": operands_of,
-    "rm": operands_of,
-    "checkout": _named_paths,
-    "restore": _restored,
-    "reset": _reset,
-    "clean": _cleaned,
-}
+    def __init__(self, paths: Iterable[str] = (), unclear: Iterable[str] = ()) -> None:
+        self.paths = list(paths)
+        self.unclear = list(dict.fromkeys(unclear))
+        """The commands that write, and do not say what."""
 
 
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "{", "!", "time", "coproc"})
 _WRAPPERS = {
     "sudo": ("-u", "-g", "-C", "-h", "-p"),
+    "doas": ("-u",),
     "env": ("-u", "-C", "-S"),
     "nice": ("-n",),
     "timeout": ("-s", "-k"),
@@ -183,17 +61,31 @@ _WRAPPERS = {
     "builtin": (),
     "exec": ("-a",),
     "nohup": (),
+    "busybox": (),
     "stdbuf": ("-i", "-o", "-e"),
+    "npx": ("-p", "--package"),
+    "bunx": (),
+    "uvx": ("--from", "--with"),
 }
 """Commands that run the rest of their words, and their options that take a value."""
-
+_RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "hatch": "run", "pdm": "run", "pnpm": "exec", "yarn": "exec"}
+"""Likewise, after a verb of their own."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_INTERPRETERS = re.compile(r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php")
+_WRITES = re.compile(
+    r"""write|unlink|remove|rename|replace\(|rmtree|rmSync|truncate|copy|move|mkdir|open\([^)]{0,200}['"][rwax+bt]*[wax+]""",
+    re.IGNORECASE,
+)
+"""Something in a program that may change files."""
 _SAFE = re.compile(r"[\w@%+=:,./-]+")
+_NARROWING = re.compile(r"-(i?name|i?path|i?regex|newer\w*|mtime|mmin|size|user|perm|empty|prune|not|o|or)")
 
 
-def by(text: str, folder: str, look: Look, variables: Mapping[str, str]) -> list[str]:
-    """The absolute paths that this command line changes when it runs in this folder."""
-    return list(_Line(folder, look, variables).read(text))
+def by(text: str, folder: str, look: Look, variables: Mapping[str, str]) -> FileWrites:
+    """What this command line changes when it runs in this folder, by absolute paths."""
+    line = _Line(folder, look, variables)
+    line.read(text)
+    return FileWrites(line.paths, line.unclear)
 
 
 def joined(words: Sequence[str]) -> str:
@@ -202,105 +94,193 @@ def joined(words: Sequence[str]) -> str:
 
 
 class _Line:
-    def __init__(self, folder: str, look: Look, variables: Mapping[str, str]) -> None:
+    def __init__(self, folder: str, look: Look, variables: Mapping[str, str], depth: int = 0) -> None:
         self._folders: list[str | None] = [folder]
         """Where each level of subshells is; None once that cannot be told."""
-        self._look, self._variables = look, variables
+        self._look, self._depth = look, depth
+        known = {"$(pwd)": folder, "$(git rev-parse --show-toplevel)": self._top(folder), "PWD": folder}
+        self._variables = {**variables, **known}
+        self.paths: dict[str, None] = {}
+        self.unclear: list[str] = []
 
-    def read(self, text: str) -> Iterator[str]:
+    def read(self, text: str) -> None:
         for command in parser.commands(text, self._variables):
             self._enter(command.level)
-            yield from self._paths(command.writes, self._folders[-1])
+            self._write(command.writes, "a redirection")
             if words := _bare(command.words):
-                yield from self._command(words, command)
+                self._command(words, command)
 
     def _enter(self, level: int) -> None:
         del self._folders[level + 1 :]
         while len(self._folders) <= level:
             self._folders.append(self._folders[-1])
 
-    def _command(self, words: Sequence[Word], command: ShellCommand) -> Iterator[str]:
+    def _command(self, words: Sequence[Word], command: ShellCommand) -> None:
         name, operands = os.path.basename(words[0].text), words[1:]  # noqa: PTH119
         if name in {"cd", "pushd"}:
             self._move(operands_of(operands))
         elif name in _SHELLS or name == "eval":
-            yield from self._nested(name, operands)
-        elif name in {"apply_patch", "applypatch"} or (name == "git" and operands and operands[0].text == "apply"):
-            from tallystick.harnesses.shell import patches
-
-            for patch in [*command.bodies, *(each.text for each in operands if "\n" in each.text)]:
-                yield from _absolute(patches.files(patch), self._folders[-1])
+            self._nested(name, operands, command.bodies)
+        elif name in {"apply_patch", "applypatch", "patch"} and self._patched(operands, command):
+            pass
         elif name == "git":
-            yield from self._git(operands)
-        elif found := WRITERS.get(name):
-            yield from self._paths(found(operands, self._is_folder), self._folders[-1])
+            self._git(operands, command)
+        elif name == "xargs":
+            self._for_each("xargs", _after_options(operands, ("-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E")), command)
+        elif name == "find":
+            self._find(operands, command)
+        elif found := writers.WRITERS.get(name):
+            self._write(found(operands, self), name)
+        if _INTERPRETERS.fullmatch(name):
+            self._program(name, operands, command)
 
-    def _nested(self, name: str, operands: Sequence[Word]) -> Iterator[str]:
+    def _patched(self, operands: Sequence[Word], command: ShellCommand) -> bool:
+        """Whether the patch itself stands in the line; then it says what it changes."""
+        from tallystick.harnesses.shell import tool_calls
+
+        texts = [*command.bodies, *(each.text for each in operands if "\n" in each.text)]
+        files = [file for text in texts for file in tool_calls.files(text)]
+        self._write([Word(each) for each in files], "patch")
+        return bool(files)
+
+    def _nested(self, name: str, operands: Sequence[Word], bodies: Sequence[str]) -> None:
         if name == "eval":
             texts = operands
         else:
             at = next((at for at, each in enumerate(operands) if re.fullmatch(r"-[a-z]*c[a-z]*", each.text)), None)
-            texts = operands[at + 1 : at + 2] if at is not None else ()
-        if texts and all(each.readable for each in texts) and (here := self._folders[-1]) is not None:
-            yield from by(" ".join(each.text for each in texts), here, self._look, self._variables)
+            texts = operands[at + 1 : at + 2] if at is not None else [Word(body) for body in bodies]
+        here = self._folders[-1]
+        if not texts:
+            return
+        if here is None or self._depth == DEEPEST or not all(each.readable for each in texts):
+            self.unclear.append(name)
+            return
+        inner = _Line(here, self._look, self._variables, self._depth + 1)
+        inner.read(" ".join(each.text for each in texts))
+        self.paths.update(inner.paths)
+        self.unclear += inner.unclear
 
-    def _git(self, operands: Sequence[Word]) -> Iterator[str]:
-        folder, rest = self._folders[-1], list(operands)
-        while rest and rest[0].text.startswith("-"):
-            option = rest.pop(0).text
-            if option in {"-C", "-c"} and rest:
-                value = rest.pop(0)
-                if option == "-C" and folder is not None:
-                    folder = os.path.join(folder, value.text) if value.readable else None  # noqa: PTH118
-        if rest and (verb := GIT.get(rest[0].text)):
-            yield from self._paths(verb(rest[1:]), folder)
+    def _program(self, name: str, operands: Sequence[Word], command: ShellCommand) -> None:
+        """A program in the line itself, as an option or a here-document; one in a file is nobody's to read here."""
+        inline = [operands[at + 1].text for at, each in enumerate(operands[:-1]) if each.text in {"-c", "-e"}]
+        if any(_WRITES.search(text) for text in (*inline, *command.bodies)):
+            self.unclear.append(name)
+
+    def _git(self, operands: Sequence[Word], command: ShellCommand) -> None:
+        here, at, tree = self._folders[-1], 0, self._folders[-1]
+        while at < len(operands) and operands[at].text.startswith("-"):
+            option, _, value = operands[at].text.partition("=")
+            at += 1
+            if option in {"-C", "--work-tree"}:
+                word = Word(value) if value else (operands[at] if at < len(operands) else UNKNOWN)
+                at += 0 if value else 1
+                tree = _join(tree, word)
+                here = tree if option == "-C" else here
+            elif option in writers.GIT_VALUED and not value:
+                at += 1
+        verb = operands[at].text if at < len(operands) else ""
+        if verb == "apply" and self._patched(operands[at + 1 :], command):
+            return
+        if found := writers.GIT.get(verb):
+            with_tree = self._folders[-1]
+            self._folders[-1] = here
+            named = found(operands[at + 1 :], self)
+            top = None if tree is None else self._top(tree)
+            whole = UNKNOWN if top is None else Word(top)
+            self._write([whole if each is TOP else each for each in named], f"git {verb}")
+            self._folders[-1] = with_tree
+
+    def _for_each(self, name: str, words: Sequence[Word], command: ShellCommand) -> None:
+        """A command that is run with files found elsewhere: if it writes, it writes those."""
+        words = _bare(words)
+        inner = os.path.basename(words[0].text) if words else ""  # noqa: PTH119
+        if inner in writers.WRITERS:
+            self._command(words, command)
+            if writers.WRITERS[inner]([*words[1:], Word("a"), Word("b")], self):
+                self.unclear.append(f"{name} {inner}")
+        elif inner == "git" or inner in _SHELLS:
+            self.unclear.append(f"{name} {inner}")
+
+    def _find(self, words: Sequence[Word], command: ShellCommand) -> None:
+        texts = [each.text for each in words]
+        first = next((at for at, each in enumerate(texts) if each[:1] in {"-", "(", "!"}), len(texts))
+        executed = next((at for at, each in enumerate(texts) if each in {"-exec", "-execdir", "-ok", "-okdir"}), None)
+        before = len(self.unclear)
+        if executed is not None:
+            run = [each for each in words[executed + 1 :] if each.text not in {"{}", ";", "+"}]
+            self._for_each("find -exec", run, command)
+        elif "-delete" in texts:
+            self.unclear.append("find -delete")
+        if len(self.unclear) > before and not any(_NARROWING.fullmatch(each) for each in texts):
+            # Nothing narrows it down: it is everything below.
+            del self.unclear[before:]
+            self._write(words[:first] or [writers.HERE], "find")
 
     def _move(self, operands: Sequence[Word]) -> None:
-        here = self._folders[-1]
         to = operands[0] if operands else Word(self._variables.get("HOME", "~"))
-        known = here is not None and to.readable and to.text != "-"
-        self._folders[-1] = os.path.join(here or "", to.text) if known else None  # noqa: PTH118
+        self._folders[-1] = None if to.text == "-" else _join(self._folders[-1], to)
 
-    def _is_folder(self, word: Word) -> bool:
+    def is_folder(self, word: Word) -> bool:
         here = self._folders[-1]
         return word.text.endswith("/") or (here is not None and self._look.is_folder(os.path.join(here, word.text)))  # noqa: PTH118
 
-    def _paths(self, words: Iterable[Word], folder: str | None) -> Iterator[str]:
+    def exists(self, word: Word) -> bool:
+        here = self._folders[-1]
+        if word.pattern is not None:
+            return True
+        return here is not None and "\0" not in word.text and self._look.exists(os.path.join(here, word.text))  # noqa: PTH118
+
+    def _top(self, folder: str) -> str:
+        """The working tree that a folder lies in, or itself."""
+        above = os.path.normpath(folder)
+        while len(above) <= LONGEST_PATH and not self._look.exists(f"{above.rstrip('/')}/.git"):
+            if above == os.path.dirname(above):  # noqa: PTH120
+                return folder
+            above = os.path.dirname(above)  # noqa: PTH120
+        return above
+
+    def _write(self, words: Iterable[Word], name: str) -> None:
+        here = self._folders[-1]
         for word in words:
-            if not word.readable or not word.text or word.text.startswith("/dev/"):
+            text = word.text if word.pattern is None else word.pattern
+            if word.readable and (not text or text.startswith("/dev/")):
                 continue
-            if word.pattern is None:
-                yield from _absolute([word.text], folder)
+            absolute = _join(here, Word(text, readable=word.readable))
+            if absolute is None or len(self.paths) >= MOST_PATHS:
+                self.unclear.append(name)
+            elif word.pattern is None:
+                self.paths[os.path.normpath(absolute)] = None
             else:
-                for pattern in _absolute([word.pattern], folder):
-                    yield from self._look.matching(pattern)
+                self.paths.update(dict.fromkeys(self._look.matching(os.path.normpath(absolute))))
 
 
-def _absolute(paths: Iterable[str], folder: str | None) -> Iterator[str]:
-    """Where these paths lead; nothing for a relative one when the folder is not known."""
-    for path in paths:
-        if folder is not None or os.path.isabs(path):  # noqa: PTH117
-            yield os.path.normpath(os.path.join(folder or "", path))  # noqa: PTH118
+def _join(folder: str | None, word: Word) -> str | None:
+    """Where a path leads; None where it cannot be read, or is relative to a folder that is not known."""
+    if not word.readable or (folder is None and not os.path.isabs(word.text)):  # noqa: PTH117
+        return None
+    return os.path.join(folder or "", word.text)  # noqa: PTH118
 
 
 def _bare(words: Sequence[Word]) -> Sequence[Word]:
     """The command itself, without keywords, assignments and wrappers before it."""
-    rest = list(words)
-    while rest:
-        name = os.path.basename(rest[0].text)  # noqa: PTH119
-        if name in _KEYWORDS or ASSIGNMENT.fullmatch(rest[0].text):
-            rest.pop(0)
+    at = 0
+    while at < len(words):
+        name = os.path.basename(words[at].text)  # noqa: PTH119
+        after = words[at + 1].text if at + 1 < len(words) else ""
+        if name in _KEYWORDS or ASSIGNMENT.fullmatch(words[at].text):
+            at += 1
+        elif _RUNNERS.get(name) == after or (_INTERPRETERS.fullmatch(name) and after == "-m"):
+            at += 2
         elif name in _WRAPPERS:
-            rest = _wrapped(name, rest[1:])
+            at = len(words) - len(_after_options(words[at + 1 :], _WRAPPERS[name]))
+            at += name == "timeout"  # The duration.
         else:
             break
-    return rest
+    return words[at:]
 
 
-def _wrapped(name: str, rest: list[Word]) -> list[Word]:
-    while rest and rest[0].text.startswith("-"):
-        option = rest.pop(0).text
-        if option in _WRAPPERS[name]:
-            del rest[:1]
-    # The duration.
-    return rest[1:] if name == "timeout" else rest
+def _after_options(words: Sequence[Word], valued: Iterable[str]) -> Sequence[Word]:
+    at, valued = 0, frozenset(valued)
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text in valued else 1
+    return words[at:]

@@ -18,7 +18,13 @@ OPEN, COMMA, SHUT = "\ue000", "\ue001", "\ue002"
 """Stand for unquoted `{`, `,` and `}` until the word is whole."""
 MOST_BRACES = 4
 """Pairs in one word; more would multiply beyond what anybody writes by hand."""
-_BRACES = re.compile(f"{OPEN}([^{OPEN}{SHUT}]*{COMMA}[^{OPEN}{SHUT}]*){SHUT}")
+MOST_LETTERS = 1_000_000
+"""That the braces of one word may be spelled out to."""
+LONGEST_ARITHMETIC = 500
+MOST_LOOPED = 10_000
+"""Words that the variables of loops are spelled out to."""
+DEEPEST = 20
+"""Substitutions within substitutions."""
 
 
 class Word:
@@ -46,19 +52,45 @@ class ShellCommand:
 
 def braced(text: str, glob: str | None, *, readable: bool) -> list[Word]:
     """The word, or the words that its braces stand for."""
-    found, in_glob = _BRACES.search(text), _BRACES.search(glob) if glob else None
-    readable = readable and text.count(OPEN) <= MOST_BRACES
-    if not found or not readable:
+    texts = _expanded(text) if readable and OPEN in text else None
+    if texts is None:
+        readable = readable and OPEN not in text
         return [Word(_spelled(text), _spelled(glob) if glob else None, readable=readable)]
-    words = list[Word]()
-    for number, part in enumerate(found[1].split(COMMA)):
-        same = in_glob[1].split(COMMA)[number] if in_glob else ""
-        words += braced(
-            text[: found.start()] + part + text[found.end() :],
-            glob[: in_glob.start()] + same + glob[in_glob.end() :] if glob and in_glob else None,
-            readable=readable,
-        )
-    return words
+    globs = _expanded(glob) if glob else None
+    return [Word(each, globs[at] if globs and at < len(globs) else None) for at, each in enumerate(texts)]
+
+
+def _expanded(text: str) -> list[str] | None:
+    """What a word with braces stands for; None when that is too much."""
+    if text.count(OPEN) > MOST_BRACES:
+        return None
+    done, todo, letters = list[str](), [text], 0
+    while todo:
+        each = todo.pop()
+        pair = _pair(each)
+        if pair is None:
+            done.append(_spelled(each))
+            continue
+        start, end = pair
+        parts = each[start + 1 : end].split(COMMA)
+        letters += len(parts) * len(each)
+        if letters > MOST_LETTERS:
+            return None
+        todo += [each[:start] + part + each[end + 1 :] for part in reversed(parts)]
+    return done
+
+
+def _pair(text: str) -> tuple[int, int] | None:
+    """The first innermost braces that hold alternatives."""
+    start = text.find(OPEN)
+    while start >= 0:
+        end, inner = text.find(SHUT, start), text.find(OPEN, start + 1)
+        if end < 0:
+            return None
+        if not (start < inner < end) and COMMA in text[start:end]:
+            return start, end
+        start = inner
+    return None
 
 
 def _spelled(text: str) -> str:
@@ -68,6 +100,11 @@ def _spelled(text: str) -> str:
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ENDS = ";&|\n()"
 _SPACE = " \t"
+_ORDINARY = re.compile(r"""[^ \t\n;&|()<>'"\\$`*?\[{},~#]+""")
+"""A run of letters that mean only themselves."""
+_IN_QUOTES = re.compile(r"""[^"\\$`]+""")
+_TWO_WORDS = re.compile(r"[\w$)}\]][ \t]+[\w$({./-]")
+_GLOB_SIGNS = re.compile(r"([*?[])")
 
 
 def commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
@@ -76,9 +113,12 @@ def commands(text: str, variables: Mapping[str, str] | None = None) -> list[Shel
 
 
 class _ShellReader:
-    def __init__(self, text: str, variables: Mapping[str, str], level: int = 0) -> None:
-        self._text, self._at, self._level = text, 0, level
+    def __init__(self, text: str, variables: Mapping[str, str], level: int = 0, depth: int = 0) -> None:
+        self._text, self._at, self._level, self._depth = text, 0, level, depth
         self._variables = dict(variables)
+        self._lists: dict[str, list[Word]] = {}
+        """What the variable of a `for` goes through."""
+        self._spelled_out = 0
         self._command = ShellCommand(level)
         self._inner: list[ShellCommand] = []
         self._role = ""
@@ -87,9 +127,11 @@ class _ShellReader:
         self._fresh()
 
     def _fresh(self) -> None:
-        self._word, self._glob = "", ""
+        self._word, self._glob = list[str](), list[str]()
         self._in_word = self._is_glob = False
         self._readable = True
+        self._looped: list[str] = []
+        """The variables of loops in this word."""
 
     def read(self) -> Iterator[ShellCommand]:
         while self._at < len(self._text):
@@ -110,9 +152,15 @@ class _ShellReader:
         rest = words[1:] if words and words[0].text in {"export", "declare", "local", "readonly"} else words
         found = [ASSIGNMENT.fullmatch(each.text) for each in rest]
         if words and words[0].text == "for":
-            self._variables.pop("".join(each.text for each in words[1:2]), None)
+            name = "".join(each.text for each in words[1:2])
+            self._variables.pop(name, None)
+            self._lists[name] = (
+                words[3:] if [each.text for each in words[2:3]] == ["in"] else [Word("", readable=False)]
+            )
         elif all(found):
             for word, each in zip(rest, found, strict=True):
+                if each:
+                    self._lists.pop(each[1], None)
                 if each and word.readable:
                     self._variables[each[1]] = each[2]
                 elif each:
@@ -126,6 +174,8 @@ class _ShellReader:
             self._at += 1
         elif here in "<>" or self._text.startswith("&>", self._at):
             self._redirect()
+        elif here == "(" and not self._in_word and self._arithmetic():
+            pass
         elif here in _ENDS:
             return self._end_command(here)
         elif here == "#" and not self._in_word:
@@ -133,6 +183,17 @@ class _ShellReader:
         else:
             self._take(here)
         return False
+
+    def _arithmetic(self) -> bool:
+        """Skip `((…))`, in which `>` compares; what looks like commands is a subshell in a subshell."""
+        if not self._text.startswith("((", self._at):
+            return False
+        end = self._text.find("))", self._at, self._at + LONGEST_ARITHMETIC)
+        inside = self._text[self._at + 2 : max(end, self._at)]
+        if end < 0 or "\n" in inside or ";" in inside or _TWO_WORDS.search(inside):
+            return False
+        self._at = end + 2
+        return True
 
     def _end_command(self, here: str) -> bool:
         self._end_word()
@@ -162,23 +223,31 @@ class _ShellReader:
             self._plain(here)
 
     def _plain(self, here: str) -> None:
+        if run := _ORDINARY.match(self._text, self._at - 1):
+            self._at = run.end()
+            self._literal(run[0])
+            return
         self._is_glob |= here in "*?["
         shown = {"{": OPEN, ",": COMMA, "}": SHUT}.get(here, here)
         if here == "~" and not self._in_word and self._text[self._at : self._at + 1] in {"", "/", *_SPACE, *_ENDS}:
             shown = self._variables.get("HOME", "~")
-        self._word += shown
-        self._glob += shown
+        self._word.append(shown)
+        self._glob.append(shown)
         self._in_word = True
 
     def _literal(self, text: str) -> None:
-        self._word += text
-        self._glob += re.sub(r"([*?[])", r"[\1]", text)
+        self._word.append(text)
+        self._glob.append(_GLOB_SIGNS.sub(r"[\1]", text))
         self._in_word = True
 
     def _quoted(self) -> None:
         """The inside of double quotes."""
         self._in_word = True
         while self._at < len(self._text):
+            if run := _IN_QUOTES.match(self._text, self._at):
+                self._at = run.end()
+                self._literal(run[0])
+                continue
             here = self._text[self._at]
             self._at += 1
             if here == '"':
@@ -218,6 +287,9 @@ class _ShellReader:
     def _variable(self, name: str) -> None:
         value = self._variables.get(name)
         self._in_word = True
+        if name in self._lists:
+            self._looped.append(name)
+            return
         # The shell would split and match an unquoted value again; one that has nothing to split is simply text.
         if value is None or any(each in value for each in " \t\n*?["):
             self._readable = False
@@ -225,8 +297,13 @@ class _ShellReader:
             self._literal(value)
 
     def _nested(self, text: str) -> None:
-        self._inner += _ShellReader(text, self._variables, self._level + 1).read()
-        self._readable, self._in_word = False, True
+        self._in_word = True
+        if (known := self._variables.get(f"$({text.strip()})")) and not any(each in known for each in " \t\n*?["):
+            self._literal(known)
+            return
+        self._readable = False
+        if self._depth < DEEPEST:
+            self._inner += _ShellReader(text, self._variables, self._level + 1, self._depth + 1).read()
 
     def _parenthesis(self) -> str:
         """What stands between the bracket here and its partner; quotes hide brackets."""
@@ -251,7 +328,7 @@ class _ShellReader:
         return len(self._text) if end < 0 else end
 
     def _redirect(self) -> None:
-        if self._in_word and self._word.isdecimal():
+        if self._in_word and "".join(self._word).isdecimal():
             self._fresh()  # The number of the stream, not a word.
         self._end_word()
         if self._text.startswith(("<(", ">("), self._at):
@@ -266,7 +343,7 @@ class _ShellReader:
         if not self._in_word:
             return
         role, self._role = self._role, ""
-        words = braced(self._word, self._glob if self._is_glob else None, readable=self._readable)
+        words = self._words()
         self._fresh()
         if role == "write":
             self._command.writes += words
@@ -276,6 +353,14 @@ class _ShellReader:
             self._documents.append((self._command, words[0].text, role == "indented"))
         elif not role:
             self._command.words += words
+
+    def _words(self) -> list[Word]:
+        if not self._looped:
+            return braced("".join(self._word), "".join(self._glob) if self._is_glob else None, readable=self._readable)
+        through = self._lists[self._looped[0]]
+        self._spelled_out += len(through)
+        alone = len(self._looped) == 1 and not self._word and self._readable
+        return through if alone and self._spelled_out <= MOST_LOOPED else [Word("", readable=False)]
 
     def _read_documents(self) -> None:
         """The bodies of the here-documents that the line just ended has begun."""

@@ -7,12 +7,55 @@ Tools of all three harnesses in one table: those that name a file, those that ca
 from __future__ import annotations
 
 import os
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.harnesses.shell.file_writes import Look
+    from tallystick.harnesses.shell.file_writes import FileWrites, Look
+
+
+_AGENT = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
+_DIFF = re.compile(r"^(?:--- |\+\+\+ |rename from |rename to |copy to )(.+?)(?:\t.*)?$", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@.*$", re.MULTILINE)
+_QUOTED = re.compile(r'"(.*)"')
+
+
+def files(text: str) -> list[str]:
+    """The files in the order of their first mention, each once; relative as the patch has them."""
+    found = [path.strip() for path in _AGENT.findall(text)]
+    if not found:
+        found = [path for line in _DIFF.findall(_without_hunks(text)) if (path := _in_diff(line))]
+    return list(dict.fromkeys(found))
+
+
+def _without_hunks(text: str) -> str:
+    """A removed line that begins with `-- ` looks like a header; the hunk's own count says where it ends."""
+    kept, at = list[str](), 0
+    while hunk := _HUNK.search(text, at):
+        kept.append(text[at : hunk.start()])
+        old, new = (int(count or 1) for count in hunk.groups())
+        at = hunk.end() + 1
+        while (old > 0 or new > 0) and at < len(text):
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            mark = text[at : at + 1]
+            old -= mark in {"-", " ", "", "\n"}
+            new -= mark in {"+", " ", "", "\n"}
+            at = end + 1
+    return "".join([*kept, text[at:]])
+
+
+def _in_diff(name: str) -> str:
+    if quoted := _QUOTED.fullmatch(name):
+        name = quoted[1].replace('\\"', '"').replace("\\\\", "\\")
+    if name == "/dev/null":
+        return ""
+    return name[2:] if name.startswith(("a/", "b/")) else name
+
+
+LONGEST_PATH = 4096
 
 FILE_TOOLS = {
     "Edit": "file_path",
@@ -35,21 +78,25 @@ _FOLDERS = ("workdir", "dir_path", "directory", "cwd")
 """Where a shell tool says that it will run, if not where the session is."""
 
 
-def targets(tool: str, given: Mapping[str, object], folder: str, look: Look, variables: Mapping[str, str]) -> list[str]:
+def targets(
+    tool: str, given: Mapping[str, object], folder: str, look: Look, variables: Mapping[str, str]
+) -> FileWrites:
     """Absolute paths, each once. `folder` is where the session works, `variables` the environment of its shell."""
-    found = list[str]()
-    if field := FILE_TOOLS.get(tool):
-        found = [path] if (path := _text(given.get(field))) else []
-    elif fields := PATCH_TOOLS.get(tool):
-        from tallystick.harnesses.shell import patches
+    from tallystick.harnesses.shell.file_writes import FileWrites
 
-        found = patches.files(_first(given, fields))
+    found = FileWrites()
+    if field := FILE_TOOLS.get(tool):
+        found = FileWrites([path] if (path := _text(given.get(field))) else [])
+    elif fields := PATCH_TOOLS.get(tool):
+        found = FileWrites(files(_first(given, fields)))
     elif fields := SHELL_TOOLS.get(tool):
         from tallystick.harnesses.shell import file_writes
 
         folder = os.path.join(folder, _first(given, _FOLDERS))  # noqa: PTH118 - pathlib would double the start
         found = file_writes.by(_first(given, fields), folder, look, variables)
-    return list(dict.fromkeys(absolute(path, folder) for path in found))
+    # A path that no file can have changes none.
+    real = [path for path in found.paths if "\0" not in path and len(path) <= LONGEST_PATH]
+    return FileWrites(dict.fromkeys(absolute(path, folder) for path in real), found.unclear)
 
 
 def absolute(path: str, folder: str) -> str:

@@ -8,20 +8,118 @@ where the line came in, without a task.
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tallystick.bus import commands, envelope
 from tallystick.bus.connection import BusConnection, BusReply
-from tallystick.bus.dispatcher import Bus
+from tallystick.bus.delivery import Bus
 from tallystick.bus.envelope import LINE_LIMIT
 from tallystick.bus.errors import InvalidEnvelope
+from tallystick.harnesses import processes
 from tallystick.hub import local_sockets
-from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.bus import peers
-from tallystick.surfaces.bus.writer import PeerLimits, PeerWriter
+from tallystick.hub.visitor import Visitor
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.errors import TallyError, TooSlow
+
+
+def peer_of(sock: socket.socket) -> Visitor:
+    """The process at the other end, trusted like whoever can open the store; refused when it is somebody else's."""
+    pid, uid = local_sockets.peer(sock)
+    return admitted(pid or 0, uid)
+
+
+def admitted(pid: int, uid: int) -> Visitor:
+    local_sockets.check_user(uid)
+    # It has no name until its first envelope gives it one.
+    process = processes.facts(pid) if pid else None
+    return Visitor(caller=Caller(agent_id="", session=SessionKind.NAMED, process=process), trusted=True)
+
+
+LAST_SECONDS = 1.0
+"""How long a peer that was cut off has to read why."""
+
+log = logging.getLogger("tallystick.bus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerLimits:
+    unread_bytes: int = 8 * 1024 * 1024
+    """So much may wait for a peer that does not read."""
+    full_bytes: int = 64 * 1024
+    """Above this nothing more is written on its own account before the peer has read some of it."""
+    unread_seconds: float = 30.0
+    """How long a peer may take to read what is in its way."""
+
+
+class PeerWriter:
+    __slots__ = ("_cut", "_limits", "_room", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, limits: PeerLimits) -> None:
+        self._transport, self._limits = transport, limits
+        self._cut = False
+        self._room: asyncio.Event | None = None
+        """There only while the line is full: what to wait for then."""
+        transport.set_write_buffer_limits(high=limits.full_bytes)
+
+    @property
+    def full(self) -> bool:
+        return self._room is not None
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing more is said, and what still comes is not listened to."""
+        return self._cut or self._transport.is_closing()
+
+    def put(self, line: bytes) -> None:
+        if self.closing:
+            return
+        self._transport.write(line)
+        if self._room and self._transport.get_write_buffer_size() > self._limits.unread_bytes:
+            self.cut(TooSlow())
+
+    async def drained(self) -> None:
+        if self._room is None:
+            return
+        try:
+            async with asyncio.timeout(self._limits.unread_seconds):
+                await self._room.wait()
+        except TimeoutError:
+            self.cut(TooSlow())
+        if self.closing:
+            raise ConnectionAbortedError
+
+    def filled(self) -> None:
+        self._room = asyncio.Event()
+
+    def emptied(self) -> None:
+        if self._room:
+            self._room.set()
+        self._room = None
+
+    def cut(self, reason: TallyError) -> None:
+        """Close, with a last word if it can still be said."""
+        if self.closing:
+            return
+        self._cut = True
+        self._transport.write(envelope.refusal(reason))
+        if isinstance(reason, TooSlow):
+            # It would not read the reason either; nothing may wait for it any longer.
+            log.warning("a peer of the bus did not read and was cut off")
+            self._transport.abort()
+            return
+        # Closed at once, with something of the peer's unread, it would end in an error instead of after the reason.
+        self._transport.write_eof()
+        asyncio.get_running_loop().call_later(LAST_SECONDS, self._transport.abort)
+
+    def close(self) -> None:
+        self._transport.close()
+
 
 __all__ = ["PeerLimits", "opened"]
 
@@ -87,7 +185,7 @@ class SocketConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._writer = PeerWriter(self._transport, self._server.limits)
         try:
-            visitor = peers.visitor(transport.get_extra_info("socket"))
+            visitor = peer_of(transport.get_extra_info("socket"))
         except TallyError as refused:
             self._writer.cut(refused)
             return

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 import click
 
 from tallystick.capabilities.agents.contract import AgentView, ShowAgent
 from tallystick.commandline.command import Command, Group
-from tallystick.surfaces.cli import render, screen
+from tallystick.surfaces.cli import messages, render, screen, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.init import SessionStart
 from tallystick.surfaces.cli.options import room_option
@@ -127,18 +127,12 @@ def send(
 @click.option("--state", type=click.Choice(["unread", "read", "acked"]), help="Only these; everything when left out.")
 @click.option("--limit", type=int, help="At most this many; 50.")
 def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
-    """Show what was sent to you."""
+    """Show what was sent to you: the newest, newest last."""
     if limit is not None and not 1 <= limit <= 200:
         raise Usage("--limit takes 1 to 200.")
-    reply = me.ask("messages.inbox", since_seq=None if state == "unread" else 0, limit=limit or 50)
-    messages = reply.data["messages"]
-    data = {**reply.data, "messages": [each for each in messages if state is None or _state(each) == state]}
+    data = messages.newest(me.session, me.room_id, limit or 50, state)
     if not me.session.finish(data):
         render.render("messages.inbox", CallReply(data))
-
-
-def _state(received: Mapping[str, Any]) -> str:
-    return "acked" if received["acked_at"] else "read" if received["read"] else "unread"
 
 
 @click.command(cls=Command)
@@ -146,7 +140,7 @@ def _state(received: Mapping[str, Any]) -> str:
 @click.option("--message", "event_id", metavar="ID", required=True, help="The last one you read.")
 def read(me: Acting, *, event_id: str) -> None:
     """Mark what was sent to you as read, up to one message."""
-    me.call("messages.read", event_id=event_id)
+    me.call("messages.read", event_id=short_ids.event(me.session, me.room_id, event_id))
 
 
 @click.command(cls=Command)
@@ -154,7 +148,7 @@ def read(me: Acting, *, event_id: str) -> None:
 @click.option("--message", "event_id", metavar="ID", required=True, help="The message you accept.")
 def ack(me: Acting, *, event_id: str) -> None:
     """Accept a message that asked for it."""
-    me.call("messages.ack", event_id=event_id)
+    me.call("messages.ack", event_id=short_ids.event(me.session, me.room_id, event_id))
 
 
 @click.group(cls=Group, subcommand_metavar="COMMAND [ARGS]...")

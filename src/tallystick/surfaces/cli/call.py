@@ -1,4 +1,4 @@
-"""`tally call`: any operation by its name, and `tally completion`."""
+"""`tally call`: any operation by its name; `tally help` and `tally completion`."""
 
 from __future__ import annotations
 
@@ -51,6 +51,18 @@ def _input(text: str) -> dict[str, object]:
     if not is_object(given):
         raise Usage("The input must be a JSON object.", hint="See `tally call --help`.")
     return given
+
+
+@click.command(cls=Command, name="help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, *, words: tuple[str, ...]) -> None:
+    """Show help for a command.
+
+    `tally help send`, `tally help jobs create`; without a command, what there is.
+    """
+    root = ctx.find_root()
+    root.command.main(args=[*words, "--help"], prog_name="tally", standalone_mode=False, obj=root.obj)
 
 
 @click.command(cls=Command)

@@ -106,7 +106,8 @@ def _read(file: str, sources: Sources) -> Shapes | None:
     """What is kept there, if it was made of these sources."""
     try:
         with open(file, "rb") as kept:  # noqa: PTH123
-            made_of, found = marshal.load(kept)  # noqa: S302 - in a folder of our own, like the bytecode beside it
+            # Read at once: marshal would ask the file for every few bytes.
+            made_of, found = marshal.loads(kept.read())  # noqa: S302 - it is ours, like the bytecode beside it
     except (OSError, ValueError, EOFError, TypeError):
         return None
     return found if made_of == sources else None

@@ -19,42 +19,64 @@ if TYPE_CHECKING:
 
 HERE = "tallystick.surfaces.cli."
 
-EVERYDAY = {
-    "rooms": (HERE + "rooms:rooms", "List the rooms of this workspace."),
-    "join": (HERE + "rooms:join", "Join the room of this workspace, creating it when there is none."),
+TURNS = {
+    "join": (HERE + "rooms:join", "Join the room of this workspace, or open it."),
     "wait": (HERE + "turns:wait", "Wait for your turn and claim it."),
     "hold": (HERE + "turns:hold", "Wait for the turn and keep it while this command runs."),
-    "release": (HERE + "turns:release", "Hand the stick to the next in turn, with a handoff."),
+    "heartbeat": (HERE + "state:heartbeat", "Say that you still work, and keep the stick."),
+    "release": (HERE + "turns:release", "Hand the stick on, or give back a reserved path."),
+    "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
+}
+TALK = {
+    "send": (HERE + "messages:send", "Say something to one or several."),
+    "ask": (HERE + "messages:ask", "Ask one agent, wait for its answer and print it."),
+    "inbox": (HERE + "messages:inbox", "Show what you have to read, and to accept."),
+    "reply": (HERE + "messages:reply", "Answer a message, or a job's question."),
+    "ack": (HERE + "messages:ack", "Accept a message that asked for it."),
+    "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
+}
+WORK = {
+    "reserve": (HERE + "reservations:reserve", "Reserve a file or a folder before you edit it."),
+    "job": (HERE + "delegate:job", "Give a piece of work to whichever runner takes it."),
+    "radar": (HERE + "jobs:radar", "Show which jobs need you and who is working."),
+    "log": (HERE + "events:log", "Tell what happened in the room, latest last."),
+    "who": (HERE + "who:who", "Show who is here, alive, and holding what."),
+}
+MORE = {
     "pass": (HERE + "turns:pass_", "Hand the stick to one member, with a handoff."),
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
-    "state": (HERE + "state:state", "Show whose turn it is, who is here and who comes next."),
-    "events": (HERE + "events:events", "Read or follow what happened in the room."),
-    "radar": (HERE + "jobs:radar", "Show which jobs need you and who is working."),
     "open": (HERE + "jobs:open_", "Open anything by its id or ref."),
-    "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
+    "rooms": (HERE + "rooms:rooms", "List the rooms of this workspace."),
+    "events": (HERE + "events:events", "Read or follow what happened in the room."),
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
-    "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
     "whoami": (HERE + "doctor:whoami", "Show which agent this command speaks for, and why."),
+    "help": (HERE + "call:help_", "Show help for a command."),
+    "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
 }
 OPERATIONS = {
     "call": (HERE + "call:call", "Call any operation with a JSON input."),
 }
+EXTENDED = {"jobs.create": HERE + "jobs:with_prompt_file", "jobs.tail": HERE + "jobs:with_follow"}
+"""Commands of operations that take more than the operation's fields, and who adds that."""
 STORE = {
-    "verify": (HERE + "events:verify", "Prove that no event was changed, removed or reordered."),
+    "verify": (HERE + "events:verify", "Check the hash chain and the signed checkpoints of every room."),
+    "checkpoint": (HERE + "checkpoints:checkpoint", "Sign where the ledger ends, and keep that elsewhere."),
+    "archive": (HERE + "archive:archive", "Move a closed room into one file, and back."),
     "export": (HERE + "store:export", "Write every event as JSON lines."),
     "import": (HERE + "store:import_", "Read an export into an empty store."),
     "backup": (HERE + "store:backup", "Copy the store into one file while it is in use."),
     "rebuild": (HERE + "store:rebuild", "Fold the ledger into its projections again."),
 }
 SETUP = {
+    "setup": (HERE + "setup:setup", "Set up every harness here, guard commits and start the hub."),
     "init": (
         HERE + "init:init",
         "Begin a session: under a name of its own, or as an agent that left work behind.",
     ),
     "install": (HERE + "install:install", "Set a harness up: MCP server, skill and, with --hooks, hooks."),
     "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
-    "guard": (HERE + "guard:guard", "Keep commits away from what others have reserved."),
+    "guard": (HERE + "install:guard", "Keep commits away from what others have reserved."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
     "completion": (HERE + "call:completion", "Print the completion script for a shell."),
 }
@@ -76,8 +98,21 @@ CHECKOUT = {"bench": ("tallybench.options:bench", "Measure the budgets on this m
 if PathFinder.find_spec("tallybench"):
     PROGRAMS.update(CHECKOUT)
 
-GROUPS = {"Everyday": EVERYDAY, "Operations": OPERATIONS, "Store": STORE, "Setup": {**SETUP, **PROGRAMS}}
+GROUPS = {
+    "Turns": TURNS,
+    "Talk": TALK,
+    "Work": WORK,
+    "More": MORE,
+    "Operations": OPERATIONS,
+    "Store": STORE,
+    "Setup": {**SETUP, **PROGRAMS},
+}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+NEED_A_HUB = ("attach", "relay")
+"""Everything else works without one, on the store itself."""
+FIRST = ("setup", "join", "up")
+"""What somebody who is new here does, in this order."""
 
 NOUNS_TOO = frozenset({"events", "open", "rooms"})
 """Everyday commands whose name is also a noun with operations; for the others nobody needs to load the catalogue."""
@@ -101,29 +136,42 @@ def loaded(place: str) -> Any:
 
 def help_text() -> str:
     lines = [
-        "Usage: tally [OPTIONS] COMMAND [ARGS]...",
+        "Usage: tally COMMAND [ARGS]...",
         "",
         "One record of whose turn it is, who is here and what was said, for all who share a workspace.",
+        "",
+        "Start here",
+        *(_row(name, COMMANDS[name][1]) for name in FIRST),
     ]
-    for title, group in GROUPS.items():
-        lines += ["", title]
-        lines += [_row(name, summary) for name, (_, summary) in group.items()]
-        if group is OPERATIONS:
-            lines += [_row(noun, ", ".join(verbs)) for noun, verbs in sorted(catalogue.nouns().items())]
-    lines += ["", "Options, before or after the command"]
-    lines += [_row(f"{flag} {value}".rstrip(), text) for flag, (value, text) in OPTIONS.items()]
-    return "\n".join([*lines, "", "`tally COMMAND --help` and `tally NOUN VERB --help` say more.", ""])
+    for title in ("Turns", "Talk", "Work"):
+        rest = {name: entry for name, entry in GROUPS[title].items() if name not in FIRST}
+        lines += [title, *(_row(name, summary) for name, (_, summary) in rest.items())]
+    for title in ("More", "Store", "Setup"):
+        names = [name for name in GROUPS[title] if name not in FIRST]
+        lines.append(_folded(", ".join(names), f"{title + ':':<11}"))
+    lines.append(_folded(", ".join(["call", *sorted(catalogue.nouns())]), "Operations:"))
+    lines += [
+        "",
+        _folded(f"Only {' and '.join(NEED_A_HUB)} need a hub (`tally up`); the rest works without one too."),
+        _folded("Everywhere: " + ", ".join(f"{flag} {value}".rstrip() for flag, (value, _) in OPTIONS.items()) + "."),
+        _folded("`tally help COMMAND` says more, and `tally NOUN` lists a noun's operations."),
+    ]
+    return "\n".join([*lines, ""])
 
 
 def _row(name: str, text: str) -> str:
     """A name and its text, folded at the width of the terminal."""
-    indent, width = 18, _width()
-    lines, line = list[str](), f"  {name:<{indent - 3}}"
+    return _folded(text, f"  {name:<12}")
+
+
+def _folded(text: str, first: str = "") -> str:
+    indent, width = len(first), _width()
+    lines, line = list[str](), first
     for word in text.split():
         if len(line) + 1 + len(word) > width and line.strip():
             lines.append(line)
-            line = " " * (indent - 1)
-        line += " " + word
+            line = " " * indent
+        line += (" " if line else "") + word
     return "\n".join([*lines, line])
 
 

@@ -24,14 +24,19 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.option("--deep", is_flag=True, help="Verify every event instead of the latest of each room.")
+@click.option("--repair", is_flag=True, help="Mend what can be mended without changing the ledger, then check.")
 @click.pass_obj
-def doctor(session: Session, *, deep: bool) -> int:
+def doctor(session: Session, *, deep: bool, repair: bool) -> int:
     """Check the store, the machine and who you are.
 
-    Creates nothing. Exits 1 when something is bad.
+    Creates nothing, and changes nothing without --repair. Exits 1 when something is bad.
     """
     from tallystick.hub.diagnosis import CheckVerdict, examine
 
+    if repair:
+        from tallystick.hub import maintenance
+
+        maintenance.repair(session.existing_hub)
     checks = [*examine(session.settings, deep=deep), _identity(session), *_harnesses(session)]
     bad = any(check.verdict is CheckVerdict.BAD for check in checks)
     data = {"healthy": not bad, "checks": [check.data() for check in checks]}
@@ -56,18 +61,18 @@ def _identity(session: Session) -> Check:
 
 def _harnesses(session: Session) -> Iterator[Check]:
     """What `tally install` wrote, and whether it still is as it should be."""
-    from tallystick.harnesses.install import drift
+    from tallystick.harnesses.install import plan
     from tallystick.harnesses.install.config_edit import InstallReceipts
     from tallystick.harnesses.install.plan import NAMES, workspace
     from tallystick.hub.diagnosis import Check, CheckVerdict
 
     receipts, root = InstallReceipts(session.settings.data_dir), workspace(Path.cwd())
     found = [
-        drift.examine(name, receipts, root=root, environ=os.environ, valid=lambda secret: _valid(session, secret))
+        plan.examine(name, receipts, root=root, environ=os.environ, valid=lambda secret: _valid(session, secret))
         for name in NAMES
     ]
     if not any(each.present or each.wrong for each in found):
-        yield Check(name="harnesses", found="none is set up: `tally install claude` does that")
+        yield Check(name="harnesses", found="none is set up: `tally setup` does that")
     for each in found:
         if each.wrong:
             fix = f"Run `tally install {each.harness}` again as before; doubles have to be taken out by hand."

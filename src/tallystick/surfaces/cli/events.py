@@ -1,104 +1,201 @@
-"""`tally events` and `tally verify`: the ledger, read, followed and proven."""
+"""`tally log`, which is `tally events` for short, and `tally verify`: the ledger, told, followed and proven."""
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Callable
+from typing import TypedDict, TypeVar, Unpack
+
 import click
 
-from tallystick.capabilities.rooms.events import NoteAdded
-from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.commandline.command import Command
-from tallystick.commandline.visible import visible_json
-from tallystick.ledger.contract import Envelope, Events, Verified
-from tallystick.surfaces.cli import screen
+from tallystick.commandline.output import visible, visible_json, visible_lines
+from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
+from tallystick.surfaces.cli import progress, screen, short_ids, times
+from tallystick.surfaces.cli.errors import FileUnusable
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 PAGE = 1_000
 WAIT_MS = 30_000
+F = TypeVar("F", bound=Callable[..., object])
+_OPTIONS = (
+    click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C."),
+    click.option("--since", metavar="EVENT", help="Events after this one, by seq or id; 0 is the start."),
+    click.option("--kinds", multiple=True, metavar="KIND[,KIND]", help="Only these kinds. Repeatable."),
+    click.option("--by", metavar="AGENT", help="Only what this one did."),
+    click.option("--limit", type=click.IntRange(1, PAGE), default=50, show_default=True, help="At most this many."),
+    click.option("--raw", is_flag=True, help="Each event as it is stored, one line of JSON."),
+)
+
+
+class Wanted(TypedDict):
+    """What the options bring."""
+
+    path: str | None
+    room_id: str | None
+    follow: bool
+    since: str | None
+    kinds: tuple[str, ...]
+    by: str | None
+    limit: int
+    raw: bool
+
+
+def reading(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return about_a_room(command)
 
 
 @click.command(cls=Command)
-@about_a_room
-@click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
-@click.option("--since", type=click.IntRange(min=0), help="Events after this seq; 0 is the start.")
-@click.option("--kinds", multiple=True, metavar="KIND[,KIND]", help="Only these kinds. Repeatable.")
-@click.option("--limit", type=click.IntRange(1, PAGE), default=50, show_default=True, help="At most this many.")
+@reading
 @click.pass_obj
-def events(
-    session: Session,
-    *,
-    path: str | None,
-    room_id: str | None,
-    follow: bool,
-    since: int | None,
-    kinds: tuple[str, ...],
-    limit: int,
-) -> None:
+def events(session: Session, **asked: Unpack[Wanted]) -> None:
     """Read or follow what happened in the room.
 
-    Without --since you get the latest events, with it the first ones after it. With --follow and --json each event is
-    one line of JSON, without the envelope.
+    One sentence for each event, with its number. Without --since you get the latest events, with it the first ones
+    after it. With --raw, and with --follow and --json, each event is one line of JSON, without the envelope.
     """
-    wanted = [kind for each in kinds for kind in each.split(",") if kind]
-    room = session.room(path, room_id)
-    start = {"newest": True} if since is None else {"since_seq": since}
-    reply = session.call("events.list", {"room_id": room, "kinds": wanted, "limit": limit, **start})
-    if follow:
-        _follow(session, reply, {"room_id": room, "kinds": wanted, "max_wait_ms": WAIT_MS, "limit": PAGE})
-    elif not session.finish(reply.data):
-        found = reply.read(Events).events
-        screen.table(["SEQ", "TIME", "BY", "KIND", "WHAT"], [_row(event) for event in found])
+    _read(session, asked)
 
 
-def _follow(session: Session, reply: CallReply, ask: dict[str, object]) -> None:
+@click.command(cls=Command)
+@reading
+@click.pass_obj
+def log(session: Session, **asked: Unpack[Wanted]) -> None:
+    """Tell what happened in the room, latest last.
+
+    One sentence for each event, with the number by which other commands know it: `tally reply 10 "…"`, `tally open 10`.
+    """
+    _read(session, asked)
+
+
+def _read(session: Session, asked: Wanted) -> None:
+    room, raw = session.room(asked["path"], asked["room_id"]), asked["raw"]
+    kinds = [kind for each in asked["kinds"] for kind in each.split(",") if kind]
+    ask: dict[str, object] = {"room_id": room, "kinds": kinds, **({"by": asked["by"]} if asked["by"] else {})}
+    reply = session.call("events.list", {**ask, "limit": asked["limit"], **_start(session, room, asked["since"])})
+    if asked["follow"]:
+        _follow(session, reply, {**ask, "max_wait_ms": WAIT_MS, "limit": PAGE}, raw=raw)
+    elif raw or not session.finish(reply.data):
+        _show(reply, raw=raw)
+        if not raw and not reply.data["events"]:
+            screen.say("Nothing yet.")
+
+
+def _start(session: Session, room: str, since: str | None) -> dict[str, object]:
+    if since is None:
+        return {"newest": True}
+    if since.isdecimal():
+        return {"since_seq": int(since)}
+    return {"since_event_id": short_ids.event(session, room, since)}
+
+
+def _follow(session: Session, reply: CallReply, ask: dict[str, object], *, raw: bool) -> None:
     with StopSignal() as stop:
         while True:
-            _stream(session, reply)
+            _show(reply, raw=raw or session.as_json)
+            sys.stdout.flush()
             if stop.stopped():
                 return
-            since = reply.read(Events).cursor
-            reply = session.call("events.follow", {**ask, "since_seq": since}, stop)
+            reply = session.call("events.follow", {**ask, "since_seq": reply.data["cursor"]}, stop)
 
 
-def _stream(session: Session, reply: CallReply) -> None:
-    if session.as_json:
+def _show(reply: CallReply, *, raw: bool) -> None:
+    if raw:
         for event in reply.data["events"]:
-            print(visible_json(event), flush=True)
+            print(visible_json(event))
         return
+    from tallystick.hub import event_text
+
     for event in reply.read(Events).events:
-        print("\t".join(screen.cell(value) for value in _row(event)), flush=True)
+        tell(event, event_text.sentence(event))
 
 
-def _row(event: Envelope) -> list[object]:
-    return [event.seq, event.ts, event.by, event.kind, _what(event)]
+def tell(event: Envelope, sentence: str) -> None:
+    """One line, and what was said in more lines below it: nobody else's words reach the margin."""
+    first, *more = visible_lines(sentence)
+    print(f"{event.seq:>5}  {visible(times.local(event.ts) or ''):<6} {first}")
+    for line in more:
+        print(f"{'':14}{line}".rstrip())
 
 
-def _what(event: Envelope) -> object:
-    """What an event says, whole: a handoff or a note in its words, anything else as it is stored."""
-    match event.content:
-        case StickReleased(handoff=handoff) | StickPassed(handoff=handoff):
-            return f"{handoff['status']} -> {handoff['next_action']}"
-        case NoteAdded(body=body):
-            return body
-        case _:
-            return {name: value for name, value in event.data.items() if value is not None}
+def _expected(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [each.rpartition("=") for each in given]
+    for room_id, _, seal in pairs:
+        if not room_id or not re.fullmatch("[0-9a-f]{64}", seal):
+            raise click.BadParameter("give ROOM=HASH, as `tally verify` printed them.")
+    return {room_id: seal for room_id, _, seal in pairs}
 
 
 @click.command(cls=Command)
 @click.option("--room", "room_id", metavar="ID", help="One room; all rooms when left out.")
+@click.option(
+    "--expect",
+    multiple=True,
+    callback=_expected,
+    metavar="ROOM=HASH",
+    help="That room must hold an event with this hash, which you kept. Repeatable.",
+)
+@click.option("--checkpoint", metavar="FILE", help="Also check a checkpoint that was kept elsewhere.")
+@click.option("--key", "keys", multiple=True, metavar="HEX", help="A public key whose checkpoints count. Repeatable.")
 @click.pass_obj
-def verify(session: Session, *, room_id: str | None) -> int:
-    """Prove that no event was changed, removed or reordered.
+def verify(
+    session: Session, *, room_id: str | None, expect: dict[str, str], checkpoint: str | None, keys: tuple[str, ...]
+) -> int:
+    """Check the hash chain and the signed checkpoints of every room.
 
-    Recomputes the hash chain of every room. Exits 4 when something does not fit.
+    Shows any event that was changed, removed or reordered; against somebody who computed the whole chain anew, only
+    what was signed, or what you kept elsewhere, is proof. Prints each room's head. Exits 4 when something does not fit.
     """
-    reply = session.call("events.verify", {"room_id": room_id})
+    with progress.told("Checking every event"):
+        reply = session.call("events.verify", {"room_id": room_id, "expect": expect})
     verdict = reply.read(Verified)
-    if not session.finish(reply.data):
+    wrong = [*_strangers(session, verdict, keys), *(_kept(session, checkpoint, keys) if checkpoint else ())]
+    ok = verdict.ok and not wrong
+    if not session.finish({**reply.data, "ok": ok, "problems": wrong}):
         for room in verdict.rooms:
-            if not room.ok:
-                screen.say(f"{room.room_id}: event {room.bad_seq}: {room.problem}.")
-        end = "All is as it was written." if verdict.ok else "The ledger is damaged."
+            screen.say(f"{room.room_id}={room.hash}" if room.ok else f"{room.room_id}: {_problem(room)}.")
+        for each in (*filter(None, [verdict.checkpoints.problem]), *wrong):
+            screen.say(each)
+        signed = verdict.checkpoints
+        if signed.count and not signed.problem:
+            screen.say(f"{signed.count} signed checkpoints, the newest of {signed.newest_at}.")
+        end = "All is as it was written." if ok else "The ledger is damaged."
         screen.say(f"{verdict.events} events in {len(verdict.rooms)} rooms. {end}")
-    return 0 if verdict.ok else FAULT
+    return 0 if ok else FAULT
+
+
+def _problem(room: RoomVerdict) -> str:
+    return room.problem if room.bad_seq is None else f"event {room.bad_seq}: {room.problem}"
+
+
+def _strangers(session: Session, verdict: Verified, keys: tuple[str, ...]) -> list[str]:
+    """Checkpoints of somebody else's key prove nothing; whose is known by the key here, or because it was named."""
+    if not verdict.checkpoints.keys:
+        return []
+    from tallystick.hub.signing import SigningKey
+
+    own = SigningKey.known(session.settings)
+    known = {*keys, *([own.public] if own else [])}
+    return [f"Checkpoints are signed by {key}, which is not known here." for key in verdict.checkpoints.keys
+            if known and key not in known]  # fmt: skip
+
+
+def _kept(session: Session, file: str, keys: tuple[str, ...]) -> list[str]:
+    from pathlib import Path
+
+    from tallystick.hub import signing
+
+    try:
+        text = Path(file).read_bytes()
+    except OSError as wrong:
+        raise FileUnusable(f"{file} cannot be read: {wrong.strerror}.") from wrong
+    own, by = signing.SigningKey.known(session.settings), signing.read(text).public_key
+    known = {*keys, *([own.public] if own else [])}
+    stranger = [f"{file} is signed by {by}, which is not known here."] if known and by not in known else []
+    found = signing.check_kept(session.existing_hub, text)
+    return [*stranger, *(f"{room_id}: {problem} ({file})." for room_id, problem in found.items())]

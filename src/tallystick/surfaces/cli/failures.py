@@ -1,6 +1,7 @@
 """The outermost handler: turns whatever ended a command into its exit code and one clear message.
 
-0 ok · 1 refused · 2 usage · 3 unavailable · 4 fault · 5 not your turn · 130 interrupted · 141 the reader went away
+0 ok · 1 refused · 2 usage · 3 unavailable · 4 fault · 5 not yet (no turn, no answer) · 130 interrupted
+141 the reader went away
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tallystick.kernel.errors import Fault, InternalFault, TallyError, Unavailab
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session
 
-OK, REFUSED, USAGE, UNAVAILABLE, FAULT, NOT_YOUR_TURN, INTERRUPTED, HUNG_UP = 0, 1, 2, 3, 4, 5, 130, 141
+OK, REFUSED, USAGE, UNAVAILABLE, FAULT, NOT_YET, INTERRUPTED, HUNG_UP = 0, 1, 2, 3, 4, 5, 130, 141
 
 
 def exit_code(error: TallyError) -> int:
@@ -46,7 +47,7 @@ def guarded(session: Session, work: Callable[[], int]) -> int:
 
 
 def _report(session: Session, error: TallyError) -> int:
-    output.refuse(session.command, error, as_json=session.as_json)
+    output.refuse(session.command, error, as_json=session.as_json, spelling=session.spelling)
     return exit_code(error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import click
@@ -21,6 +22,9 @@ from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session, absolute
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+"""What `init` calls an agent when it chooses a name itself."""
 
 
 class AmbiguousSession(Conflict):
@@ -76,6 +80,7 @@ class SessionStart:
     ) -> dict[str, object]:
         """Join and take a name. Whoever has no identity but a terminal takes the name for its id."""
         session = self._session
+        name = name or self._own_name
         if self._is_person:
             name = self._take_name(name)
         was_here = session.caller.agent_id in {each.agent_id for each in self._members()}
@@ -139,6 +144,13 @@ class SessionStart:
     @property
     def _is_person(self) -> bool:
         return self._session.agent is None and self._session.caller.agent_id.startswith("human:")
+
+    @property
+    def _own_name(self) -> str | None:
+        """The name that the caller has here already, or was given on the command line; a harness's id is none."""
+        me = self._session.caller.agent_id
+        known = next((each.name for each in self._members() if each.agent_id == me), self._session.agent)
+        return known if known and _NAME.fullmatch(known) else None
 
     def _take_name(self, name: str | None) -> str | None:
         """Whoever has no identity but a terminal becomes an agent whose id is its name, unless somebody has that."""

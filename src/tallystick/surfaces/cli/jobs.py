@@ -1,21 +1,25 @@
-"""`tally radar` and `tally open`: delegated work, looked at from a terminal."""
+"""`tally radar`, `tally open`, and what `tally jobs` takes besides fields: delegated work, seen from a terminal."""
 
 from __future__ import annotations
 
 import sys
+from typing import IO
 
 import click
 
+from tallystick.capabilities.jobs.views import JobWaited
 from tallystick.commandline.command import Command
-from tallystick.commandline.visible import visible_json, visible_lines
-from tallystick.surfaces.cli import screen
+from tallystick.commandline.output import visible_json, visible_lines
+from tallystick.kernel.hints import said
+from tallystick.surfaces.cli import render, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
-CLEAR = "\x1b[2J\x1b[3J\x1b[H"
+CLEAR = "\x1b[H\x1b[2J"
+"""The screen, not what was scrolled off it."""
 
 
 @click.command(cls=Command)
@@ -44,14 +48,15 @@ def radar(
     if watch and reply:
         raise Usage("Answer with --reply first, then look with --watch.")
     filters = {name: value for name, value in given.items() if value is not None}
-    ask = {"room_id": session.room(path, room_id), "fmt": "lines", **filters}
+    how = {"fmt": "json"} if session.as_json else {"fmt": "lines", "moves": "step"}
+    ask = {"room_id": session.room(path, room_id), **how, **filters}
     if watch:
         _watch(session, ask)
         return
     answer = dict(zip(("reply_job", "reply_message"), reply, strict=True)) if reply else {}
     found = session.call("jobs.radar", {**ask, **answer})
     if not session.finish(found.data):
-        _show(found)
+        _show(session, found)
 
 
 def _watch(session: Session, ask: dict[str, object]) -> None:
@@ -61,8 +66,9 @@ def _watch(session: Session, ask: dict[str, object]) -> None:
             more = {"since_seq": since, "max_wait_ms": LOOK_MS} if since is not None else {}
             found = session.call("jobs.radar", {**ask, **more}, stop)
             since = found.data["cursor"]
-            if found.data["text"] != shown:
-                shown = found.data["text"]
+            now = {name: value for name, value in found.data.items() if name != "cursor"}
+            if now != shown:
+                shown = now
                 _draw(session, found)
 
 
@@ -72,11 +78,11 @@ def _draw(session: Session, found: CallReply) -> None:
         return
     if sys.stdout.isatty():
         print(CLEAR, end="")
-    _show(found)
+    _show(session, found)
 
 
-def _show(found: CallReply) -> None:
-    print(*visible_lines(found.data["text"]), sep="\n", flush=True)
+def _show(session: Session, found: CallReply) -> None:
+    print(*visible_lines(said(found.data["text"], session.spelling)), sep="\n", flush=True)
 
 
 @click.command("open", cls=Command)
@@ -91,3 +97,65 @@ def open_(session: Session, *, id: str, room_id: str | None) -> None:
     reply = session.call("open.ref", {"room_id": session.room(None, room_id), "id": id})
     if not session.finish(reply.data):
         screen.answer(reply.data)
+
+
+def with_prompt_file(command: click.Command) -> None:
+    """`tally jobs create "title" --prompt-file F`: the title as the first word, the prompt from a file or stdin."""
+    run = command.callback
+    for option in command.params:
+        if option.name in {"title", "prompt"}:
+            option.required = False
+    command.params += [
+        click.Argument(["name"], required=False, metavar="[TITLE]"),
+        click.Option(
+            ["--prompt-file"], type=click.File(encoding="utf-8"), help="The prompt is in this file; - is stdin."
+        ),
+    ]
+
+    def extended(*, name: str | None, prompt_file: IO[str] | None, **given: object) -> object:
+        title = given.pop("title", None) or name
+        prompt = given.pop("prompt", None) or (prompt_file.read() if prompt_file else None)
+        if not title or not prompt:
+            raise Usage(
+                "Missing a title or a prompt: a job needs both.",
+                hint='Type `tally jobs create "title" --prompt-file FILE`.',
+            )
+        return run(title=title, prompt=prompt, **given) if run else None
+
+    command.callback = extended
+
+
+def with_follow(command: click.Command) -> None:
+    """`tally jobs tail --follow`: its events as they come, until it has ended."""
+    run = command.callback
+    command.params.append(click.Option(["--follow"], is_flag=True, help="Go on until it has ended, or Ctrl-C."))
+
+    def extended(*, follow: bool, **given: object) -> object:
+        if not follow:
+            return run(**given) if run else None
+        session = click.get_current_context().find_object(Session)
+        return _follow(session, given) if session else None
+
+    command.callback = extended
+
+
+def _follow(session: Session, given: dict[str, object]) -> None:
+    named = given.get("room_id")
+    ask = {
+        "room_id": session.room(None, named if isinstance(named, str) else None),
+        "job": given["job"],
+        "until": "event",
+        "max_wait_ms": LOOK_MS,
+        "max_events": 200,
+    }
+    after = given.get("after_seq") or 0
+    with StopSignal() as stop:
+        while not stop.stopped():
+            found = session.call("jobs.wait", {**ask, "after_seq": after}, stop).read(JobWaited)
+            after = found.next_after_seq
+            if session.as_json:
+                print(*(visible_json(event.to_data()) + "\n" for event in found.events), sep="", end="", flush=True)
+            else:
+                render.job_events(found.events)
+            if found.done and not found.events:
+                return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -11,7 +12,7 @@ from tallystick.surfaces.cli import commands
 def main() -> int:
     args = sys.argv[1:]
     if "_TALLY_COMPLETE" not in os.environ:
-        if args in ([], ["--help"], ["-h"]):
+        if args in ([], ["--help"], ["-h"], ["help"]):
             return _print(commands.help_text())
         if args == ["--version"]:
             from tallystick import __version__
@@ -21,8 +22,12 @@ def main() -> int:
             code = commands.loaded(commands.SHORT_CUTS[args[0]])(args[1:])
             if code is not None:
                 return code
+    # What is loaded stays: the collector would look at all of it several times for nothing.
+    gc.disable()
     from tallystick.surfaces.cli.run import run
 
+    gc.freeze()
+    gc.enable()
     return run(args)
 
 

@@ -127,6 +127,8 @@ def _noun(noun: str) -> Iterator[str]:
 def _operation(name: str, operation: AnyOperation) -> Iterator[str]:
     yield from (f"## {name}", "", operation.doc, "")
     facts = ["Writes" if operation.writes else "Waits" if operation.waits else "Reads"]
+    facts.append(f"token's reach `{operation.reach}`")
+    facts += [f"`{reach}` with `{name}`" for name, reach in operation.ask.reaches.items()]
     if operation.short:
         facts.append(f"everyday command [`tally {operation.short}`](../cli.md#tally-{operation.short})")
     yield from (f"{'; '.join(facts)}.", "")
@@ -243,7 +245,7 @@ def _errors() -> Iterator[str]:
     for family, (status, text) in FAMILIES.items():
         found = [kind for kind in every_error() if _family(kind) is family]
         yield from (f"## {family.__name__}", "", f"HTTP {status}, exit code {exit_code(family())}. {text}", "")
-        rows = [[f"`{kind.code}`", kind().message, kind.hint] for kind in found]
+        rows = [[f"`{kind.code}`", kind().message, kind().advice] for kind in found]
         yield from _table(["code", "message", "what to do"], rows)
 
 

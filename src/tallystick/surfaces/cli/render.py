@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import screen, sentences, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from tallystick.capabilities.jobs.views import JobEvent
-    from tallystick.capabilities.reservations.contract import ReservationView
     from tallystick.surfaces.cli.session import CallReply
 
     Renderer: TypeAlias = Callable[[CallReply], None]
@@ -23,25 +22,33 @@ if TYPE_CHECKING:
 def render(operation: str, reply: CallReply) -> None:
     if renderer := RENDERERS.get(operation):
         renderer(reply)
+    elif sentence := sentences.of(operation, reply.data):
+        screen.say(*sentence.split("\n"))
     else:
         screen.answer(reply.data)
 
 
 def _agents(reply: CallReply) -> None:
-    from tallystick.capabilities.agents.contract import Agents
+    agents(reply.data["agents"])
 
+
+def agents(found: Sequence[Mapping[str, Any]]) -> None:
+    """Plain data: see `session.CallReply`."""
+    if not found:
+        screen.say("Nobody is here.")
+        return
     screen.table(
         ["agent", "name", "role", "liveness", "holds", "last seen"],
         [
             [
-                each.agent_id,
-                each.name,
-                each.role,
-                f"{each.liveness}, stalled" if each.stalled else each.liveness,
-                each.holds,
-                screen.time(each.last_seen_at),
+                each["agent_id"],
+                each["name"],
+                each["role"],
+                f"{each['liveness']}, stalled" if each["stalled"] else each["liveness"],
+                ", ".join(each["holds"]) or "nothing",
+                times.relative(each["last_seen_at"]),
             ]
-            for each in reply.read(Agents).agents
+            for each in found
         ],
     )
 
@@ -51,13 +58,26 @@ def _inbox(reply: CallReply) -> None:
     inbox = reply.data
     for received in inbox["messages"]:
         event = received["event"]
-        screen.say(f"{event['id']}  {event['ts']}  {event['by']}: {_received_state(received)}")
-        texts = [str(event["data"][name]) for name in ("title", "text", "message") if event["data"].get(name)]
-        screen.paragraph(f"{event['kind']} {event['seq']}", texts)
-    more = " There is more." if inbox["more"] else ""
-    screen.say(f"{inbox['unread']} unread, {inbox['unacked']} to acknowledge.{more}")
+        when = times.relative(event["ts"])
+        screen.say(f"{event['seq']}  {event['by']}, {when}: {_received_state(received)}")
+        for line in _content(event["data"], received):
+            screen.indented(line)
+    more = " There is more: --limit." if inbox["more"] else ""
+    screen.say(f"{inbox['unread']} unread, {inbox['unacked']} to accept.{more}")
     for each in inbox["awaiting"]:
-        screen.say(f"You wait for the ack of {', '.join(each['missing'])}: {each['event_id']}")
+        screen.say(f"You wait for {', '.join(each['missing'])} to accept event {each['seq']}.")
+
+
+def _content(data: Mapping[str, Any], received: Mapping[str, Any]) -> Iterator[str]:
+    """What a message says, carries, points at and comes from."""
+    yield from (str(data[name]) for name in ("title", "text", "message") if data.get(name))
+    for each in data.get("attachments") or ():
+        yield f"attached: {each.get('title') or each.get('name') or each['path']} ({each['path']})"
+    for each in data.get("refs") or ():
+        yield f"about: {' '.join(str(value) for value in each.values())}"
+    if data.get("src_event_id"):
+        source = f"event {data['src_event_id']} of room {data.get('src_group_id')}"
+        yield f"relayed from {source}{'' if received['source_available'] else ': source unavailable'}"
 
 
 def _received_state(received: Mapping[str, Any]) -> str:
@@ -68,53 +88,48 @@ def _received_state(received: Mapping[str, Any]) -> str:
 
 
 def _sent(reply: CallReply) -> None:
-    from tallystick.capabilities.messages.contract import SendMessageResult
-
-    sent = reply.read(SendMessageResult)
-    before = ", as it was before" if sent.replayed else ""
-    screen.say(f"Sent to {', '.join(sent.recipients) or 'nobody'}{before}: {sent.event.id}")
+    """Plain data: see `session.CallReply`."""
+    sent = reply.data
+    before = ", as it was before" if sent.get("replayed") else ""
+    screen.say(f"Sent to {', '.join(sent['recipients']) or 'nobody'} as event {sent['event']['seq']}{before}.")
 
 
 def _reserved(reply: CallReply) -> None:
-    from tallystick.capabilities.reservations.contract import ReserveResult
-
-    found = reply.read(ReserveResult)
-    _say_reserved(found.reservation)
-    for each in found.took_over:
-        screen.say(f"Taken over from {each.name}: {each.path}. Look at what was left uncommitted.")
-    for each in found.overlaps:
-        screen.say(f"Shared with {each.name}, who has {each.path} until {screen.time(each.until)}.")
+    """Plain data: see `session.CallReply`."""
+    found = reply.data
+    _renewed(reply)
+    for each in found["took_over"]:
+        screen.say(f"Taken over from {each['name']}: {each['path']}. Look at what was left uncommitted.")
+    for each in found["overlaps"]:
+        screen.say(f"Shared with {each['name']}, who has {each['path']} until {times.until(each['until'])}.")
 
 
 def _renewed(reply: CallReply) -> None:
-    from tallystick.capabilities.reservations.contract import RenewResult
-
-    _say_reserved(reply.read(RenewResult).reservation)
-
-
-def _say_reserved(mine: ReservationView) -> None:
-    until = screen.time(mine.until)
-    screen.say(f"{mine.path} is reserved for {mine.name} until {until} ({mine.mode}, fence {mine.fence}).")
+    mine = reply.data["reservation"]
+    shared = ", shared" if mine["mode"] == "shared" else ""
+    screen.say(f"{mine['path']} is reserved for {mine['name']} until {times.until(mine['until'])}{shared}.")
 
 
 def _reservations(reply: CallReply) -> None:
-    from tallystick.capabilities.reservations.contract import ReservationList
-
-    found = reply.read(ReservationList).reservations
+    found = reply.data["reservations"]
     if not found:
         screen.say("Nothing is reserved.")
         return
+    fields = ("path", "name", "liveness", "mode", "state")
     screen.table(
         ["path", "holder", "liveness", "mode", "state", "until"],
-        [[each.path, each.name, each.liveness, each.mode, each.state, screen.time(each.until)] for each in found],
+        [[*(each[name] for name in fields), times.until(each["until"])] for each in found],
     )
 
 
 def _checked(reply: CallReply) -> None:
-    """Plain data: who holds a path, and until when, is left out where nobody does."""
+    """Who holds a path, and until when, is left out where nobody does."""
     screen.table(
         ["path", "verdict", "holder", "until"],
-        [[each["path"], each["verdict"], each.get("name"), each.get("until")] for each in reply.data["paths"]],
+        [
+            [each["path"], each["verdict"], each.get("name"), times.until(each.get("until"))]
+            for each in reply.data["paths"]
+        ],
     )
 
 
@@ -122,6 +137,9 @@ def _jobs(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import Jobs
 
     found = reply.read(Jobs)
+    if not found.jobs:
+        screen.say("There are no such jobs.")
+        return
     screen.table(
         ["last", "status", "priority", "title", "task", "runner"],
         [[each.last_ref, each.status, each.priority, each.title, each.task, each.runner] for each in found.jobs],
@@ -130,7 +148,7 @@ def _jobs(reply: CallReply) -> None:
         screen.say("There is more: raise --limit, or page on with --cursor.")
 
 
-def _job_events(events: Sequence[JobEvent]) -> None:
+def job_events(events: Sequence[JobEvent]) -> None:
     """One line for each event; what was said stays on it."""
     for each in events:
         refs = f" [{', '.join(each.refs)}]" if each.refs else ""
@@ -144,7 +162,7 @@ def _tail(reply: CallReply) -> None:
     if found.text is not None:
         screen.say(*found.text.split("\n"))
         return
-    _job_events(found.events)
+    job_events(found.events)
     if found.has_more:
         screen.say(f"There is more: go on with --after-seq {found.next_after_seq}.")
 
@@ -153,12 +171,28 @@ def _waited(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import JobWaited
 
     found = reply.read(JobWaited)
-    _job_events(found.events)
+    job_events(found.events)
     job = found.job
     if found.done:
         screen.say(f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}")
     elif found.timed_out:
         screen.say(f"{job.job_id} is still {job.status}. Wait again.")
+
+
+JOB_ENDS = {"DONE": 0, "FAILED": 3, "CANCELED": 4}
+STILL_WAITING = 5
+
+
+def exit_code(name: str, reply: CallReply) -> int:
+    """What the exit code says of an answer: for `jobs.wait` how the job ended, or that it has not; else nothing."""
+    if name != "jobs.wait":
+        return 0
+    from tallystick.capabilities.jobs.views import JobWaited
+
+    found = reply.read(JobWaited)
+    if found.done:
+        return JOB_ENDS[found.job.status]
+    return STILL_WAITING if found.timed_out else 0
 
 
 def _delegated(reply: CallReply) -> None:
@@ -192,7 +226,9 @@ RENDERERS: Mapping[str, Renderer] = {
     "jobs.tail": _tail,
     "jobs.wait": _waited,
     "messages.inbox": _inbox,
+    "messages.relay": _sent,
     "messages.send": _sent,
+    "notifications.send": _sent,
     "reservations.check": _checked,
     "reservations.renew": _renewed,
     "reservations.reserve": _reserved,

@@ -55,9 +55,9 @@ def rooms(session: Session, *, path: str | None, everywhere: bool) -> None:
 @click.option("--force-new", is_flag=True, help="Open a nested room right here even if a folder above has one.")
 @click.pass_obj
 def join(session: Session, *, path: str | None, room_id: str | None, force_new: bool) -> None:
-    """Join the room of this workspace, creating it when there is none.
+    """Join the room of this workspace, or open it.
 
-    You go to the end of the turn order. Joining twice changes nothing.
+    A room is opened where there is none. You go to the end of the turn order. Joining twice changes nothing.
     """
     if room_id is not None and (path is not None or force_new):
         raise Usage("--room goes with neither PATH nor --force-new.")
@@ -80,7 +80,10 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
             "members": [member.agent_id for member in joined.members],
         }
     )
-    screen.say("Next: `tally wait` for your turn, `tally state` to look around.")
+    # A person's command ends at once, so it could not keep a turn that it was given.
+    person = joined.agent_id == "user" or joined.agent_id.startswith("human:")
+    turn = "`tally hold`" if person else session.typed("turns.wait")
+    screen.say(f"Next: {turn} for your turn, {session.typed('turns.state')} to look around.")
 
 
 @click.command(cls=Command)

@@ -5,16 +5,21 @@ Everything that comes from a room was written by somebody else, so every cell an
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tallystick.commandline.visible import visible, visible_json, visible_lines
+from tallystick.commandline.output import visible, visible_json, visible_lines
 from tallystick.kernel.json_values import is_list, is_object, list_of, objects_of
+from tallystick.surfaces.cli import times
 
 if TYPE_CHECKING:
     from tallystick.capabilities.turns.contract import Artifact, Handoff
-    from tallystick.kernel.operation import Moment
+
+
+NOTHING: tuple[object, ...] = (None, "", [], {})
+"""What is not worth a line, because nothing is known or there."""
 
 
 def cell(value: object) -> str:
@@ -57,12 +62,14 @@ def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    plain = "NO_COLOR" in os.environ
+    drawn = Table(box=None, pad_edge=False, header_style=None if plain else "bold")
     for header in headers:
         drawn.add_column(header, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(value) for value in row))
-    Console(highlight=False, markup=False, emoji=False).print(drawn)
+    console = Console(highlight=False, markup=False, emoji=False, color_system=None if plain else "auto")
+    console.print(drawn)
 
 
 def pairs(rows: Mapping[str, object]) -> None:
@@ -97,26 +104,36 @@ def _artifact(given: Artifact) -> str:
     return f"{where} ({given.role}){f': {given.note}' if given.note else ''}"
 
 
-def time(at: Moment | None) -> str | None:
-    """A moment as answers write it."""
-    return None if at is None else at.to_plain()
+def indented(text: str) -> None:
+    for line in visible_lines(text):
+        print(f"    {line}".rstrip())
 
 
 def answer(data: Mapping[str, object]) -> None:
-    """Any operation's answer: plain values as pairs, lists of objects as tables, other objects as blocks of pairs."""
-    plain = {name: value for name, value in data.items() if not isinstance(value, dict) and not _is_table(value)}
+    """Any operation's answer: what is known of it as pairs, lists of objects as tables, objects as blocks of pairs."""
+    known = {name: value for name, value in data.items() if value not in NOTHING}
+    plain = {name: value for name, value in known.items() if not isinstance(value, dict) and not _is_table(value)}
     if plain:
-        pairs(plain)
-    for name, value in data.items():
+        pairs({name: _moment(name, value) for name, value in plain.items()})
+    for name, value in known.items():
         if name in plain:
             continue
         print(f"{visible(name)}:")
         if is_object(value):
-            pairs({f"  {key}": item for key, item in value.items()})
+            pairs({f"  {key}": _moment(key, item) for key, item in value.items() if item not in NOTHING})
             continue
         rows = objects_of(value)
-        headers = list(dict.fromkeys(key for row in rows for key in row))
-        table(headers, [[row.get(key) for key in headers] for row in rows])
+        headers = list(dict.fromkeys(key for row in rows for key, item in row.items() if item not in NOTHING))
+        table(headers, [[_moment(key, row.get(key)) for key in headers] for row in rows])
+    for name, value in data.items():
+        if value == [] and not any(item for item in known.values() if item is not True):
+            print(f"There are no {visible(name.replace('_', ' '))}.")
+
+
+def _moment(name: str, value: object) -> object:
+    """A time as a person reads it; anything else as it is."""
+    is_time = isinstance(value, str) and (name in {"ts", "until"} or name.endswith("_at"))
+    return times.relative(value) if is_time and isinstance(value, str) else value
 
 
 def _is_table(value: object) -> bool:

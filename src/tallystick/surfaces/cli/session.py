@@ -12,8 +12,10 @@ import signal
 from functools import cached_property
 
 from tallystick.commandline import output
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Invocation
 from tallystick.kernel.errors import NoRoomHere
+from tallystick.kernel.hints import said, step
+from tallystick.kernel.spellings import CommandLine
 from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 TYPE_CHECKING = False
@@ -98,8 +100,20 @@ class Session(Invocation):
         super().__init__(command=command, as_json=as_json)
         self._line: Nearest | None = None
         self._guards = False
+        self._named_room: str | None = None
+        """The room, where it was named and not found from a path."""
         self._notices: Sequence[str] = ()
         """What stands beside the last answer."""
+
+    @property
+    def spelling(self) -> CommandLine:
+        """How a next step is typed by whoever typed this command."""
+        given = {"--as": self.agent, "--data-dir": self.data_dir}
+        return CommandLine({flag: value for flag, value in given.items() if value}, self._named_room)
+
+    def typed(self, operation: str, **given: object) -> str:
+        """The line that calls an operation, for a sentence about what to do next."""
+        return said(step(operation, **given), self.spelling)
 
     @cached_property
     def settings(self) -> Settings:
@@ -162,7 +176,7 @@ class Session(Invocation):
 
     def close(self) -> None:
         for notice in self._notices:
-            output.remark(f"notice: {notice}")
+            output.remark(f"notice: {said(notice, self.spelling)}")
         self._notices = ()
         self._hang_up()
 
@@ -180,7 +194,10 @@ class Session(Invocation):
         if room_id is not None:
             if path is not None:
                 raise Usage("Give a PATH or --room, not both.")
-            return room_id
+            from tallystick.surfaces.cli import short_ids  # Here: most commands find their room from a path.
+
+            self._named_room = short_ids.room(self, room_id)
+            return self._named_room
         here = absolute(path)
         found = self.call("rooms.list", {"context_path": here, "limit": 1}).data["rooms"]
         if not found:

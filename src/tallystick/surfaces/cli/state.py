@@ -1,15 +1,17 @@
-"""`tally state`: whose turn it is, once or again whenever it changes."""
+"""`tally state`: whose turn it is, once or again whenever it changes; `tally heartbeat`, which keeps it."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from tallystick.commandline.command import Command
-from tallystick.commandline.visible import visible_json
+from tallystick.commandline.output import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
-from tallystick.surfaces.cli import screen
+from tallystick.kernel.errors import Conflict
+from tallystick.surfaces.cli import screen, times
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
@@ -40,12 +42,48 @@ def state(session: Session, *, path: str | None, room_id: str | None, watch: boo
         show(reply.data)
 
 
+@click.command(cls=Command)
+@about_a_room
+@click.pass_obj
+def heartbeat(session: Session, *, path: str | None, room_id: str | None) -> None:
+    """Say that you still work, and keep the stick.
+
+    Finds your lease by itself. Whoever waits sees that the holder is alive, and the lease runs anew.
+    """
+    room = session.room(path, room_id)
+    fence = owned(session, room)
+    reply = fenced(session, "turns.heartbeat", fence)
+    if not session.finish(reply.data):
+        until = times.until(reply.data["lease_expires_at"])
+        screen.say(f"The stick is yours: turn {reply.data['turn_id']}, until {until}.")
+
+
+def owned(session: Session, room: str, lease: str | None = None, turn: int | None = None) -> dict[str, object]:
+    """What fences an owner's call: as given, else what the room shows its holder."""
+    if lease is None or turn is None:
+        state = session.call("turns.state", {"room_id": room}).data
+        lease = lease if lease is not None else state["lease_id"] or ""
+        turn = turn if turn is not None else state["turn_id"]
+    return {"room_id": room, "lease_id": lease, "expected_turn_id": turn}
+
+
+def fenced(session: Session, operation: str, given: Mapping[str, object]) -> CallReply:
+    """An owner's call. Who holds nothing is told so, and not about a lease that was never given."""
+    try:
+        return session.call(operation, given)
+    except Conflict as refusal:
+        if not given["lease_id"] and refusal.code == "stale_lease":
+            owner = refusal.details.get("current_owner")
+            refusal.message = f"You do not hold the stick: {f'{owner} does' if owner else 'nobody does'}."
+        raise
+
+
 def _watch(session: Session, room: str) -> None:
     shown: dict[str, object] | None = None
     with StopSignal() as stop:
         while not stop.stopped():
             reply = session.call("turns.state", {"room_id": room})
-            if (now := _lasting(reply)) != shown:
+            if (now := _lasting(reply, as_json=session.as_json)) != shown:
                 shown = now
                 _show_again(session, reply)
             since = int(reply.data["cursor"])
@@ -53,17 +91,27 @@ def _watch(session: Session, room: str) -> None:
             session.call("events.follow", follow, stop)
 
 
-def _lasting(reply: CallReply) -> dict[str, object]:
-    """A state without what moves although nothing changed."""
-    members = [{**member, "last_seen_at": None} for member in reply.data["members"]]
-    return {**reply.data, "members": members}
+def _lasting(reply: CallReply, *, as_json: bool) -> dict[str, object]:
+    """A state without what moves although nothing changed; for a person, with how long each still has."""
+    state = reply.data
+    members = [{**member, "last_seen_at": None} for member in state["members"]]
+    left = None if as_json else (_holder(state), _expected(state))
+    return {**state, "members": members, "left": left}
+
+
+def _holder(state: Mapping[str, Any]) -> str | None:
+    return _with_time(state["owner"], state["lease_expires_at"], "lease")
+
+
+def _expected(state: Mapping[str, Any]) -> str | None:
+    return _with_time(state["reserved_for"], state["claim_expires_at"], "claim")
 
 
 def _show_again(session: Session, reply: CallReply) -> None:
     if session.as_json:
         print(visible_json(reply.data), flush=True)
         return
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         click.clear()
     show(reply.data)
     print(flush=True)
@@ -78,8 +126,8 @@ def show(state: Mapping[str, Any]) -> None:
             "path": state["canonical_path"],
             "state": state["state"],
             "turn": state["turn_id"],
-            "holder": _with_time(owner, state["lease_expires_at"], "lease"),
-            "next": _with_time(reserved_for, state["claim_expires_at"], "claim"),
+            "holder": _holder(state) or "nobody",
+            "next": _expected(state) or state["next"] or "nobody else is here",
         }
         | ({"your lease": state["lease_id"]} if state["lease_id"] else {})
     )
@@ -88,10 +136,18 @@ def show(state: Mapping[str, Any]) -> None:
         screen.say(f"The stick may be taken over ({state['takeover']}) by: {candidates}")
     print()
     marks = {reserved_for: ">", owner: "*"}
-    fields = ("agent_id", "status", "last_seen_at", "session_kind", "pid")
+    fields = ("agent_id", "status")
     screen.table(
-        ["", "MEMBER", "STATUS", "LAST SEEN", "SESSION", "PID"],
-        [[marks.get(each["agent_id"], " "), *(each[name] for name in fields)] for each in state["members"]],
+        ["", "MEMBER", "STATUS", "LAST SEEN", "PROCESS"],
+        [
+            [
+                marks.get(each["agent_id"], " "),
+                *(each[name] for name in fields),
+                times.relative(each["last_seen_at"]),
+                each["pid"] or each["session_kind"],
+            ]
+            for each in state["members"]
+        ],
     )
 
 
@@ -99,10 +155,4 @@ def _with_time(who: str | None, until: str | None, what: str) -> str | None:
     if who is None or until is None:
         return who
     left = (from_wire(until) - system_clock()) // 1000
-    return f"{who} ({what} {_span(left)} left)" if left >= 0 else f"{who} ({what} ran out {_span(-left)} ago)"
-
-
-def _span(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
+    return f"{who} ({what} {times.span(left)} left)" if left >= 0 else f"{who} ({what} ran out {times.span(-left)} ago)"

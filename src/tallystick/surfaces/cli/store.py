@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Generator, Iterable
@@ -11,8 +12,9 @@ from typing import BinaryIO
 
 import click
 
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import progress, screen
 from tallystick.surfaces.cli.errors import FileUnusable, Usage
 from tallystick.surfaces.cli.failures import REFUSED
 from tallystick.surfaces.cli.session import Session
@@ -33,16 +35,19 @@ def export(session: Session, *, file: str) -> None:
     hub = session.existing_hub
     if file == "-":
         for line in maintenance.export(hub):
-            sys.stdout.buffer.write(line)
+            if sys.stdout.isatty():
+                print(output.visible_json(json.loads(line)))
+            else:
+                sys.stdout.buffer.write(line)
         return
-    with _whole(Path(file)) as target:
+    with whole_file(Path(file)) as target, progress.told("Writing every event"):
         lines = sum(1 for line in maintenance.export(hub) if target.write(line))
     if not session.finish({"file": file, "events": lines - 1}):
         screen.say(f"Exported {lines - 1} events to {file}.")
 
 
 @contextmanager
-def _whole(file: Path) -> Generator[BinaryIO]:
+def whole_file(file: Path) -> Generator[BinaryIO]:
     """A file that appears when it is complete and not before; what rooms said is for its owner's eyes only."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -57,16 +62,19 @@ def _whole(file: Path) -> Generator[BinaryIO]:
 
 @click.command(cls=Command, name="import")
 @click.argument("file", type=click.Path())
+@click.option(
+    "--keep-oversized", is_flag=True, help="Also take events that an older version let in too deep or too large."
+)
 @click.pass_obj
-def import_(session: Session, *, file: str) -> None:
+def import_(session: Session, *, file: str, keep_oversized: bool) -> None:
     """Read an export into an empty store.
 
     FILE is - for stdin. Every event is verified; all of them are taken or none.
     """
     from tallystick.hub import maintenance
 
-    with _lines(file) as lines:
-        end = maintenance.import_(session.hub, lines)
+    with _lines(file) as lines, progress.told("Reading the export"):
+        end = maintenance.import_(session.hub, lines, keep_oversized=keep_oversized)
     if not session.finish({"rooms": end.rooms, "events": end.events}):
         screen.say(f"Imported {end.events} events in {end.rooms} rooms.")
 
@@ -99,7 +107,8 @@ def backup(session: Session, *, file: str) -> None:
         raise FileUnusable(f"{file} exists already.", hint="Name a new file, or move the old one away first.")
     if not target.parent.is_dir():
         raise FileUnusable(f"{file} cannot be written: there is no such folder.")
-    maintenance.backup(session.existing_hub, target)
+    with progress.told("Copying the store"):
+        maintenance.backup(session.existing_hub, target)
     if not session.finish({"file": file}):
         screen.say(f"Backed up to {file}.")
 
@@ -115,11 +124,13 @@ def rebuild(session: Session, *, dry_run: bool) -> int:
     from tallystick.hub import maintenance
 
     if dry_run:
-        differing = maintenance.check(session.existing_hub)
+        with progress.told("Comparing the projections with the ledger"):
+            differing = maintenance.check(session.existing_hub)
         if not session.finish({"differing": differing}):
             screen.say(f"Differing from the ledger: {', '.join(differing) or 'nothing'}.")
         return REFUSED if differing else 0
-    events = maintenance.rebuild(session.existing_hub)
+    with progress.told("Folding the ledger"):
+        events = maintenance.rebuild(session.existing_hub)
     if not session.finish({"events": events}):
         screen.say(f"Folded {events} events.")
     return 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
-from tallystick.surfaces.cli import catalogue, commands, render
+from tallystick.surfaces.cli import catalogue, commands, render, short_ids
 from tallystick.surfaces.cli.failures import INTERRUPTED
 from tallystick.surfaces.cli.options import json_text
 from tallystick.surfaces.cli.session import Session, StopSignal, absolute
@@ -27,7 +27,7 @@ def operation_command(name: str) -> click.Command:
     def run(session: Session, **given: object) -> int:
         return perform(session, name, {key: value for key, value in given.items() if value is not None and value != ()})
 
-    return Command(
+    command = Command(
         name=name.rpartition(".")[2],
         callback=run,
         params=[_option(field) for field in shape["fields"]],
@@ -35,6 +35,9 @@ def operation_command(name: str) -> click.Command:
         short_help=shape["summary"],
         context_settings={"token_normalize_func": _normalised},
     )
+    if name in commands.EXTENDED:
+        commands.loaded(commands.EXTENDED[name])(command)
+    return command
 
 
 def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
@@ -43,16 +46,22 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
     ready = {key: _value(fields[key], value) for key, value in given.items()}
     if "room_id" not in ready and "room_id" in fields and fields["room_id"].get("required"):
         ready["room_id"] = session.room(None, None)
+    elif isinstance(named := ready.get("room_id"), str):
+        ready["room_id"] = session.room(None, named)
+    for field in short_ids.EVENT_FIELDS & ready.keys():
+        ready[field] = short_ids.event(session, str(ready.get("room_id", "")), str(ready[field]))
     with StopSignal() as stop:
         reply = session.call(name, ready, stop)
     if not session.finish(reply.data):
         render.render(name, reply)
-    return INTERRUPTED if stop.stopped() else 0
+    return INTERRUPTED if stop.stopped() else render.exit_code(name, reply)
 
 
 def _value(field: Field, given: object) -> object:
     if field["kind"] == "path":
         return absolute(str(given))
+    if isinstance(given, str):
+        return short_ids.numbered(field["name"], given)
     return list(cast("tuple[object, ...]", given)) if isinstance(given, tuple) else given
 
 
@@ -65,10 +74,11 @@ def _option(field: Field) -> click.Option:
     if kind == "boolean":
         return click.Option([f"--{flag}/--no-{flag}", field["name"]], default=None, help=_help(field))
     more: dict[str, Any] = {"multiple": True} if field.get("many") else {}
+    also = ["--room"] if field["name"] == "room_id" else []
     if kind == "json":
         more["metavar"] = "JSON"
     return click.Option(
-        [f"--{flag}", field["name"]],
+        [*also, f"--{flag}", field["name"]],
         type=_type(field),
         required=field.get("required", False) and field["name"] != "room_id",
         help=_help(field),
@@ -133,18 +143,9 @@ def listed(name: str) -> click.Command:
 
 
 def noun(name: str) -> click.Group:
-    """The group of a noun's operations; a verb of two parts is a group within it."""
-    group = Verbs(name=name, help=f"Operations on {name}.", subcommand_metavar="VERB [--field VALUE]...")
-    for verb in catalogue.nouns()[name]:
-        command = operation_command(f"{name}.{verb}")
-        outer, _, inner = verb.partition(".")
-        if not inner:
-            group.add_command(command, verb)
-            continue
-        part = group.commands.setdefault(outer, Verbs(name=outer, help=f"{outer} operations on {name}."))
-        if isinstance(part, Verbs):
-            part.add_command(command, inner)
-    return group
+    """The group of a noun's operations; a verb of two parts is in a group within it."""
+    verbs = catalogue.nouns()[name]
+    return Verbs(name, verbs, name=name, help=f"Operations on {name}.", subcommand_metavar="VERB [--field VALUE]...")
 
 
 def noun_verbs(name: str) -> list[str]:
@@ -152,8 +153,23 @@ def noun_verbs(name: str) -> list[str]:
 
 
 class Verbs(Group):
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, cmd_name.replace("-", "_"))
+    """Operations whose names begin alike. Each command, with all its options, is made when it is asked for."""
+
+    def __init__(self, above: str, verbs: Sequence[str], **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self._above, self._verbs = above, verbs
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted({verb.partition(".")[0] for verb in self._verbs})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        verb = cmd_name.replace("-", "_")
+        if verb in self._verbs:
+            return operation_command(f"{self._above}.{verb}")
+        inner = [each.removeprefix(f"{verb}.") for each in self._verbs if each.startswith(f"{verb}.")]
+        if not inner:
+            return None
+        return Verbs(f"{self._above}.{verb}", inner, name=verb, help=f"{verb} operations on {self._above}.")
 
 
 def _first_word(args: list[str]) -> str:

@@ -30,9 +30,11 @@ from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Events
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
-from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YOUR_TURN
+from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
+from tallystick.surfaces.cli.reservations import give_back
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, absolute
+from tallystick.surfaces.cli.state import fenced, owned
 
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 WAITED = (YourTurn, NotYet, TakeoverAvailable, Closed)
@@ -73,26 +75,27 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
         reply = waited(session, room, timeout, stop)
     turn = reply.read(*WAITED)
     if not session.finish(reply.data):
-        show_turn(turn)
+        show_turn(session, turn)
     if isinstance(turn, YourTurn):
         return 0
-    return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
+    return INTERRUPTED if stop.stopped() else NOT_YET
 
 
-def show_turn(turn: Turn) -> None:
+def show_turn(session: Session, turn: Turn) -> None:
     match turn:
         case YourTurn():
             screen.say(f"It is your turn: turn {turn.turn_id}, lease {turn.lease_id} ({turn.reason}).")
             _show_handoff(turn)
-            screen.say("Next: work, `tally turns heartbeat` now and then, and hand over with `tally release`.")
+            release = session.typed("turns.release", handoff={"status": "…", "next_action": "…"})
+            screen.say(f"Next: work, {session.typed('turns.heartbeat')} now and then, and hand over with {release}.")
         case TakeoverAvailable():
             who = turn.current_owner or turn.reserved_for
             screen.say(f"Not your turn, but {screen.cell(who)} failed ({turn.reason}) at turn {turn.turn_id}.")
-            screen.say('Next: `tally takeover --reason "why"`, if you mean it.')
+            screen.say(f"Next: {session.typed('turns.takeover', reason='why')}, if you mean it.")
         case Closed():
             screen.say("This room is closed.")
         case NotYet():
-            screen.say(f"Not yet: the room is {turn.room_state}. Next: `tally wait` again.")
+            screen.say(f"Not yet: the room is {turn.room_state}. Next: {session.typed('turns.wait')} again.")
 
 
 def _show_handoff(turn: YourTurn) -> None:
@@ -102,15 +105,6 @@ def _show_handoff(turn: YourTurn) -> None:
 
 _lease = click.option("--lease", metavar="ID", help="The lease; the one you hold if left out.")
 _turn = click.option("--turn", type=click.IntRange(min=0), help="The turn you believe is current.")
-
-
-def _owned(session: Session, room: str, lease: str | None, turn: int | None) -> dict[str, object]:
-    """What fences an owner's call: as given, else what the room shows its holder."""
-    if lease is None or turn is None:
-        state = session.ask("turns.state", ShowState(room_id=room), TurnState)
-        lease = lease if lease is not None else state.lease_id or ""
-        turn = turn if turn is not None else state.turn_id
-    return {"room_id": room, "lease_id": lease, "expected_turn_id": turn}
 
 
 @click.command(cls=Command)
@@ -130,13 +124,17 @@ def release(
     from_stdin: bool,
     **words: Unpack[HandoffWords],
 ) -> None:
-    """Hand the stick to the next in turn, with a handoff.
+    """Hand the stick on, or give back a reserved path.
 
-    --status and --next-action are needed: they are what the next one goes on from.
+    The stick goes to the next in turn, with a handoff: --status and --next-action are what the next one goes on from.
+    `tally release PATH` without them gives back the file or folder that you reserved.
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin)}
-    fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.release", {**fence, **given}), ReleaseStickResult)
+    if path is not None and not given["handoff"] and lease is None and turn is None:
+        give_back(session, path, room_id)
+        return
+    fence = owned(session, session.room(path, room_id), lease, turn)
+    _handed_over(session, fenced(session, "turns.release", {**fence, **given}), ReleaseStickResult)
 
 
 @click.command(cls=Command, name="pass")
@@ -163,8 +161,8 @@ def pass_(
     AGENT is an active member of the room; the turn order goes on from there.
     """
     given = {"handoff": handoff(words, from_stdin=from_stdin), "to_agent_id": agent}
-    fence = _owned(session, session.room(path, room_id), lease, turn)
-    _handed_over(session, session.call("turns.pass", {**fence, **given}), PassStickResult)
+    fence = owned(session, session.room(path, room_id), lease, turn)
+    _handed_over(session, fenced(session, "turns.pass", {**fence, **given}), PassStickResult)
 
 
 def _handed_over(session: Session, reply: CallReply, answer: type[ReleaseStickResult | PassStickResult]) -> None:
@@ -193,7 +191,7 @@ def takeover(session: Session, *, path: str | None, room_id: str | None, reason:
         return
     taken = reply.read(TakeOverStickResult)
     screen.say(f"It is your turn: turn {taken.turn_id}, lease {taken.lease_id}. It was {taken.revoked_agent_id}'s.")
-    screen.say("Next: `tally turns history --newest` shows what was going on.")
+    screen.say(f"Next: {session.typed('events.list')} shows what was going on.")
 
 
 @click.command(cls=Command)
@@ -217,7 +215,7 @@ def hold(
         turn = _wait_for_stick(session, joined, takeover, stop)
         if not isinstance(turn, YourTurn | TakeOverStickResult):
             remark("You stopped waiting before your turn came." if stop.stopped() else "The room was closed.")
-            return INTERRUPTED if stop.stopped() else NOT_YOUR_TURN
+            return INTERRUPTED if stop.stopped() else NOT_YET
         _announce(session, joined, turn)
         _keep(session, joined, turn, stop)
     fence = {"room_id": joined.room_id, "lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}

@@ -70,16 +70,24 @@ def _answered(words: list[str]) -> HookReply:
         raise ValueError("there is no such hook; `tally hook --help` lists them")
     payload = Payload(words[0], words[1], _fields())
     moment = EVENTS[payload.harness][payload.event]
-    paths = _targets(payload) if moment == EDIT else []
+    if moment == EDIT:
+        return _before_edit(payload)
     if moment != START and not _has_store():
-        return hook_protocol.ALLOW
-    if moment == EDIT and (not paths or _passes(payload, paths)):
         return hook_protocol.ALLOW
     from tallystick.surfaces.hook import replies
 
-    if moment == EDIT:
-        return replies.before_edit(payload, paths)
     return replies.at_start(payload) if moment == START else replies.at_stop(payload)
+
+
+def _before_edit(payload: Payload) -> HookReply:
+    paths, unclear = _targets(payload)
+    # Somebody who writes nobody knows what may write anything here.
+    asked = [*paths, payload.folder] if unclear else paths
+    if not asked or not _has_store() or _passes(payload, asked):
+        return hook_protocol.ALLOW
+    from tallystick.surfaces.hook import replies
+
+    return replies.before_edit(payload, paths, unclear)
 
 
 def _fields() -> dict[str, object]:
@@ -89,13 +97,15 @@ def _fields() -> dict[str, object]:
     return given  # pyright: ignore[reportUnknownVariableType] - JSON has text keys
 
 
-def _targets(payload: Payload) -> list[str]:
+def _targets(payload: Payload) -> tuple[list[str], list[str]]:
+    """The paths that a tool call changes, and the commands in it of which that cannot be told."""
     from tallystick.harnesses.shell import tool_calls
 
     tool, given = payload.fields.get("tool_name"), payload.fields.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict):
-        return []
-    return tool_calls.targets(tool, given, payload.folder, _Disk(), os.environ)  # pyright: ignore[reportUnknownArgumentType] - JSON
+        return [], []
+    found = tool_calls.targets(tool, given, payload.folder, _Disk(), os.environ)  # pyright: ignore[reportUnknownArgumentType] - JSON
+    return found.paths, found.unclear
 
 
 class _Disk:
@@ -103,6 +113,9 @@ class _Disk:
 
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)  # noqa: PTH112 - pathlib would double the start
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
 
     def matching(self, pattern: str) -> list[str]:
         from glob import glob

@@ -8,7 +8,9 @@ from tallystick.client.nearest import Nearest
 from tallystick.harnesses import hook_protocol
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
+from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import is_object, objects_of
+from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.hook import agent_cache
 
 TYPE_CHECKING = False
@@ -36,15 +38,31 @@ def denial(found: Sequence[ReservedByOther]) -> str:
     first = found[0]
     if all(each.active for each in found):
         lines.append(
-            f"Work on something else, or ask {_plain(first.held_by)} for it: messages.send in room {first.room_id}."
+            f"Work on something else, or ask {_plain(first.held_by)} for it: "
+            + _call("messages.send", first.room_id, to=[first.held_by], text="…")
         )
     else:
         silent = next(each for each in found if not each.active)
         lines.append(
             f"{_plain(silent.holder)} has fallen silent: look at its uncommitted work, then take the path over with "
-            f"reservations.reserve and takeover_stale in room {silent.room_id}."
+            + _call("reservations.reserve", silent.room_id, path=silent.path, takeover_stale=True)
         )
     return "Tallystick: " + "\n".join(lines)
+
+
+def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
+    """What somebody must not touch whose command does not say what it changes."""
+    told = [f"{_plain(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
+    which = ", ".join(_plain(each) for each in unclear[:SHOWN])
+    return (
+        f"Tallystick: it cannot be told which files this changes ({which}). Reserved by others here: {'; '.join(told)}"
+        f"{_and_more(others)}. See that it leaves them alone."
+    )
+
+
+def _call(operation: str, room_id: str, **given: object) -> str:
+    """The tool call that does it: whoever reads a hook's answer has our tools."""
+    return f"{_plain(said(step(operation, **given), tool_call, {'room_id': room_id}))}."
 
 
 def greeting(ask: Asking, joined: Row) -> str:
@@ -58,7 +76,7 @@ def greeting(ask: Asking, joined: Row) -> str:
         f"Others here: {', '.join(others[:SHOWN])}{_and_more(others)}." if others else "Nobody else is here.",
         _stick(me, state),
         *_handoff(ask, room_id, state),
-        *(f"For you: {_plain(notice)}." for notice in answered.notices),
+        *(f"For you: {_plain(said(notice, tool_call, {'room_id': room_id}))}." for notice in answered.notices),
         *_reserved(ask, me, room_id),
         ADVICE,
     ]
@@ -139,14 +157,25 @@ ANSWER_SECONDS = 5.0
 """An edit waits no longer than this for a hub that does not answer; the store is then asked without it."""
 
 
-def before_edit(payload: Payload, paths: list[str]) -> HookReply:
-    """Deny what somebody else has reserved."""
+def before_edit(payload: Payload, paths: list[str], unclear: list[str]) -> HookReply:
+    """Deny what somebody else has reserved; warn where it cannot be known whether it is about to be changed."""
     with closing(_line()) as line:
         found = reservation_check.found(line.ask, paths, folders=[payload.folder])
+        others = _others(line.ask, payload.folder) if unclear and not found else []
     if found:
         return hook_protocol.deny(payload.harness, payload.event, denial(found))
     _remember(payload)
-    return hook_protocol.ALLOW
+    return hook_protocol.tell(payload.event, warning(unclear, others)) if others else hook_protocol.ALLOW
+
+
+def _others(ask: Asking, folder: str) -> list[Row]:
+    """What others have reserved around a folder."""
+    found: list[Row] = []
+    for room_id in reservation_check.rooms(ask, folder):
+        me = ask("reservations.check", {"room_id": room_id, "paths": []}).data["agent_id"]
+        rows = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
+        found += [row for row in rows if row["agent_id"] != me]
+    return found
 
 
 def at_start(payload: Payload) -> HookReply:

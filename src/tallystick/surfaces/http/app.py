@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tallystick.bus.dispatcher import Bus
+from tallystick.bus.delivery import Bus
 from tallystick.hub import registry
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.errors import TallyError
-from tallystick.surfaces.http.authentication import Authenticator, HubAddress, SignInLinks, TokenCache
+from tallystick.surfaces.http.authentication import Authenticator, TokenCache
+from tallystick.surfaces.http.browser_sessions import HubAddress, SignInLinks
 from tallystick.surfaces.http.bus import BusOverHttp
 from tallystick.surfaces.http.calls import Calls
 from tallystick.surfaces.http.logs import Log
@@ -66,6 +67,7 @@ def build(
         address=address,
         started_at=started_at,
         connections=connections,
+        bus_connections=lambda: bus.connections,
     )
     face = BusOverHttp(bus, tokens, allowances)
     calls = Calls(serving, tokens, limits, allowances)

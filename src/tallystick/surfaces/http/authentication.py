@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import secrets
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -22,8 +21,10 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.tokens import TokenInvalid, TokenMissing
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.clock import system_clock
+from tallystick.kernel.operation import Reach
 from tallystick.surfaces.http import peers
-from tallystick.surfaces.http.errors import ForeignOrigin, LoginExpired, WrongHost
+from tallystick.surfaces.http.browser_sessions import HubAddress
+from tallystick.surfaces.http.errors import ForeignOrigin, WrongHost
 
 OPEN = frozenset({"/healthz", "/login"})
 """What needs no token."""
@@ -31,31 +32,11 @@ FILES = "/static/"
 """Styles and scripts of the page: the same for everybody, and needed to say that a token is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubAddress:
-    """Where this hub listens, as a browser names it."""
-
-    host: str
-    port: int
-    tls: bool = False
-
-    @property
-    def url(self) -> str:
-        scheme = "https" if self.tls else "http"
-        shown = "127.0.0.1" if self.host in {"0.0.0.0", "::", ""} else self.host  # noqa: S104 - shown, not bound
-        return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
-
-    @property
-    def cookie(self) -> str:
-        """Browsers do not tell ports apart when they send cookies, so each hub has a name of its own."""
-        return f"tally_session_{self.port}"
-
-
 class Authenticator:
     def __init__(self, address: HubAddress, tokens: TokenCache) -> None:
         self._tokens = tokens
-        self._cookie = address.cookie
-        self._names = {"localhost", address.host.lower(), socket.gethostname().lower()}
+        self._address = address
+        self._names = {"localhost", address.host.lower(), socket.gethostname().lower(), address.page_host} - {""}
         self._hosts: dict[bytes, bool] = {}
 
     async def admit(self, scope: Scope, head: Mapping[bytes, bytes]) -> Visitor | None:
@@ -70,11 +51,20 @@ class Authenticator:
         if scope["path"] in OPEN or scope["path"].startswith(FILES):
             return None
         if secret := _bearer(head.get(b"authorization", b"")):
+            if secret.startswith(tokens.PAGE_PREFIX):
+                raise TokenInvalid
             return await self._tokens.visitor(secret)
-        if secret := self._in_cookie(head.get(b"cookie", b"")):
+        if secret := self._address.secret_in_cookie(head):
             _check_page(scope["method"], head)
             return await self._tokens.visitor(secret)
         raise TokenMissing
+
+    def renewal(self, scope: Scope, head: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+        """The cookie again, whenever a person goes to a page: a session that is used goes on."""
+        if head.get(b"sec-fetch-dest") != b"document" or b"cookie" not in head or peers.of(scope):
+            return []
+        secret = self._address.secret_in_cookie(head)
+        return [(b"set-cookie", self._address.set_cookie(secret))] if secret else []
 
     def _check_host(self, host: bytes) -> None:
         known = self._hosts.get(host)
@@ -89,7 +79,9 @@ class Authenticator:
         """A page elsewhere can point its own name at us (DNS rebinding), but neither a number nor one of our names."""
         name = host.decode("latin-1").lower()
         if name.startswith("["):
-            name = name[1:].partition("]")[0]
+            name, _, port = name[1:].partition("]")
+            if port and not (port.startswith(":") and port[1:].isdigit()):
+                return False
         elif name.count(":") == 1:
             name = name.partition(":")[0]
         if name in self._names:
@@ -99,13 +91,6 @@ class Authenticator:
         except ValueError:
             return False
         return True
-
-    def _in_cookie(self, header: bytes) -> str | None:
-        for part in header.decode("latin-1").split(";"):
-            name, _, value = part.strip().partition("=")
-            if name == self._cookie and value:
-                return value
-        return None
 
 
 def _check_page(method: str, head: Mapping[bytes, bytes]) -> None:
@@ -125,9 +110,6 @@ def _bearer(header: bytes) -> str | None:
 
 REMEMBERED_SECONDS = 5.0
 REMEMBERED = 10_000
-LINK_SECONDS = 600.0
-LINKS = 100
-SESSION_MS = 30 * 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +123,7 @@ class TokenCache:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
         self._known: dict[str, _CachedToken] = {}
-        self._minded: set[tuple[str, asyncio.Event]] = set()
+        self._minded: set[tuple[str, Callable[[], None]]] = set()
 
     async def visitor(self, secret: str) -> Visitor:
         """Whom the valid token with this secret stands for, or a refusal."""
@@ -154,12 +136,36 @@ class TokenCache:
     def until_revoked(self, visitor: Visitor) -> Generator[asyncio.Event]:
         """Set as soon as the visitor's token is revoked or expires, for whoever is served for longer than a moment."""
         ended = asyncio.Event()
-        mine = (visitor.token_id, ended)
+        with self._minding(visitor, ended.set):
+            yield ended
+
+    @contextmanager
+    def cancelled_when_revoked(self, visitor: Visitor) -> Generator[None]:
+        """Cancel what the current task does in here as soon as the visitor's token ends, and refuse it instead."""
+        task, over = asyncio.current_task(), False
+
+        def end() -> None:
+            nonlocal over
+            if task and not over:
+                over = True
+                task.cancel()
+
+        with self._minding(visitor, end):
+            try:
+                yield
+            except asyncio.CancelledError:
+                if over and task and task.uncancel() <= 0:
+                    raise TokenInvalid from None
+                raise
+
+    @contextmanager
+    def _minding(self, visitor: Visitor, end: Callable[[], None]) -> Generator[None]:
+        mine = (visitor.token_id, end)
         self._minded.add(mine)
         left = None if visitor.expires_at is None else (visitor.expires_at - system_clock()) / 1000
-        timer = None if left is None else asyncio.get_running_loop().call_later(left, ended.set)
+        timer = None if left is None else asyncio.get_running_loop().call_later(left, end)
         try:
-            yield ended
+            yield
         finally:
             self._minded.discard(mine)
             if timer:
@@ -173,9 +179,9 @@ class TokenCache:
                 self._known.clear()
                 if self._minded:
                     valid = await self._serving.read(lambda: tokens.valid_ids(self._serving.hub))
-                    for token_id, revoked in self._minded:
+                    for token_id, end in tuple(self._minded):
                         if token_id and token_id not in valid:
-                            revoked.set()
+                            end()
 
     async def _ask(self, secret: str) -> _CachedToken:
         hub = self._serving.hub
@@ -185,38 +191,17 @@ class TokenCache:
             raise TokenInvalid
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        visitor = Visitor(caller=token.caller, room_id=token.room_id, token_id=token.id, expires_at=token.expires_at)
+        visitor = Visitor(
+            caller=token.caller,
+            room_id=token.room_id,
+            reach=Reach(token.reach),
+            token_id=token.id,
+            expires_at=token.expires_at,
+        )
         now = system_clock()
         left = REMEMBERED_SECONDS if token.expires_at is None else (token.expires_at - now) / 1000
         known = self._known[secret] = _CachedToken(visitor=visitor, until=monotonic() + min(left, REMEMBERED_SECONDS))
         if now - (token.last_used_at or 0) > tokens.USED_EVERY_MS:
-            await self._serving.write(lambda tx: tokens.mark_used(tx, token))
+            page = secret.startswith(tokens.PAGE_PREFIX)
+            await self._serving.write(lambda tx: tokens.mark_used(tx, token, renewed=page))
         return known
-
-
-class SignInLinks:
-    """One-time links: each lets one browser in, once, within ten minutes."""
-
-    def __init__(self) -> None:
-        self._until: dict[str, float] = {}
-
-    def new(self) -> str:
-        now = monotonic()
-        self._until = {code: until for code, until in self._until.items() if until > now}
-        while len(self._until) >= LINKS:
-            self._until.pop(next(iter(self._until)))
-        code = secrets.token_urlsafe(24)
-        self._until[code] = now + LINK_SECONDS
-        return code
-
-    def use(self, code: str) -> None:
-        if self._until.pop(code, 0.0) < monotonic():
-            raise LoginExpired
-
-
-async def browser_session(serving: Serving) -> str:
-    """A new session of the person at the browser: a token like any other, so it can be listed and revoked."""
-    issued = await serving.read(
-        lambda: tokens.issue(serving.hub, principal="user", label="browser", lasts_ms=SESSION_MS)
-    )
-    return issued.secret

@@ -14,9 +14,9 @@ from collections.abc import AsyncGenerator, Callable
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from tallystick.bus import commands, envelope, payloads
+from tallystick.bus import commands, envelope
 from tallystick.bus.connection import BusConnection, BusReply
-from tallystick.bus.dispatcher import Bus
+from tallystick.bus.delivery import Bus
 from tallystick.bus.envelope import LINE_LIMIT, BusRequest
 from tallystick.bus.errors import UnknownConnection
 from tallystick.hub.visitor import Visitor
@@ -33,10 +33,10 @@ LAST_WORD_SECONDS = 5.0
 """Short: until then the agent counts as connected, and what is meant for it is not handed to anybody else."""
 
 
-class StreamBus(payloads.StreamEvents):
+class StreamBus(envelope.StreamEvents):
     """What a stream follows from its beginning, if anything."""
 
-    session: payloads.Id | None = None
+    session: envelope.Id | None = None
 
 
 class BusOverHttp:
@@ -76,7 +76,7 @@ class BusOverHttp:
         if name is None:
             return self._bus.once(context.visitor)
         party, owner = self._open.get(name.decode("latin-1"), (None, None))
-        if party is None or owner is None or owner.caller.agent_id != context.visitor.caller.agent_id:
+        if party is None or owner is None or not _same(owner, context.visitor):
             raise UnknownConnection
         return party
 
@@ -108,6 +108,11 @@ class BusOverHttp:
         follower = await party.follow(room_id, ask)
         asyncio.get_running_loop().call_soon(party.streaming("stream", follower, follow=ask.follow))
         return follower.cursor
+
+
+def _same(owner: Visitor, visitor: Visitor) -> bool:
+    """A connection goes as far as the token it was opened with: another token of the same principal may not use it."""
+    return (owner.caller.agent_id, owner.token_id) == (visitor.caller.agent_id, visitor.token_id)
 
 
 def _keyed(request: BusRequest, header: bytes | None) -> BusRequest:

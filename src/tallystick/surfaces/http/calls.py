@@ -13,13 +13,13 @@ from starlette.types import Receive, Scope, Send
 from tallystick.hub import registry
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.serving import Serving
-from tallystick.kernel import schemas
+from tallystick.kernel import hints, schemas
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.json_values import is_object
 from tallystick.kernel.operation import AnyOperation, Ask
 from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.authentication import TokenCache
-from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType
+from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType, spelling
 from tallystick.surfaces.http.middleware import Allowances, Limits
 from tallystick.surfaces.http.request_context import RequestContext, answer, body, context_of, while_welcome
 
@@ -47,7 +47,9 @@ class Calls:
                 response = await while_welcome(receive, revoked, work)
         else:
             response = await work
-        notices = [(b"tally-notice", notice.encode()) for notice in response.notices]
+        said = spelling(scope["path"], context.head)
+        told = [hints.said(each, said, {hints.ROOM: response.room_id}) for each in response.notices]
+        notices = [(b"tally-notice", each.encode()) for each in told]
         await answer(send, response.answer.to_json(), *notices)
 
     async def _given(

@@ -36,7 +36,7 @@ class HttpConnection(HttpToolsProtocol):
         self._in_head = True
         self._last = False
         """The client asked for the connection to be closed after this request."""
-        self._head_bytes = self._head_fields = self._body_bytes = 0
+        self._head_bytes = self._head_fields = self._head_length = self._body_bytes = 0
         self._began = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -75,17 +75,24 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head, self._head_fields = True, 0
+        self._in_head, self._head_fields, self._head_length = True, 0, 0
         cast("dict[str, object]", cast("object", self.scope))["extensions"] = self._extensions
+
+    def on_url(self, url: bytes) -> None:
+        self._head_length += len(url)
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_fields += 1
+        self._head_length += len(name) + len(value)
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         if self._head_fields > self._limits.head_fields:
             raise HeadTooLarge(limit=self._limits.head_fields)
+        if self._head_length > self._limits.head_bytes:
+            raise HeadTooLarge(limit=self._limits.head_bytes)  # It came in one piece.
         self._rest()
         self._head_bytes = self._body_bytes = 0
         self._began = self.loop.time()
@@ -110,7 +117,10 @@ class HttpConnection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         crowded = self._head_fields > self._limits.head_fields
-        self._refuse(HeadTooLarge(limit=self._limits.head_fields) if crowded else MalformedRequest(msg))
+        if self._head_length > self._limits.head_bytes:
+            self._refuse(HeadTooLarge(limit=self._limits.head_bytes))
+        else:
+            self._refuse(HeadTooLarge(limit=self._limits.head_fields) if crowded else MalformedRequest(msg))
 
     @property
     def _incomplete(self) -> bool:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline.command import Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Invocation, Program
 
 if TYPE_CHECKING:
     from tallystick.surfaces.http.hub_files import HubFiles, HubRunning
@@ -99,11 +98,13 @@ def _live(place: HubFiles) -> dict[str, object]:
 
 def _show(facts: Mapping[str, object]) -> None:
     if not facts["answers"]:
-        print(f"a hub runs as process {facts['pid']} and does not answer: it is starting or stopping")
+        print(f"a hub runs as process {facts['pid']} and does not answer")
         return
-    print(f"Tallystick {facts['version']} runs at {facts['url']}")
+    print(f"Tallystick {facts['version']} runs. Open its page: {facts['login']}")
+    print("  The link lets one browser in, within 10 minutes.")
     print(f"  since      {facts['started_at']}, process {facts['pid']}")
     print(f"  rooms      {facts['rooms']}")
-    print(f"  open now   {facts['connections']} connections, {facts['followers']} followers, {facts['waits']} waits")
+    http = f"{facts['connections']} connections, {facts['bus_connections']} on the bus"
+    print(f"  open now   {http}, {facts['followers']} followers, {facts['waits']} waits")
     print(f"  socket     {facts['http_socket']}")
-    print(f"  page       {facts['login']}  (opens once, within 10 minutes)")
+    print(f"  API        {facts['url']}/v1, with a token")

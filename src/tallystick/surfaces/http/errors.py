@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tallystick.hub.tokens import NotAuthenticated
+from tallystick.kernel import spellings
 from tallystick.kernel.errors import (
     Conflict,
     Fault,
@@ -18,6 +19,7 @@ from tallystick.kernel.errors import (
     TooLarge,
     Unavailable,
 )
+from tallystick.kernel.hints import Spelling
 
 
 class WrongHost(NotAllowed):
@@ -131,8 +133,19 @@ def status_of(kind: type[TallyError]) -> int:
     return next(status for family, status in STATUS.items() if issubclass(kind, family))
 
 
-def body_of(error: TallyError) -> bytes:
-    return _encode({"error": error.payload()})
+DECLARED = b"declared"
+"""What our own clients ask for in `Tally-Hints`: they say a hint in the words of whoever asked them."""
+
+
+def spelling(path: str, head: Mapping[bytes, bytes]) -> Spelling | None:
+    """In whose words a request wants hints and notices: the page calls operations below `/act/` and has buttons."""
+    if head.get(b"tally-hints") == DECLARED:
+        return None
+    return spellings.label if path.startswith("/act/") else spellings.request
+
+
+def body_of(error: TallyError, said: Spelling | None = spellings.request) -> bytes:
+    return _encode({"error": error.payload(said)})
 
 
 def headers_of(error: TallyError, body: bytes) -> list[tuple[bytes, bytes]]:

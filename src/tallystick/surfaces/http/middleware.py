@@ -14,7 +14,9 @@ from time import monotonic, perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick.kernel.errors import InternalFault, TallyError
+from tallystick.kernel import spellings
+from tallystick.kernel.errors import InternalFault, InvalidField, TallyError
+from tallystick.kernel.hints import Spelling
 from tallystick.surfaces.http import errors
 from tallystick.surfaces.http.authentication import Authenticator
 from tallystick.surfaces.http.errors import TooManyRequests, TooManyStreams
@@ -56,7 +58,8 @@ class RequestMiddleware:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 context.status = message["status"]
-                message["headers"] = secured([*message["headers"], (b"x-request-id", context.id.encode())])
+                more = self._authenticator.renewal(scope, context.head) if context.guest else []
+                message["headers"] = secured([*message["headers"], (b"x-request-id", context.id.encode()), *more])
             await send(message)
 
         try:
@@ -76,6 +79,8 @@ class RequestMiddleware:
 
     async def _serve(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            if len(context.head) < len(scope["headers"]) and sum(name == b"host" for name, _ in scope["headers"]) > 1:
+                raise InvalidField("The request names its host twice.", field="Host")
             context.guest = await self._authenticator.admit(scope, context.head)
             if context.guest:
                 self._allowances.spend(context.guest.caller.agent_id)
@@ -87,7 +92,7 @@ class RequestMiddleware:
             if _reads_pages(scope, context):
                 await self._page(send, refusal)
             else:
-                await _refuse(send, refusal)
+                await _refuse(send, refusal, errors.spelling(scope["path"], context.head))
 
     def _note(self, context: RequestContext, seconds: float) -> None:
         self._metrics.request(context.operation, context.status, seconds)
@@ -108,8 +113,8 @@ def _reads_pages(scope: Scope, context: RequestContext) -> bool:
     return scope["method"] == "GET" and asked == b"text/html" and not scope["path"].startswith(("/v1/", "/mcp"))
 
 
-async def _refuse(send: Send, error: TallyError) -> None:
-    body = errors.body_of(error)
+async def _refuse(send: Send, error: TallyError, said: Spelling | None = spellings.request) -> None:
+    body = errors.body_of(error, said)
     first, _, *more = errors.headers_of(error, body)
     await answer(send, body, *more, status=errors.status_of(type(error)), kind=first)
 

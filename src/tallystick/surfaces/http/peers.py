@@ -54,6 +54,10 @@ class PeerFacts:
         return processes.environment(self.pid)
 
     @cached_property
+    def terminal(self) -> str | None:
+        return processes.terminal(self.pid)
+
+    @cached_property
     def above(self) -> Sequence[Ancestor]:
         return tuple(processes.ancestors(self.pid))
 
@@ -73,12 +77,13 @@ class PeerProcess:
             raise NamelessCaller
         key = (explicit, surface)
         if key not in self.seen.callers:
-            environ = self.seen.environ
+            # Whoever says its name is not asked for what only tells who is nameless: three files of /proc.
+            environ: Mapping[str, str] = self.seen.environ if explicit is None else {}
             self.seen.callers[key] = identity.resolve(
                 environ,
                 pid=self.pid,
                 user=identity.user(environ, self.uid),
-                tty=processes.terminal(self.pid),
+                tty=self.seen.terminal if explicit is None else None,
                 surface=surface,
                 client_name=client_name,
                 explicit=explicit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -16,11 +17,12 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.surfaces.http import metrics, openapi
-from tallystick.surfaces.http.authentication import SESSION_MS, HubAddress, SignInLinks, browser_session
+from tallystick.surfaces.http.browser_sessions import HubAddress, SignInLinks, browser_session, hop
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.metrics import Metrics
 from tallystick.surfaces.http.request_context import answer, context_of
 
+HEALTH_SECONDS = 1.0
 HTML = (b"content-type", b"text/html; charset=utf-8")
 
 # A page that moves on by itself, not a redirect: after a redirect from somebody else's page a strict cookie stays home.
@@ -46,16 +48,19 @@ class ServicePages:
     address: HubAddress
     started_at: Instant
     connections: Callable[[], int]
+    bus_connections: Callable[[], int]
 
     async def health(self, scope: Scope, send: Send) -> None:
-        """Whether the store can be read; nothing more, since anybody may ask."""
+        """Whether the store can be read, and soon; nothing more, since anybody may ask."""
         _named(scope, "healthz")
         try:
-            await self.serving.call(_ANYBODY, "hub.health", {})
-        except TallyError:
+            async with asyncio.timeout(HEALTH_SECONDS):
+                await self.serving.call(_ANYBODY, "hub.health", {})
+        except (TallyError, TimeoutError):
             await answer(send, b'{"ok":false}', status=503)
         else:
-            await answer(send, b'{"ok":true}')
+            # Pages of other origins may ask: the one that lets a person in does.
+            await answer(send, b'{"ok":true}', (b"cross-origin-resource-policy", b"cross-origin"))
 
     async def measures(self, scope: Scope, send: Send) -> None:
         _named(scope, "metrics")
@@ -74,6 +79,7 @@ class ServicePages:
             "started_at": to_wire(self.started_at),
             "rooms": health.to_data()["rooms"],
             "connections": self.connections(),
+            "bus_connections": self.bus_connections(),
             "followers": self.serving.feeds.followers,
             "waits": self.serving.waits,
         }
@@ -86,14 +92,22 @@ class ServicePages:
         await answer(send, await self.serving.read(lambda: openapi.document(self.address.cookie)))
 
     async def login(self, scope: Scope, send: Send) -> None:
-        """Turn a one-time link into a session cookie and go to the page."""
+        """Turn a one-time link into a session cookie at the page's own name, and go to the page."""
         _named(scope, "login", "GET")
         code = parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0]
+        if page := self.address.page_at(context_of(scope).head):
+            if not self.links.used(code):
+                self.links.check(code)
+            text, policy = hop(page, code)
+            await answer(send, text, (b"content-security-policy", policy), kind=HTML)
+            return
+        if self.links.used(code):
+            # The cookie did not come along from the other name: the page itself says whether there is a session.
+            await answer(send, _WELCOME, kind=HTML)
+            return
         self.links.use(code)
-        secret = await browser_session(self.serving)
-        cookie = f"{self.address.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_MS // 1000}"
-        secure = "; Secure" if self.address.tls else ""
-        await answer(send, _WELCOME, (b"set-cookie", (cookie + secure).encode()), kind=HTML)
+        cookie = self.address.set_cookie(await browser_session(self.serving))
+        await answer(send, _WELCOME, (b"set-cookie", cookie), kind=HTML)
 
     async def nowhere(self, scope: Scope, _send: Send) -> None:
         raise RouteNotFound(f"There is nothing at {scope['path'][:100]}.")

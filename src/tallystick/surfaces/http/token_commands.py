@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.commandline import output
-from tallystick.commandline.command import Group, Program
-from tallystick.commandline.invocation import Invocation
+from tallystick.commandline.command import Group, Invocation, Program
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
     from tallystick.hub.tokens import Token
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+REACHES = ("read", "speak", "work", "manage")
+"""The values of `kernel.operation.Reach`, which help does not load."""
 _LASTS = re.compile(r"([1-9]\d{0,5})([mhdw])")
 
 
-def _lasts(text: str) -> int:
+def _lasts(text: str) -> int | None:
+    if text == "never":
+        return None
     found = _LASTS.fullmatch(text)
     if not found:
-        raise click.BadParameter(f"'{text}' is no duration such as 30m, 12h, 7d or 4w.")
+        raise click.BadParameter(f"'{text}' is no duration such as 30m, 12h, 7d or 4w, nor never.")
     return int(found[1]) * _UNITS[found[2]]
 
 
@@ -41,7 +44,21 @@ def token() -> None:
 @click.option("--any-room", is_flag=True, help="Let it reach every room.")
 @click.option("--for", "principal", metavar="NAME", help="Whose it is: an agent, svc:NAME, or user. --as says it too.")
 @click.option("--label", default="", metavar="TEXT", help="What it is for.")
-@click.option("--expires", type=_lasts, metavar="7d", help="How long it lasts: 30m, 12h, 7d, 4w; for good if left out.")
+@click.option(
+    "--reach",
+    type=click.Choice(REACHES),
+    default="work",
+    show_default=True,
+    help="What it may do: read; speak, which is to join and write messages; work; or manage, which is everything.",
+)
+@click.option(
+    "--expires",
+    type=_lasts,
+    default="30d",
+    show_default=True,
+    metavar="7d",
+    help="When it ends: 30m, 12h, 7d, 4w, never.",
+)
 @click.pass_obj
 def issue(
     invocation: Invocation,
@@ -50,6 +67,7 @@ def issue(
     any_room: bool,
     principal: str | None,
     label: str,
+    reach: str,
     expires: int | None,
 ) -> None:
     """Make a token and print it, this once."""
@@ -62,12 +80,13 @@ def issue(
     if name is None:
         raise click.UsageError("Missing option '--for'.")
     from tallystick.hub import tokens
+    from tallystick.kernel.operation import Reach
 
     with _hub() as hub:
-        made = tokens.issue(hub, principal=name, room_id=room, label=label, lasts_ms=expires)
+        made = tokens.issue(hub, principal=name, room_id=room, reach=Reach(reach), label=label, lasts_ms=expires)
     if not invocation.finish({**_facts(made.token), "token": made.secret}):
         print(made.secret)
-        output.remark(f"This is {made.token.principal}'s token {made.token.id}. It is not shown again.")
+        output.remark(_remark(made.token))
 
 
 @token.command(cls=Program, name="list")
@@ -121,6 +140,7 @@ def _facts(token: Token) -> dict[str, object]:
         "id": token.id,
         "principal": token.principal,
         "room_id": token.room_id,
+        "reach": token.reach,
         "label": token.label,
         "created_at": shown(token.created_at),
         "expires_at": shown(token.expires_at),
@@ -129,7 +149,16 @@ def _facts(token: Token) -> dict[str, object]:
     }
 
 
+def _remark(token: Token) -> str:
+    from tallystick.kernel.clock import to_wire
+
+    until = "It does not end by itself" if token.expires_at is None else f"It ends on {to_wire(token.expires_at)[:10]}"
+    return (
+        f"This is {token.principal}'s token {token.id}, with the reach '{token.reach}'. {until} and is not shown again."
+    )
+
+
 def _row(token: Mapping[str, object]) -> str:
     state = "revoked" if token["revoked_at"] else f"until {token['expires_at']}" if token["expires_at"] else "valid"
-    reach = token["room_id"] or "every room"
-    return f"{token['id']}\t{token['principal']}\t{reach}\t{state}\t{ascii(token['label'])[1:-1]}"
+    where = token["room_id"] or "every room"
+    return f"{token['id']}\t{token['principal']}\t{token['reach']}\t{where}\t{state}\t{ascii(token['label'])[1:-1]}"

@@ -10,9 +10,10 @@ from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.capabilities.blobs.contract import DescribeBlob
-from tallystick.hub import blobs
+from tallystick.hub import blobs, registry
 from tallystick.hub.blobs import SIZE_LIMIT, Content, StoredBlob
 from tallystick.hub.serving import Serving
+from tallystick.hub.visitor import permit
 from tallystick.kernel.errors import TooLarge
 from tallystick.surfaces.http import calls
 from tallystick.surfaces.http.errors import MethodNotAllowed
@@ -38,7 +39,7 @@ class BlobUpload:
         if scope["method"] not in {"PUT", "POST"}:
             raise MethodNotAllowed("blobs.put takes PUT and POST.", allow="PUT, POST")
         ask = blobs.describe(calls.read(DescribeBlob, scope["query_string"]))
-        context.visitor.may_see(ask.room_id)
+        permit(context.visitor, registry.find("blobs.put"), {"room_id": ask.room_id})
         declared = context.head.get(b"content-length", b"")
         if declared.isdigit() and int(declared) > SIZE_LIMIT:
             raise TooLarge(f"A blob has at most {SIZE_LIMIT} bytes.", limit=SIZE_LIMIT)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
+from urllib.parse import quote, unquote
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -25,18 +27,90 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
+    TextResourceContents,
 )
 
 from tallystick.hub.engine import CallRequest, CallResponse
 from tallystick.hub.serving import OnWait
-from tallystick.kernel.errors import InternalFault, Refused, TallyError
+from tallystick.kernel import hints
+from tallystick.kernel.errors import InternalFault, NotFound, Refused, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.mcp import resources, routing
+from tallystick.kernel.spellings import tool_call
+from tallystick.surfaces.mcp import routing
 from tallystick.surfaces.mcp.clients import ClientContext, McpRequest
 from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.routing import Ask, Routed
 from tallystick.surfaces.mcp.tools import ToolSet
+
+ROOMS = "tally://rooms"
+_JSON = "application/json"
+_IN_A_ROOM = re.compile(r"tally://rooms/([^/?#]+)/(state|handoffs)")
+_ABOUT: Mapping[str, str] = {
+    "state": "Whose turn it is, who comes next and whether the stick may be taken over.",
+    "handoffs": "The recent handoffs, word for word, oldest first.",
+}
+_RECENT = 50
+
+
+class ResourceNotFound(NotFound):
+    """There is no such resource."""
+
+    hint = "Read tally://rooms, tally://rooms/{room_id}/state or tally://rooms/{room_id}/handoffs."
+
+
+TEMPLATES = [
+    ResourceTemplate(
+        name=f"room_{part}", uri_template=f"{ROOMS}/{{room_id}}/{part}", description=about, mime_type=_JSON
+    )
+    for part, about in _ABOUT.items()
+]
+
+
+async def listed(ask: Ask, workspace: str | None) -> list[Resource]:
+    rooms = Resource(name="rooms", uri=ROOMS, description="The rooms reachable from the workspace.", mime_type=_JSON)
+    return [rooms, *(each for room in await _rooms(ask, workspace) for each in _in_room(room))]
+
+
+def _in_room(room: Mapping[str, object]) -> list[Resource]:
+    room_id, title = str(room["room_id"]), str(room["title"])
+    return [
+        Resource(
+            name=f"{title}: {part}",
+            uri=f"{ROOMS}/{quote(room_id, safe='')}/{part}",
+            description=about,
+            mime_type=_JSON,
+        )
+        for part, about in _ABOUT.items()
+    ]
+
+
+async def read(uri: str, ask: Ask, workspace: str | None) -> ReadResourceResult:
+    text = msgspec.json.encode(await _content(uri, ask, workspace)).decode()
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_JSON, text=text)])
+
+
+async def _content(uri: str, ask: Ask, workspace: str | None) -> Mapping[str, object]:
+    if uri == ROOMS:
+        return {"rooms": await _rooms(ask, workspace)}
+    found = _IN_A_ROOM.fullmatch(uri)
+    if found is None:
+        raise ResourceNotFound(f"There is no resource '{uri[:200]}'.", uri=uri[:200])
+    room_id = unquote(found[1])
+    if found[2] == "state":
+        return (await ask("turns.state", {"room_id": room_id})).to_data()
+    history = await ask("turns.history", {"room_id": room_id, "newest": True, "limit": _RECENT})
+    events: Sequence[Mapping[str, object]] = history.to_data()["events"]
+    return {"room_id": room_id, "handoffs": [event for event in events if event["handoff"]]}
+
+
+async def _rooms(ask: Ask, workspace: str | None) -> Sequence[Mapping[str, object]]:
+    answer = await ask("rooms.list", {} if workspace is None else {"context_path": workspace})
+    rooms: Sequence[Mapping[str, object]] = answer.to_data()["rooms"]
+    return rooms
+
 
 NOTICES = "tallystick/notices"
 
@@ -57,7 +131,12 @@ def refused(error: TallyError) -> CallToolResult:
 
 def flat(error: TallyError) -> dict[str, object]:
     """Talking Stick's shape: the details stand beside the code, and never in its place."""
-    own = {"error": error.code, "message": error.message, "hint": error.advice, "retryable": error.retryable}
+    own = {
+        "error": error.code,
+        "message": error.message,
+        "hint": error.advice_in(tool_call),
+        "retryable": error.retryable,
+    }
     details = msgspec.json.decode(msgspec.json.encode(dict(error.details), enc_hook=str), type=dict[str, object])
     return {**own, **details, **own}
 
@@ -65,7 +144,7 @@ def flat(error: TallyError) -> dict[str, object]:
 def protocol_error(error: TallyError) -> MCPError:
     """A refusal where MCP has no result to put one into: reading a resource, naming a tool that is not there."""
     code = INVALID_PARAMS if isinstance(error, Refused) else INTERNAL_ERROR
-    return MCPError(code=code, message=f"{error.message} {error.advice}".strip(), data=flat(error))
+    return MCPError(code=code, message=f"{error.message} {error.advice_in(tool_call)}".strip(), data=flat(error))
 
 
 T = TypeVar("T")
@@ -89,7 +168,7 @@ class Handlers:
     async def list_templates(
         self, _request: McpRequest, _params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def call_tool(self, request: McpRequest, params: CallToolRequestParams) -> CallToolResult:
         try:
@@ -105,7 +184,8 @@ class Handlers:
         except Exception:
             logger.exception("%s failed", routed.operation.name)
             return refused(InternalFault())
-        return answered(response.answer, response.notices)
+        notices = [hints.said(each, tool_call, {hints.ROOM: response.room_id}) for each in response.notices]
+        return answered(response.answer, notices)
 
     async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> CallResponse:
         name = routed.operation.name
@@ -124,12 +204,12 @@ class Handlers:
         return response
 
     async def list_resources(self, request: McpRequest, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        found = await _read(lambda: resources.listed(self._asking(request), self._client.workspace(request)))
+        found = await _read(lambda: listed(self._asking(request), self._client.workspace(request)))
         return ListResourcesResult(resources=found)
 
     async def read_resource(self, request: McpRequest, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
-        return await _read(lambda: resources.read(uri, self._asking(request), self._client.workspace(request)))
+        return await _read(lambda: read(uri, self._asking(request), self._client.workspace(request)))
 
     def _asking(self, request: McpRequest) -> Ask:
         async def ask(name: str, given: Mapping[str, object]) -> Answer:

@@ -19,7 +19,9 @@ import msgspec
 from tallystick.hub import local_sockets
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
+from tallystick.kernel import places
 from tallystick.kernel.errors import ForeignUser
+from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.mcp.pending_requests import OURS
 from tallystick.surfaces.mcp.shim import SETS, SOCKET
 
@@ -43,21 +45,21 @@ class Hello:
     pid: Annotated[int, msgspec.Meta(gt=0)]
     environ: Mapping[str, str]
     folder: str | None
-    database_url: str | None
+    database: str | None
     tools: str
 
 
 @asynccontextmanager
 async def opened(serving: Serving, folder: Path) -> AsyncGenerator[None]:
     """Take clients for as long as this lasts; those who are connected at its end are let go."""
-    sessions = Sessions(serving, Settings.of().database_url)
+    sessions = Sessions(serving, places.database_mark(Settings.of().database_url))
     async with local_sockets.taking(sessions.serve, folder / SOCKET, log, limit=LONGEST_LINE):
         yield
 
 
 class Sessions:
-    def __init__(self, serving: Serving, database_url: str | None) -> None:
-        self._serving, self._database_url = serving, database_url
+    def __init__(self, serving: Serving, database: str | None) -> None:
+        self._serving, self._database = serving, database
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if hello := await self._hello(reader, writer):
@@ -71,14 +73,14 @@ class Sessions:
                 hello = msgspec.json.decode(await reader.readline(), type=dict[str, Hello]).get(OURS)
             local_sockets.check_user(uid)
         except ForeignUser as stranger:
-            tell(writer, {"refused": stranger.payload()})
+            tell(writer, {"refused": stranger.payload(tool_call)})
             return None
         except (TimeoutError, ValueError):
             return None
         # A process that has another number for itself is not in our namespace, and its ancestors cannot be seen.
         if hello is None or pid not in {None, hello.pid} or hello.tools not in SETS:
             return None
-        if (hello.database_url or None) != self._database_url:
+        if hello.database != self._database:
             return None
         tell(writer, WELCOME)
         return hello

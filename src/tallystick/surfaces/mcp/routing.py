@@ -32,7 +32,7 @@ class Routed:
         """A portal's schema does not show an operation's fields, so a wrong input is answered with a right one."""
         if self.portal is None or not isinstance(error, InvalidInput):
             return error
-        return self.portal.with_example(error, self.operation.name, hint=error.advice)
+        return self.portal.with_example(error, self.operation.name, hint=error.declared)
 
 
 def route(tools: ToolSet, tool: str, arguments: Mapping[str, object]) -> Routed | None:
@@ -58,6 +58,9 @@ async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Ma
     given = routed.given
     if routed.workspace is not None:
         given = {**await _placed(routed.operation, routed.workspace, ask), **given}
+    if routed.operation.name == "jobs.radar" and given.get("fmt", "lines") == "lines":
+        # An agent pays for every byte, and can call what it is shown as it stands.
+        given = {"fmt": "lines", "moves": "tool", **given}
     if routed.operation.name != "rooms.join" or given.get("context_path") or given.get("room_id"):
         return given
     path = here()

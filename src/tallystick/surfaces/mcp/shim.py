@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import socket
+import sys
 
 from tallystick.commandline.global_options import VARIABLES, quickly
 from tallystick.kernel import places
@@ -95,6 +96,8 @@ def _connected(environ: Mapping[str, str]) -> socket.socket | None:
     hub.settimeout(WELCOME_SECONDS)
     try:
         hub.connect(socket_in(environ))
+        if _uid(hub) != os.geteuid():
+            raise ConnectionRefusedError  # Somebody else listens where a hub of ours would.
         hub.sendall(json.dumps({OURS: _hello(environ)}).encode() + b"\n")
         if decoded(_line(hub)) == {OURS: {"welcome": True}}:
             hub.setblocking(False)
@@ -103,6 +106,14 @@ def _connected(environ: Mapping[str, str]) -> socket.socket | None:
         pass  # No hub, or one that has nothing to say to us: not our client's concern.
     hub.close()
     return None
+
+
+def _uid(hub: socket.socket) -> int:
+    """The user at the other end; our own where the kernel does not say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return os.geteuid()
+    said = hub.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(said[4:8], sys.byteorder)
 
 
 def _hello(environ: Mapping[str, str]) -> dict[str, object]:
@@ -114,7 +125,7 @@ def _hello(environ: Mapping[str, str]) -> dict[str, object]:
         "pid": os.getpid(),
         "environ": {name: environ[name] for name in ENVIRONMENT if name in environ},
         "folder": folder,
-        "database_url": environ.get("TALLYSTICK_DATABASE_URL"),
+        "database": places.database_mark(environ.get("TALLYSTICK_DATABASE_URL")),
         "tools": environ.get(TOOLS) or "daily",
     }
 

@@ -7,22 +7,114 @@ is one tool per noun, `{op, cmd?, args, workspace?}`: `op` is a verb of its own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias, get_args
 
 import msgspec
 from mcp_types import Tool, ToolAnnotations
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel import inputs
+from tallystick.kernel import inputs, schemas, spellings
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
 from tallystick.kernel.schemas import Schema
+from tallystick.kernel.spellings import CALL
 from tallystick.kernel.suggestions import did_you_mean, nearest
-from tallystick.surfaces.mcp import schemas
 
-CALL = "call"
+_Definitions: TypeAlias = Mapping[str, Schema]
+
+_KEPT = ("type", "description", "enum", "maximum", "default")
+_NO_LIMIT = 2**31
+"""A maximum from here on only keeps numbers storable."""
+
+
+def of_ask(ask: type[Ask]) -> Schema:
+    """What an operation takes."""
+    schema = schemas.of(ask)
+    return _asked(schema, _definitions(schema))
+
+
+def of_answer(answer: object) -> Schema:
+    """What an operation answers: its fields and their types, one level deep; several answers become one object."""
+    fields: dict[str, Schema] = {}
+    for variant in get_args(answer) or (answer,):
+        schema = schemas.of(variant)
+        for name, field in _properties(schema).items():
+            shape = _shape(field, _definitions(schema))
+            fields[name] = _either(fields[name], shape) if name in fields else shape
+    return {"type": "object", "properties": fields}
+
+
+def _asked(node: Schema, defs: _Definitions) -> Schema:
+    node = _without_null(_written_out(node, defs), defs)
+    lean = {key: node[key] for key in _KEPT if node.get(key) is not None}
+    if lean.get("maximum", 0) >= _NO_LIMIT:
+        del lean["maximum"]
+    if "items" in node:
+        lean["items"] = _asked(node["items"], defs)
+    if node.get("minItems") == node.get("maxItems"):
+        lean |= {key: node[key] for key in ("minItems", "maxItems") if key in node}
+    if properties := _properties(node):
+        lean["properties"] = {name: _asked(each, defs) for name, each in properties.items()}
+        lean["required"] = node.get("required", [])
+    return lean
+
+
+def _shape(node: Schema, defs: _Definitions) -> Schema:
+    node = _written_out(node, defs)
+    if "anyOf" in node:
+        kept = _not_null(node)
+        return _or_null(_shape(kept[0], defs)) if len(kept) == 1 else {}
+    if "const" in node:
+        return {"enum": [node["const"]]}
+    if "enum" in node:
+        return {"enum": node["enum"]}
+    return {"type": node["type"]} if "type" in node else {}
+
+
+def _or_null(shape: Schema) -> Schema:
+    if "enum" in shape:
+        return {"enum": [*shape["enum"], None]}
+    return {"type": [shape["type"], "null"]} if shape else {}
+
+
+def _either(one: Schema, other: Schema) -> Schema:
+    """A shape that both satisfy."""
+    if one == other:
+        return one
+    if "enum" in one and "enum" in other:
+        return {"enum": list(dict.fromkeys([*one["enum"], *other["enum"]]))}
+    return {}
+
+
+def _without_null(node: Schema, defs: _Definitions) -> Schema:
+    """A field that may be null is one that may be left out."""
+    kept = _not_null(node)
+    return {**_written_out(kept[0], defs), **node} if len(kept) == 1 else node
+
+
+def _not_null(node: Schema) -> list[Schema]:
+    parts: Sequence[Schema] = node.get("anyOf", ())
+    return [part for part in parts if part.get("type") != "null"]
+
+
+def _written_out(node: Schema, defs: _Definitions) -> Schema:
+    """The node with its reference resolved; what stands beside the reference wins."""
+    return {**defs[str(node["$ref"]).rpartition("/")[2]], **node} if "$ref" in node else node
+
+
+def _definitions(schema: Schema) -> _Definitions:
+    found: _Definitions = schema.get("$defs", {})
+    return found
+
+
+def _properties(node: Schema) -> Mapping[str, Schema]:
+    found: Mapping[str, Schema] = node.get("properties", {})
+    return found
+
+
 _USE = "what has no tool of its own. A refusal shows a correct call."
 _ARGS = "Put the command's own fields into args; `example` is a whole correct call."
 
@@ -50,7 +142,13 @@ class Portal:
 
     @property
     def commands(self) -> list[str]:
-        return [name for noun in self.nouns for name, operation in OPERATIONS.items() if operation.noun == noun]
+        """What is behind it; of another noun only what has no tool of its own."""
+        return [
+            name
+            for noun in self.nouns
+            for name, operation in OPERATIONS.items()
+            if operation.noun == noun and (noun == self.name or name not in spellings.TOOLS)
+        ]
 
     @property
     def description(self) -> str:
@@ -95,7 +193,7 @@ class Portal:
             raise self.with_example(wrong, self.commands[-1], hint=_ARGS)
         if asked.cmd not in {None, name}:
             wrong = InvalidField(f"op says {name} and cmd says {asked.cmd}: give one of them.", field="cmd")
-            raise self.with_example(wrong, name if name in self.commands else self.commands[0], hint=wrong.advice)
+            raise self.with_example(wrong, name if name in self.commands else self.commands[0], hint=wrong.declared)
         if name not in self.commands:
             text = f"'{name[:80]}' is not behind the tool '{self.name}'.{did_you_mean(name, self.commands)}"
             unknown = UnknownOperation(text, operation=name[:80], valid=self.commands)
@@ -104,33 +202,16 @@ class Portal:
         return name
 
 
-NOUNS: Mapping[str, tuple[str, ...]] = {
-    "rooms": ("rooms", "notes", "events", "hub"),
-    "agents": ("agents", "reservations", "protocol"),
-    "messages": ("messages", "notifications", "blobs", "context"),
-    "actions": ("actions",),
-    "tasks": ("tasks", "cards", "anchors"),
-    "jobs": ("jobs", "runners"),
-    "open": ("open",),
-}
-"""Which nouns are behind which portal, its own first."""
+_EVERY = [Portal(name=name, nouns=nouns) for name, nouns in spellings.PORTALS.items()]
 
-_EVERY = [Portal(name=name, nouns=nouns) for name, nouns in NOUNS.items()]
+
 PORTALS: Mapping[str, Portal] = {portal.name: portal for portal in _EVERY if portal.commands}
 """Those that have operations."""
 
 
-NINE: Mapping[str, str] = {
-    "list_rooms": "rooms.list",
-    "join_path": "rooms.join",
-    "wait_for_turn": "turns.wait",
-    "heartbeat": "turns.heartbeat",
-    "release_stick": "turns.release",
-    "pass_stick": "turns.pass",
-    "takeover_stick": "turns.takeover",
-    "get_room_state": "turns.state",
-    "get_room_events": "turns.history",
-}
+NINE: Mapping[str, str] = {tool: name for name, tool in spellings.TOOLS.items()}
+
+
 PUT_OFF: Mapping[str, str] = {
     "append_note": "notes.add",
     "leave_path": "rooms.leave",
@@ -170,8 +251,8 @@ def _named(tool: str, name: str) -> Tool:
     return Tool(
         name=tool,
         description=operation.doc,
-        input_schema=schemas.of_ask(operation.ask),
-        output_schema=schemas.of_answer(operation.answer),
+        input_schema=of_ask(operation.ask),
+        output_schema=of_answer(operation.answer),
         annotations=_annotations(
             tool,
             reads=not operation.writes and not operation.waits,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.jobs.views import JobOpened, Jobs, Radar
+from tallystick.capabilities.jobs.radar_views import Radar
+from tallystick.capabilities.jobs.views import JobOpened, Jobs
 from tallystick.capabilities.tasks.contract import Cards, CardView
 from tallystick.surfaces.web import page
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView

@@ -21,7 +21,7 @@ from tallystick.surfaces.web import filters
 
 DEEPEST = 12
 """Lists nest up to here. The parser drops what is deeper than its own bound; ours is lower and shows it as text."""
-_MARKED = re.compile(r"[`#]|\*\*|~~~|^\s*(?:[-*+]|\d{1,9}[.)])\s|\d{4}-\d\d-\d\dT", re.MULTILINE)
+_MARKED = re.compile(r"[`#]|\*\*|~~~|^[ \t]*(?:[-*+]|\d{1,9}[.)])\s|\d{4}-\d\d-\d\dT", re.MULTILINE)
 """Most text has none of these, and is spared the rest."""
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z")
 _TAGS = {

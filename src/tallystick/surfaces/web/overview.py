@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
-from tallystick.surfaces.web import room_status
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
-from tallystick.surfaces.web.room_status import Need, Person, StickStatus
+from tallystick.surfaces.web.room import Need, Person, StickStatus, everybody, needs_in, people_in, stick_of
 
 ROOMS = 1000
 FRESH_MS = 10_000
@@ -69,13 +68,13 @@ class RoomCards:
 
 def _look(snapshot: PageReader, head: HeadView) -> RoomCard:
     room = snapshot.read("rooms.show", RoomView, room_id=head.room_id)
-    state = room_status.stick_of(snapshot, head.room_id)
+    state = stick_of(snapshot, head.room_id)
     closed = bool(room.closed_at)
     return RoomCard(
         room=room,
         stick=state,
-        needs=[] if closed else room_status.needs_in(snapshot, room, state),
-        people=[] if closed else room_status.people_in(snapshot, room, state),
+        needs=[] if closed else needs_in(snapshot, room, state),
+        people=[] if closed else people_in(snapshot, room, state),
         seq=head.seq,
         at=snapshot.now,
     )
@@ -93,7 +92,7 @@ class Overview:
     def view(self, snapshot: PageReader, asked: PageRequest) -> PageView:
         every = self._cards.cards(snapshot)
         cards = sorted((card for card in every if not card.room.closed_at), key=lambda card: card.order)
-        present = room_status.everybody(cards)
+        present = everybody(cards)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
             "now": snapshot.now,

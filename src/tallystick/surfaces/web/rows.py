@@ -16,11 +16,12 @@ from tallystick.capabilities.messages.events import (
 )
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.capabilities.tasks.events import TaskFocused
+from tallystick.hub import event_text
 from tallystick.kernel.envelope import tasks_of
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
 from tallystick.ledger.contract import Envelope, Events
-from tallystick.surfaces.web import event_text, filters
+from tallystick.surfaces.web import filters
 from tallystick.surfaces.web.page import PageReader
 
 _MARKS = (MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged, TaskFocused)
@@ -99,7 +100,7 @@ class EventRow:
 
 
 def row(event: Envelope) -> EventRow:
-    text = event_text.of(event)
+    text = event_text.of(event, filters.person)
     return EventRow(
         seq=event.seq,
         id=event.id,

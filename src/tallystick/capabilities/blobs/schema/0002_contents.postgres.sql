@@ -1,0 +1,4 @@
+CREATE TABLE blob_contents (
+    sha256 TEXT NOT NULL PRIMARY KEY,
+    content BYTEA NOT NULL
+);

@@ -1,0 +1,2 @@
+ALTER TABLE leases ADD COLUMN session_key TEXT;
+ALTER TABLE leases ADD COLUMN session_kind TEXT;

@@ -1,0 +1,165 @@
+"""How each surface writes a next step down, so that it can be pasted there as it stands.
+
+The names of MCP's tools and of everyday commands are declared here and nowhere else: the surface offers what the hints
+name. What an operation has no short name for is spelt by its own, the same way everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tallystick.kernel.hints import WITHOUT_ROOM, NextStep
+from tallystick.kernel.json_values import is_list, is_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TOOLS = {
+    "rooms.list": "list_rooms",
+    "rooms.join": "join_path",
+    "turns.wait": "wait_for_turn",
+    "turns.heartbeat": "heartbeat",
+    "turns.release": "release_stick",
+    "turns.pass": "pass_stick",
+    "turns.takeover": "takeover_stick",
+    "turns.state": "get_room_state",
+    "turns.history": "get_room_events",
+}
+"""Operations that are an MCP tool of their own in every set."""
+PORTALS = {
+    "rooms": ("rooms", "notes", "events", "hub", "turns"),
+    "agents": ("agents", "reservations", "protocol"),
+    "messages": ("messages", "notifications", "blobs", "context"),
+    "actions": ("actions",),
+    "tasks": ("tasks", "cards", "anchors"),
+    "jobs": ("jobs", "runners"),
+    "open": ("open",),
+}
+"""MCP's portal tools and the nouns behind each, its own first."""
+CALL = "call"
+"""What a portal is asked for an operation of another noun than its own."""
+
+_FENCE = {"lease_id": "", "expected_turn_id": ""}
+COMMANDS: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
+    "agents.list": ("who", (), {}),
+    "events.list": ("log", (), {"since_seq": "since"}),
+    "jobs.create": ("job", ("prompt",), {}),
+    "messages.ack": ("ack", ("event_id",), {}),
+    "messages.inbox": ("inbox", (), {}),
+    "messages.send": ("send", ("to", "text"), {}),
+    "notes.add": ("note", ("body",), {}),
+    "open.ref": ("open", ("id",), {}),
+    "jobs.radar": ("radar", (), {}),
+    "reservations.release": ("release", ("path",), {}),
+    "reservations.reserve": ("reserve", ("path",), {}),
+    "rooms.close": ("close", (), {}),
+    "rooms.join": ("join", ("context_path",), {}),
+    "rooms.leave": ("leave", (), {}),
+    "rooms.list": ("rooms", ("context_path",), {}),
+    "turns.heartbeat": ("heartbeat", (), _FENCE),
+    "turns.pass": ("pass", ("to_agent_id",), _FENCE),
+    "turns.release": ("release", (), _FENCE),
+    "turns.state": ("state", (), {}),
+    "turns.takeover": ("takeover", (), _FENCE),
+    "turns.wait": ("wait", (), {}),
+}
+"""Operations with a command of their own: its name, the fields that need no flag, and flags of another name.
+
+A flag without a name is left out: the command finds that by itself.
+"""
+
+LABELS = {
+    "agents.list": "Agents",
+    "jobs.list": "Jobs",
+    "jobs.open": "Jobs",
+    "jobs.radar": "Jobs",
+    "messages.inbox": "Needs a human",
+    "messages.send": "Send",
+    "reservations.status": "Reservations",
+    "rooms.list": "Overview",
+    "turns.release": "Release…",
+    "turns.state": "the stick",
+    "turns.takeover": "Take over…",
+    "turns.wait": "Take the stick",
+}
+"""What the page calls them; for others, the verb."""
+
+
+def request(step: NextStep) -> str:
+    """Over HTTP: `POST /v1/jobs.requeue {"room_id": …}`."""
+    return f"POST /v1/{step.operation} {json.dumps(step.input, ensure_ascii=False)}"
+
+
+def operation(step: NextStep) -> str:
+    """By its name, as the bus and the Python client call it; the room is the one the reader is in."""
+    return f"{step.operation} {json.dumps(step.given, ensure_ascii=False)}" if step.given else step.operation
+
+
+def tool_call(step: NextStep) -> str:
+    """In MCP: the tool and its arguments."""
+    if tool := TOOLS.get(step.operation):
+        return f"{tool} {json.dumps(step.input, ensure_ascii=False)}"
+    noun, _, verb = step.operation.partition(".")
+    portal = next((name for name, nouns in PORTALS.items() if noun in nouns), noun)
+    op = {"op": verb} if portal == noun else {"op": CALL, "cmd": step.operation}
+    return f"{portal} {json.dumps({**op, 'args': step.input}, ensure_ascii=False)}"
+
+
+def label(step: NextStep) -> str:
+    """On the page: the words on the button, link or card that does it."""
+    noun, _, verb = step.operation.partition(".")
+    return LABELS.get(step.operation) or f"{verb.replace('_', ' ').replace('.', ' ').capitalize()} ({noun})"
+
+
+class CommandLine:
+    """In a terminal: a line to type. What the reader typed of the global options and the room is in it again."""
+
+    __slots__ = ("_options", "_room")
+
+    def __init__(self, options: Mapping[str, str] | None = None, room_id: str | None = None) -> None:
+        self._options, self._room = options or {}, room_id
+
+    def __call__(self, step: NextStep) -> str:
+        command, places, flags = COMMANDS.get(step.operation) or (step.operation.replace(".", " "), (), {})
+        given = dict(step.given)
+        words = ["tally", *(f"{flag} {quoted(value)}" for flag, value in self._options.items()), command]
+        words += [quoted(_one(given.pop(name))) for name in places if name in given]
+        for name, value in given.items():
+            if flag := "room" if name == "room_id" else flags.get(name, name):
+                words += _flags(flag, value)
+        if self._room and step.operation not in WITHOUT_ROOM and "room_id" not in step.given:
+            words += ["--room", quoted(self._room)]
+        return " ".join(words)
+
+
+def _one(value: object) -> object:
+    """A list in one word, as commands take several names."""
+    return ",".join(str(each) for each in value) if is_list(value) else value
+
+
+def _flags(name: str, value: object) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        yield flag if value else f"--no-{flag[2:]}"
+    elif is_object(value) and name == "handoff":
+        for part, text in value.items():
+            yield from _flags(part, text)
+    elif is_object(value):
+        yield f"{flag} {quoted(json.dumps(value, ensure_ascii=False))}"
+    elif is_list(value):
+        for each in value:
+            yield f"{flag} {quoted(each)}"
+    else:
+        yield f"{flag} {quoted(value)}"
+
+
+def quoted(value: object) -> str:
+    """A word as a shell reads it."""
+    text = str(value)
+    if re.fullmatch(r"[\w@%+=:,./-]+", text, re.ASCII):
+        return text
+    if not re.search(r'["$`\\!]', text):
+        return f'"{text}"'
+    return "'" + text.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,130 @@
+"""What a command's text says: how it ended, in any common spelling, and whether that ending means anything.
+
+Pure. A receipt is the command and a note at its end, as in `pytest -q (exit 0)`, `make -> exit 2`, `npm test
+(fehlgeschlagen)`. A note that speaks of any failure makes it a failed one, whatever else it says.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePosixPath
+
+import msgspec
+
+
+class CommandReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """A receipt, taken apart."""
+
+    command: str
+    exit_code: int | None = None
+    failed: bool = False
+    sha256: str | None = None
+
+
+_BARE = r"(?:process |command |it )?(?:exit|rc|return|code de|rückgabe|beendet|c[oó]digo|termin|sali[oó])[^\n'\"`]*"
+_NOTE = re.compile(
+    r"\s*(?:[(\[](?P<inside>[^()\[\]]*)[)\]]|\s(?P<mark>[✗✘✖❌])|(?:->|=>|→|⇒|⟶|—|\u2013)\s*(?P<arrow>[^\n]*)"
+    rf"|(?:[:;,#]\s*|\s)(?P<bare>{_BARE}))\s*[.!]?$",
+    re.IGNORECASE,
+)
+_EXIT = re.compile(
+    r"(?:\bexit(?:ed|s)?(?:[ _-]?(?:code|status|value))?|\brc|\breturn(?:ed|s)?(?:[ _-]?(?:code|value|status))?"
+    r"|\b(?:status|code|ret|errorlevel)|\$\?|\bcode de (?:sortie|retour)|\bstatut(?: de sortie)?"
+    r"|\brückgabe(?:wert|code)|\bbeendet|\bc[oó]digo(?: de (?:salida|retorno|error))?|\bsali[oó]|\btermin(?:[oó]|é))"
+    r"\s*(?:(?:was|is|of|with|mit|avec|con|war|ist)\b)?\s*(?:code|status|exit)?\s*[:=]*\s*"
+    r"(?P<value>-?\d{1,10}|zero|null|zéro|cero|non-?zero)\b",
+    re.IGNORECASE,
+)
+_ZERO = frozenset({"0", "-0", "zero", "null", "zéro", "cero"})
+_FAILURES = (
+    r"fail(?:ed|s|ures?|ing)?|errors?|errored|crash(?:ed)?|killed|aborted|timed? ?out|timeout|unsuccessful|non-?zero"
+    r"|signal \d+|sig(?:kill|term|segv|abrt|int)|segfault"
+    r"|fehlgeschlagen|fehlschl[aä]ge?|fehler|gescheitert|abgebrochen"
+    r"|échou(?:é|ée|ées|és|e)|échecs?|erreurs?|plant(?:é|ée)"
+    r"|fall(?:ó|ido|ida|idos|idas|aron|os?)|fracas(?:ó|aron)|errores"
+)
+_FAILED = re.compile(rf"(?:(?<![\w-])(?:{_FAILURES})(?![\w-])|[✗✘✖❌])", re.IGNORECASE)
+_NO = r"0|no|none|nothing|not|without|zero|keine?r?|nicht|nichts|ohne|sans|aucune?|pas d['e]|sin|ning[uú]na?|cero"
+_NONE_FAILED = re.compile(
+    rf"(?<![\w-])(?:{_NO})\s+(?:any\s+|un\s+|einen?\s+|tests?\s+)?(?:{_FAILURES})(?![\w-])", re.IGNORECASE
+)
+_SHA = re.compile(r"\bsha256[ :=]*([0-9a-f]{12,64})\b", re.IGNORECASE)
+
+
+def ending(text: str) -> CommandReceipt:
+    """The command, and what the note at its end says of how it went; several notes are read one after the other."""
+    command, code, failed, sha256 = text.strip(), None, False, None
+    while found := _NOTE.search(command):
+        note = next(part for part in found.group("inside", "mark", "arrow", "bare") if part is not None)
+        codes = [0 if each["value"].lower() in _ZERO else _number(each["value"]) for each in _EXIT.finditer(note)]
+        sha = _SHA.search(note)
+        wrong = bool(_FAILED.search(_NONE_FAILED.sub(" ", note)))
+        if not (codes or wrong or sha) or not found.start():
+            break
+        code = code or next((each for each in codes if each), codes[0] if codes else code)
+        failed, sha256 = failed or wrong or bool(code), sha256 or (sha[1].lower() if sha else None)
+        command = command[: found.start()].rstrip(" `")
+    return CommandReceipt(command=command, exit_code=code, failed=failed, sha256=sha256)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return 1
+
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "fish"})
+_INTO = re.compile(r"^cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*&&\s*")
+_JOINED = re.compile(r"\s*2>&1$")
+
+
+def plain(text: str) -> str:
+    """The command itself: without the shell that a harness wraps it in, a `cd` before it, `2>&1` and a prompt."""
+    command = text.strip().strip("`").removeprefix("$ ").strip()
+    words = _words(command)
+    if len(words) == 3 and PurePosixPath(words[0]).name in _SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
+        command = words[2]
+    command = _JOINED.sub("", _INTO.sub("", command.strip()).strip().rstrip(";").strip())
+    return command if "\n" in command else " ".join(command.split())
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+_IDLE = frozenset({"true", ":", "echo", "printf", "exit", "sleep", "pwd", "cd", "date", "wait"})
+"""Commands that end well whatever was done."""
+_OPERATORS = frozenset({"|", "||", "&&", ";", "&", "|&"})
+
+
+def inconclusive(text: str) -> str:
+    """Why an exit status of 0 says nothing about this command; empty when it does."""
+    command = plain(text)
+    if "\n" in command and "<<" not in command:
+        return "its status is that of its last line"
+    tokens = _tokens(command)
+    joints = [each for each in tokens if each in _OPERATORS]
+    firsts = [each for before, each in zip([";", *tokens], tokens, strict=False) if before in _OPERATORS]
+    if joints and tokens[-1] == "&":
+        return "it went on in the background"
+    if all(each in _IDLE for each in firsts if each not in _OPERATORS):
+        return "it cannot fail"
+    if ("|" in joints or "|&" in joints) and "pipefail" not in command:
+        return "its status is that of the last program in the pipe"
+    if ";" in joints and "set -e" not in command:
+        return "its status is that of its last part"
+    return "it hides how it ended" if "||" in joints and firsts[-1] in _IDLE else ""
+
+
+def _tokens(command: str) -> list[str]:
+    reader = shlex.shlex(command, posix=True, punctuation_chars="|&;")
+    reader.whitespace_split = True
+    try:
+        return list(reader)
+    except ValueError:
+        return command.split()

@@ -1,0 +1,231 @@
+"""`tally send|ask|reply|inbox|ack`: talking to the others. Answers are read as plain data: see `session.CallReply`."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from tallystick.commandline.command import Command
+from tallystick.commandline.output import remark
+from tallystick.kernel.errors import NotFound
+from tallystick.surfaces.cli import render, screen, short_ids
+from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
+from tallystick.surfaces.cli.options import path_option, period, room_option
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LONGEST_WAIT_MS = 110_000
+"""What the hub takes in one call; a longer wait is several."""
+PAGE = 200
+
+attention = click.option("--attention", is_flag=True, help="Ask every recipient to accept it.")
+
+
+def text_of(given: str) -> str:
+    return sys.stdin.read() if given == "-" else given
+
+
+@click.command(cls=Command)
+@click.argument("to")
+@click.argument("text")
+@attention
+@path_option
+@room_option
+@click.pass_obj
+def send(session: Session, *, to: str, text: str, attention: bool, path: str | None, room_id: str | None) -> None:
+    """Say something to one or several.
+
+    TO is an agent by id or name, or the beginning of either, or user, @all, @peers, @foreman; several with commas. TEXT
+    may be - to read it from stdin.
+    """
+    room = session.room(path, room_id)
+    reply = delivered(session, room, to.split(","), {"text": text_of(text), **_priority(attention)})
+    if not session.finish(reply.data):
+        render.render("messages.send", reply)
+
+
+@click.command(cls=Command)
+@click.argument("to")
+@click.argument("text")
+@click.option(
+    "--timeout", type=period, metavar="TIME", default="10m", show_default=True, help="How long to wait for an answer."
+)
+@path_option
+@room_option
+@click.pass_obj
+def ask(session: Session, *, to: str, text: str, timeout: int, path: str | None, room_id: str | None) -> int:
+    """Ask one agent, wait for its answer and print it.
+
+    Exits 0 with the answer and 5 when none came in time; it then waits in `tally inbox`. TEXT may be - to read it from
+    stdin.
+    """
+    room = session.room(path, room_id)
+    sent = delivered(session, room, [to], {"text": text_of(text)}).data
+    event, who = sent["event"], sent["recipients"]
+    if not session.as_json:
+        remark(f"Asked {', '.join(who)} (event {event['seq']}). Waiting for an answer; Ctrl-C stops waiting.")
+    with StopSignal() as stop:
+        answer = _answer(session, event, who, timeout, stop)
+    if not session.finish({"asked": event, "answer": answer}):
+        if answer is None:
+            remark(f"No answer yet. It will be in {session.typed('messages.inbox')}.")
+        else:
+            screen.say(*str(answer["data"]["text"]).split("\n"))
+    return 0 if answer else INTERRUPTED if stop.stopped() else NOT_YET
+
+
+def _answer(
+    session: Session, asked: Mapping[str, Any], who: list[str], timeout_ms: int, stop: StopSignal
+) -> dict[str, Any] | None:
+    from tallystick.capabilities.messages.events import MessageSent  # Here: the others need not load it.
+
+    deadline, since = time.monotonic() + timeout_ms / 1000, asked["seq"]
+    while not stop.stopped():
+        left = max(0, int((deadline - time.monotonic()) * 1000))
+        follow = {"room_id": asked["group_id"], "since_seq": since, "kinds": [MessageSent.kind]}
+        news = session.call("events.follow", {**follow, "max_wait_ms": min(left, LONGEST_WAIT_MS)}, stop).data
+        found = next((each for each in news["events"] if _answers(each, asked, who)), None)
+        if found or left == 0:
+            return found
+        since = news["cursor"]
+    return None
+
+
+def _answers(event: Mapping[str, Any], asked: Mapping[str, Any], who: list[str]) -> bool:
+    """A reply to the question; or, from somebody who was asked, words to the asker that answer nothing else."""
+    data = event["data"]
+    if data.get("reply_to") is not None:
+        return data["reply_to"] == asked["id"]
+    return event["by"] in who and bool({asked["by"], f"@{asked['by']}"} & {*data["to"]})
+
+
+@click.command(cls=Command)
+@click.argument("event")
+@click.argument("text")
+@attention
+@path_option
+@room_option
+@click.pass_obj
+def reply(session: Session, *, event: str, text: str, attention: bool, path: str | None, room_id: str | None) -> None:
+    """Answer a message, or a job's question.
+
+    Whoever sent it gets your words, marked as the answer to it. EVENT is its number as `tally inbox` and `tally log`
+    show it, or its id. A message that asked to be accepted is accepted thereby; a job's question is answered to the
+    job. TEXT may be - to read it from stdin.
+    """
+    room = session.room(path, room_id)
+    event_id = short_ids.event(session, room, event)
+    asked = session.call("open.ref", {"room_id": room, "id": event_id}).data["value"]
+    if job := asked["data"].get("job_id"):
+        told = session.call("jobs.message", {"room_id": room, "job": job, "message": text_of(text)})
+        if not session.finish(told.data):
+            screen.say(f"Told {job}.")
+        return
+    given = {"text": text_of(text), "reply_to": event_id, **_priority(attention)}
+    sent = delivered(session, room, [asked["by"]], given)
+    _accepted(session, room, event_id)
+    if not session.finish(sent.data):
+        render.render("messages.send", sent)
+
+
+def _accepted(session: Session, room: str, event_id: str) -> None:
+    """Accept what was answered, where that was still owed."""
+    owed = session.call("messages.inbox", {"room_id": room, "owed": True, "limit": PAGE}).data["messages"]
+    if any(each["event"]["id"] == event_id for each in owed):
+        session.call("messages.ack", {"room_id": room, "event_id": event_id})
+
+
+@click.command(cls=Command)
+@click.option("--all", "everything", is_flag=True, help="Also what you have read, newest last.")
+@click.option("--limit", type=click.IntRange(1, PAGE), default=50, show_default=True, help="At most this many.")
+@click.option("--wait", type=period, metavar="TIME", default="0", help="How long to wait for something new.")
+@click.option("--mark-read", is_flag=True, help="Count what is shown as read.")
+@path_option
+@room_option
+@click.pass_obj
+def inbox(
+    session: Session,
+    *,
+    everything: bool,
+    limit: int,
+    wait: int,
+    mark_read: bool,
+    path: str | None,
+    room_id: str | None,
+) -> None:
+    """Show what you have to read, and to accept.
+
+    Looking marks nothing as read; --mark-read does, and so does accepting.
+    """
+    room = session.room(path, room_id)
+    data = newest(session, room, limit) if everything else _unread(session, room, limit, wait)
+    if mark_read and data["messages"]:
+        last = data["messages"][-1]["event"]["id"]
+        data |= {"unread": session.call("messages.read", {"room_id": room, "event_id": last}).data["unread"]}
+    if not session.finish(data):
+        render.render("messages.inbox", CallReply(data))
+
+
+def _unread(session: Session, room: str, limit: int, wait: int) -> dict[str, Any]:
+    given = {"room_id": room, "limit": limit, "max_wait_ms": min(wait, LONGEST_WAIT_MS)}
+    with StopSignal() as stop:
+        data = session.call("messages.inbox", given, stop).data
+    shown = {each["event"]["seq"] for each in data["messages"]}
+    if data["unacked"] <= sum(1 for each in data["messages"] if each["needs_ack"]):
+        return data
+    owed = session.call("messages.inbox", {"room_id": room, "owed": True, "limit": limit}).data["messages"]
+    return {**data, "messages": [*(each for each in owed if each["event"]["seq"] not in shown), *data["messages"]]}
+
+
+def newest(session: Session, room: str, limit: int, state: str | None = None) -> dict[str, Any]:
+    """The newest that were sent to the caller, in any state or in one. An inbox is read forwards, so from its start."""
+    kept: list[dict[str, Any]] = []
+    since = 0
+    while True:
+        page = session.call("messages.inbox", {"room_id": room, "since_seq": since, "limit": PAGE}).data
+        kept += [each for each in page["messages"] if state in {None, state_of(each)}]
+        if not page["more"]:
+            return {**page, "messages": kept[-limit:], "more": len(kept) > limit}
+        since = page["cursor"]
+
+
+def state_of(received: Mapping[str, Any]) -> str:
+    return "acked" if received["acked_at"] else "read" if received["read"] else "unread"
+
+
+@click.command(cls=Command)
+@click.argument("event")
+@path_option
+@room_option
+@click.pass_obj
+def ack(session: Session, *, event: str, path: str | None, room_id: str | None) -> None:
+    """Accept a message that asked for it.
+
+    EVENT is its number as `tally inbox` and `tally log` show it, or its id.
+    """
+    room = session.room(path, room_id)
+    given = {"room_id": room, "event_id": short_ids.event(session, room, event)}
+    reply = session.call("messages.ack", given)
+    if not session.finish(reply.data):
+        render.render("messages.ack", reply)
+
+
+def delivered(session: Session, room: str, to: list[str], given: Mapping[str, object]) -> CallReply:
+    """Send it; where a recipient is not known as it was typed, to the one whose name begins like that."""
+    words = [word for word in to if word]
+    try:
+        return session.call("messages.send", {"room_id": room, "to": words, **given})
+    except NotFound as refusal:
+        if refusal.code != "agent_not_found" or (meant := short_ids.agents(session, room, words)) == words:
+            raise
+    return session.call("messages.send", {"room_id": room, "to": meant, **given})
+
+
+def _priority(attention: bool) -> dict[str, str]:
+    return {"priority": "attention"} if attention else {}

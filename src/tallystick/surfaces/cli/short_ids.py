@@ -1,0 +1,80 @@
+"""What a person types for an id: an event's seq, the beginning of an id, the number of a job.
+
+A command that gets one asks the hub which is meant. What nothing fits is passed on as it is, and refused by the
+operation in its own words; what fits several is refused here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tallystick.surfaces.cli.errors import AmbiguousId
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from tallystick.surfaces.cli.session import Session
+
+WHOLE = 36
+"""The length of an id of ours."""
+SHORTEST = 4
+"""Letters that the beginning of an id has at least."""
+LOOKED_THROUGH = 1_000
+EVENT_FIELDS = frozenset({"event_id", "related_event_id", "reply_to", "src_event_id"})
+NUMBERED = {"job": "JOB", "reply_job": "JOB", "task": "TASK", "task_id": "TASK", "card": "CARD"}
+_BEGINNING = re.compile(r"[0-9a-f-]+")
+
+
+def event(session: Session, room_id: str, given: str) -> str:
+    """An event's id from its seq (`10`, `notes@10`) or the beginning of its id."""
+    seq = given.rpartition("@")[2].removeprefix("#")
+    if seq.isdecimal() and not seq.startswith("0"):
+        asked = {"room_id": room_id, "since_seq": int(seq) - 1, "limit": 1}
+        found = session.call("events.list", asked).data["events"]
+        return found[0]["id"] if found and found[0]["seq"] == int(seq) else given
+    if not is_beginning(given):
+        return given
+    newest = session.call("events.list", {"room_id": room_id, "newest": True, "limit": LOOKED_THROUGH}).data["events"]
+    return one_of(given, (each["id"] for each in newest if each["id"].startswith(given)))
+
+
+def room(session: Session, given: str) -> str:
+    """A room's id from its beginning."""
+    if not is_beginning(given):
+        return given
+    found = session.call("rooms.list", {"limit": 200}).data["rooms"]
+    return one_of(given, (each["room_id"] for each in found if each["room_id"].startswith(given)))
+
+
+def agents(session: Session, room_id: str, words: list[str]) -> list[str]:
+    """Recipients that the room knows, each by id, name or the beginning of either."""
+    known = session.call("agents.list", {"room_id": room_id}).data["agents"]
+    return [one_of(word, (each["agent_id"] for each in known if _fits(word, each))) for word in words]
+
+
+def _fits(word: str, agent: dict[str, Any]) -> bool:
+    return agent["agent_id"].startswith(word) or str(agent["name"]).startswith(word)
+
+
+def numbered(field: str, given: str) -> str:
+    """`7` and `job-7` for JOB-007."""
+    kind = NUMBERED.get(field)
+    digits = given.upper().removeprefix(f"{kind}-") if kind else ""
+    return f"{kind}-{int(digits):03d}" if digits.isdecimal() else given
+
+
+def is_beginning(given: str) -> bool:
+    return SHORTEST <= len(given) < WHOLE and _BEGINNING.fullmatch(given) is not None
+
+
+def one_of(given: str, fitting: Iterable[str]) -> str:
+    """The only one that fits; the word itself when it is one of them, or none does."""
+    found = sorted(set(fitting))
+    if not found or given in found:
+        return given
+    if len(found) > 1:
+        shown = ", ".join(found[:5])
+        raise AmbiguousId(f"'{given}' may be {shown}{' or others' if len(found) > 5 else ''}.", candidates=found)
+    return found[0]

@@ -1,0 +1,79 @@
+"""The demo of the first start stays on the page, is played once, can be skipped, and goes without a trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.demo.theatre import TALLY, Opening
+from tests.surfaces.cli.place import Place
+
+pytestmark = pytest.mark.slow
+
+
+def tally(home: Path, *args: str, path: str | None = None) -> tuple[int, str]:
+    environ = {"PATH": path or os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        [*TALLY, *args],
+        env=environ,
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_it_is_played_once_into_the_store_that_is_served_and_removed_with_one_command(
+    show: Opening, tmp_path: Path
+) -> None:
+    demo = show("--first", "--fast")
+    assert demo.to_the_end() == 0, demo.text
+    rooms = tally(tmp_path, "verify")[1].splitlines()[-1]
+
+    again, removed, gone = (
+        tally(tmp_path, "demo", "--first"),
+        tally(tmp_path, "demo", "--remove"),
+        tally(tmp_path, "verify"),
+    )
+
+    assert " in 2 rooms. All is as it was written." in rooms
+    assert again == (0, "")
+    assert removed == (0, "The demo's rooms are deleted.\n")
+    assert gone == (0, "0 events in 0 rooms. All is as it was written.\n")
+    assert not (tmp_path / ".local/share/tallystick/demo").exists()
+    assert tally(tmp_path, "demo", "--remove") == (0, "There is no demo to delete.\n")
+
+
+def test_ctrl_c_skips_it_and_what_comes_after_goes_on(show: Opening, tmp_path: Path) -> None:
+    demo = show("--first")
+    demo.until("has the stick: turn 1")
+
+    os.killpg(demo.process.pid, signal.SIGINT)
+
+    assert demo.to_the_end() == 0, demo.text
+    assert "Skipped." in demo.lines
+    assert demo.survivors() == []
+    assert tally(tmp_path, "demo", "--remove") == (0, "The demo's rooms are deleted.\n")
+
+
+def test_enter_skips_it(tmp_path: Path) -> None:
+    place = Place(root=tmp_path)
+    with place.terminal("demo", "--first") as terminal:
+        terminal.until("Enter skips it.")
+        terminal.type("\n")
+        assert "Skipped." in terminal.rest()
+        assert terminal.process.returncode == 0
+
+
+def test_without_git_it_is_left_out_and_said(tmp_path: Path) -> None:
+    assert tally(tmp_path, "demo", "--first", path=str(tmp_path)) == (
+        0,
+        "There is no git on this machine: the demo is left out, and everything else works.\n",
+    )

@@ -1,0 +1,91 @@
+"""`tally setup` on machines with no, one and three harnesses: one diff, one question, and all of it taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.install.machine import FILES, Machine
+from tests.surfaces.cli.place import TALLY, Done, Place
+
+EVERYBODY = ("claude", "codex", "gemini")
+NAMED = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+
+
+@pytest.fixture
+def machine() -> Generator[Machine]:
+    """A repository, in a short place: a hub's socket lies below it."""
+    with tempfile.TemporaryDirectory(prefix="t-") as folder:
+        place = Place(root=Path(folder))
+        subprocess.run(["git", "init", "-q", str(place.workspace)], check=True)
+        yield Machine(place)
+        place.run("down")
+
+
+def run(machine: Machine, harnesses: tuple[str, ...], *args: str) -> Done:
+    """With these programs on the PATH, and no others."""
+    folder = machine.place.root / "-".join(("bin", *harnesses))
+    folder.mkdir(exist_ok=True)
+    for name in harnesses:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o700)
+    path = os.pathsep.join([str(folder), str(Path(TALLY).parent), "/usr/bin", "/bin"])
+    return machine.place.run(*args, env={"PATH": path, "TALLYSTICK_PORT": "0", "BROWSER": "true"})
+
+
+@pytest.mark.parametrize("harnesses", [(), ("codex",), EVERYBODY], ids=["none", "one", "three"])
+def test_a_dry_run_names_the_harnesses_and_their_files_and_changes_nothing(
+    machine: Machine, harnesses: tuple[str, ...]
+) -> None:
+    run(machine, harnesses, "--version")
+    before = machine.tree()
+
+    done = run(machine, harnesses, "setup", "--dry-run")
+
+    found = f"Found: {', '.join(NAMED[name] for name in harnesses)}." if harnesses else "No harness is on the PATH"
+    files = {line.split()[1] for line in done.out.splitlines() if line.startswith("+++ ")}
+    assert (done.code, done.out.startswith(found), machine.tree()) == (0, True, before)
+    assert files == {str(machine.place.home / file) for name in harnesses for file in FILES[name, "user"]}
+
+
+@pytest.mark.parametrize("harnesses", [(), ("codex",), EVERYBODY], ids=["none", "one", "three"])
+def test_the_doctor_names_what_was_set_up(machine: Machine, harnesses: tuple[str, ...]) -> None:
+    run(machine, harnesses, "setup", "--yes")
+
+    done = run(machine, harnesses, "doctor")
+
+    shown = [line.split("\t")[1:] for line in done.out.splitlines() if "\tharness" in line]
+    wanted = [[f"harness {name}", "server (user), hooks (user)"] for name in harnesses]
+    assert (done.code, shown) == (0, wanted or [["harnesses", "none is set up: `tally setup` does that"]])
+
+
+def test_everything_is_set_up_once_and_taken_back_to_the_last_byte(machine: Machine) -> None:
+    run(machine, EVERYBODY, "--version")
+    before = machine.tree()
+
+    first = run(machine, EVERYBODY, "setup", "--yes")
+    again = run(machine, EVERYBODY, "setup", "--yes")
+    hooks = sorted(path.name for path in (machine.place.workspace / ".git/hooks").glob("pre-*") if not path.suffix)
+    undone = run(machine, EVERYBODY, "setup", "--undo", "--yes")
+
+    assert (first.code, again.code, undone.code) == (0, 0, 0), (first, again, undone)
+    assert "Tallystick runs. Open its page: " in first.out
+    assert "They are set up already." in again.out
+    assert hooks == ["pre-commit", "pre-merge-commit", "pre-push"]
+    assert undone.out.splitlines()[-1] == "the hub has stopped"
+    assert machine.tree() == before
+
+
+def test_with_nobody_to_ask_nothing_is_done(machine: Machine) -> None:
+    done = run(machine, ("claude",), "setup")
+
+    assert (done.code, done.err.splitlines()[0]) == (
+        2,
+        "error: Nobody is there to be asked: give --yes, or --dry-run to look only.",
+    )
+    assert not (machine.place.home / ".claude.json").exists()

@@ -1,0 +1,279 @@
+"""The verbs a person types: positional, short, with ids as short as they may be."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from tallystick.kernel.json_values import object_of
+from tests.surfaces.cli.place import DETACHED, TALLY, Place, lines_until
+
+
+def data_of(received: dict[str, object]) -> dict[str, object]:
+    """What an event in an inbox says."""
+    return object_of(object_of(received["event"])["data"])
+
+
+TYPED = re.compile(r"`tally ([^`]+)`")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+
+
+@pytest.fixture
+def room(place: Place) -> Place:
+    place.as_("ann", "join")
+    place.as_("ben", "join")
+    return place
+
+
+def test_a_message_is_sent_read_accepted_and_answered_by_its_number(room: Place) -> None:
+    sent = room.run("--as", "ann", "send", "ben", "May I?", "--attention")
+    inbox = room.run("--as", "ben", "inbox").out.splitlines()
+    accepted = room.run("--as", "ben", "ack", "5")
+    answered = room.run("--as", "ben", "reply", "5", "You may.")
+
+    assert sent.out == "Sent to ben as event 5.\n"
+    assert [re.sub(r", (just now|\d+ s ago):", ", NOW:", line) for line in inbox] == [
+        "5  ann, NOW: new, needs your ack",
+        "    May I?",
+        "1 unread, 1 to accept.",
+    ]
+    assert accepted.out == "Accepted.\n"
+    assert answered.out == "Sent to ann as event 7.\n"
+    (reply,) = room.as_("ann", "inbox").rows("messages")
+    question = room.as_("ann", "log", "--since", "4", "--limit", "1").rows("events")[0]
+    assert data_of(reply)["reply_to"] == question["id"]
+
+
+def test_answering_accepts_what_asked_to_be_accepted(room: Place) -> None:
+    room.run("--as", "ann", "send", "ben", "May I?", "--attention")
+
+    room.run("--as", "ben", "reply", "5", "You may.")
+
+    assert room.as_("ben", "inbox").data["unacked"] == 0
+
+
+def test_an_event_is_named_by_its_seq_its_id_or_the_beginning_of_it(room: Place) -> None:
+    room.run("--as", "ann", "send", "ben", "one", "--attention")
+    event_id = str(room.as_("ann", "log", "--limit", "1").rows("events")[0]["id"])
+
+    codes = [
+        room.as_("ben", *words, named).code
+        for words in (["ack"], ["messages", "ack", "--event-id"], ["agent", "ack", "--message"])
+        for named in ("5", event_id, event_id[:-2])
+    ]
+    unknown = room.as_("ben", "ack", "77")
+    several = room.as_("ben", "ack", event_id[:4])
+
+    assert set(codes) == {0}
+    assert (unknown.code, unknown.error["code"]) == (1, "event_not_found")
+    assert (several.code, several.error["code"], several.error["hint"]) == (
+        1,
+        "ambiguous_id",
+        "Type more of it, or all of it.",
+    )
+
+
+def test_a_room_may_be_named_by_the_beginning_of_its_id(room: Place) -> None:
+    room_id = str(room.as_("ann", "state").data["room_id"])
+
+    assert room.as_("ann", "state", "--room", room_id[:-3]).data["room_id"] == room_id
+    assert room.as_("ann", "turns", "state", "--room", room_id[:-3]).data["room_id"] == room_id
+
+
+def test_a_recipient_is_known_by_the_beginning_of_a_name_that_nobody_else_has(room: Place) -> None:
+    room.as_("bea", "join")
+
+    assert room.run("--as", "ann", "send", "an,ben", "hello").out == "Sent to ann, ben as event 6.\n"
+    assert room.as_("ann", "send", "be", "hello").error["code"] == "ambiguous_id"
+    assert room.as_("ann", "send", "zoe", "hello").error["code"] == "agent_not_found"
+
+
+def test_a_job_is_known_by_its_number(room: Place) -> None:
+    created = room.run("job", "count the sheep\nall of them", "--as", "ann")
+
+    shown = [room.as_("ann", "jobs", "open", "--job", named).data["job"] for named in ("1", "job-1", "JOB-001")]
+
+    assert created.out == "JOB-001 is queued: count the sheep\n"
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_asking_waits_for_the_answer_and_prints_it(room: Place) -> None:
+    with room.running("--as", "ann", "ask", "ben", "what is 2+2?") as process:
+        lines_until(process, "Waiting for an answer")
+        room.run("--as", "ben", "send", "@all", "good morning")
+        room.run("--as", "ben", "reply", "5", "Four.\nAs ever.")
+        out, _ = process.communicate()
+
+    assert (process.returncode, out) == (0, "Four.\nAs ever.\n")
+
+
+def test_an_answer_that_forgets_what_it_answers_counts_when_it_comes_from_whom_was_asked(room: Place) -> None:
+    with room.running("--as", "ann", "ask", "ben", "what is 2+2?") as process:
+        lines_until(process, "Waiting for an answer")
+        room.run("--as", "ben", "send", "ann", "Four.")
+        out, _ = process.communicate()
+
+    assert (process.returncode, out) == (0, "Four.\n")
+
+
+def test_a_question_without_an_answer_in_time_says_where_it_will_be(room: Place) -> None:
+    done = room.run("--as", "ann", "ask", "ben", "anyone?", "--timeout", "0")
+    as_json = room.as_("ann", "ask", "ben", "anyone?", "--timeout", "0")
+
+    assert (done.code, done.out) == (5, "")
+    assert done.err.splitlines()[-1] == "No answer yet. It will be in `tally --as ann inbox`."
+    assert (as_json.code, as_json.data["answer"]) == (5, None)
+
+
+def test_a_path_is_reserved_and_given_back_without_flags(room: Place) -> None:
+    reserved = room.run("--as", "ann", "reserve", "src/x.py", "--for", "30m")
+    refused = room.run("--as", "ben", "reserve", "src")
+    released = room.run("--as", "ann", "release", "src/x.py")
+
+    assert re.fullmatch(r"src/x\.py is reserved for ann until \d\d:\d\d \(in (30|29) min( \d+ s)?\)\.\n", reserved.out)
+    assert 'Ask its holder with `tally --as ben send ann "…"`' in refused.err
+    assert released.out == "src/x.py is free again.\n"
+
+
+def test_a_heartbeat_finds_its_own_lease(room: Place) -> None:
+    room.as_("ann", "wait")
+
+    kept = room.run("--as", "ann", "heartbeat")
+    other = room.run("--as", "ben", "heartbeat")
+
+    assert kept.out.startswith("The stick is yours: turn 1, until ")
+    assert (other.code, other.err.splitlines()[0]) == (1, "error: You do not hold the stick: ann does.")
+
+
+@pytest.mark.parametrize("words", [["release"], ["pass", "ann"]])
+def test_who_holds_nothing_is_not_told_about_a_lease(room: Place, words: list[str]) -> None:
+    room.as_("ann", "wait")
+
+    done = room.run("--as", "ben", *words, "--status", "done", "--next-action", "more")
+
+    assert done.err.splitlines() == [
+        "error: You do not hold the stick: ann does.",
+        "hint: Stop working: you do not hold the stick. `tally --as ben wait` waits for your turn.",
+    ]
+
+
+def test_the_state_knows_who_is_next(room: Place) -> None:
+    room.as_("ann", "wait")
+
+    shown = dict(line.split(": ", 1) for line in room.run("state").out.splitlines() if ": " in line)
+
+    assert shown["next"].strip() == "ben"
+
+
+def test_an_inbox_shows_attachments_references_and_where_a_message_comes_from(room: Place) -> None:
+    room.as_("ann", "tasks", "create", "--title", "t")
+    blob = room.as_("ann", "blobs", "put", "--content-base64", "eA==", "--mime-type", "text/plain").data
+    attached = [{"kind": "file", "path": blob["path"], "sha256": blob["sha256"], "bytes": 1, "title": "x.txt"}]
+    given = {
+        "room_id": room.as_("ann", "state").data["room_id"],
+        "to": ["ben"],
+        "text": "",
+        "attachments": attached,
+        "refs": [{"kind": "task_ref", "task_id": "TASK-001"}],
+        "src_group_id": "elsewhere",
+        "src_event_id": "gone",
+    }
+    sent = room.as_("ann", "call", "messages.send", "--input", json.dumps(given))
+
+    shown = room.run("--as", "ben", "inbox").out.splitlines()
+
+    assert sent.code == 0, sent.out
+    assert shown[1:4] == [
+        f"    attached: x.txt ({blob['path']})",
+        "    about: task_ref TASK-001",
+        "    relayed from event gone of room elsewhere: source unavailable",
+    ]
+
+
+def test_an_inbox_ends_with_the_newest_however_much_there_is(room: Place) -> None:
+    room_id = room.as_("ann", "state").data["room_id"]
+    for number in range(60):
+        text = json.dumps({"room_id": room_id, "to": ["ben"], "text": f"m{number}"})
+        room.as_("ann", "call", "messages.send", "--input", text)
+    room.as_("ben", "messages", "read", "--event-id", "5")
+
+    newest = room.as_("ben", "agent", "inbox").rows("messages")
+    read = room.as_("ben", "agent", "inbox", "--state", "read", "--limit", "1").rows("messages")
+
+    texts = [data_of(each)["text"] for each in newest]
+    assert texts == [f"m{number}" for number in range(10, 60)]
+    assert [data_of(each)["text"] for each in read] == ["m0"]
+
+
+def test_the_old_spellings_keep_working(room: Place) -> None:
+    room.as_("ann", "wait")
+    lease = room.as_("ann", "state").data["lease_id"]
+    calls = [
+        ["messages", "send", "--to", "ben", "--text", "hi"],
+        ["messages", "inbox"],
+        ["reservations", "reserve", "--path", "a.py"],
+        ["reservations", "release", "--path", "a.py"],
+        ["turns", "heartbeat", "--lease-id", str(lease), "--expected-turn-id", "1"],
+        ["jobs", "create", "--title", "t", "--prompt", "p"],
+        ["agents", "list"],
+        ["events"],
+        ["release", ".", "--status", "done", "--next-action", "more"],
+    ]
+
+    assert [(words, room.as_("ann", *words).code) for words in calls] == [(words, 0) for words in calls]
+
+
+def test_what_commands_say_holds_no_id_that_nobody_needs(room: Place) -> None:
+    said = [
+        room.run("--as", "ann", *words).out
+        for words in (["send", "ben", "hi"], ["inbox"], ["who"], ["log"], ["job", "x"], ["reserve", "a"], ["heartbeat"])
+    ]
+
+    assert [text for text in said if UUID.search(text)] == []
+
+
+def test_what_a_command_says_to_do_next_works_as_it_is_printed(room: Place) -> None:
+    """From joining to handing over, by typing nothing but what was printed last."""
+    joined = room.run("--as", "ann", "join").out
+    (wait, _) = TYPED.findall(joined)
+    turn = room.run(*shlex.split(wait)).out
+    heartbeat, release = TYPED.findall(turn)
+
+    done = [room.run(*shlex.split(line)) for line in (heartbeat, release)]
+
+    assert [wait, heartbeat] == ["--as ann wait", "--as ann heartbeat"]
+    assert [(each.code, each.err) for each in done] == [(0, ""), (0, "")]
+    assert done[1].out == "Handed over to ben.\n"
+
+
+def test_a_person_who_joins_is_told_of_the_command_that_can_hold(place: Place) -> None:
+    done = subprocess.run(
+        [sys.executable, str(DETACHED), TALLY, "join"],
+        env=place.env,
+        cwd=place.workspace,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    assert TYPED.findall(done.stdout) == ["hold", "state"]
+
+
+def test_beginning_a_session_under_a_name_keeps_the_name(place: Place) -> None:
+    first = place.as_("cobalt-harbor", "init").data
+    again = place.as_("cobalt-harbor", "init").data
+
+    assert [first["name"], again["name"]] == ["cobalt-harbor", "cobalt-harbor"]
+
+
+def test_an_empty_id_is_refused_where_an_id_is_meant(room: Place) -> None:
+    for field in ("reply_to", "src_group_id", "src_event_id", "dst_group_id"):
+        given = {"room_id": room.as_("ann", "state").data["room_id"], "text": "hi", field: ""}
+
+        assert room.as_("ann", "call", "messages.send", "--input", json.dumps(given)).error["code"] == "invalid_input"

@@ -1,0 +1,63 @@
+"""A checkout can name programs for git to run. Whoever only looks at what has changed in it runs none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tallystick.kernel.scopes import PathOutside
+from tallystick.workspace import git_changes, room_paths
+from tallystick.workspace.room_paths import RoomRoots
+from tests.agents.repository import git, repository
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repo").resolve()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program that leaves a trace when it is run."""
+    path = tmp_path / "program"
+    path.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/trace\ncat\n")
+    path.chmod(0o755)
+    return path
+
+
+def changed(checkout: Path, folder: Path | None = None) -> list[str] | None:
+    found = git_changes.changes(str(folder or checkout), RoomRoots(roots=(str(checkout),), start=str(checkout)))
+    return None if found.files is None else sorted(file.key for file in found.files)
+
+
+def test_neither_a_monitor_nor_a_filter_nor_a_hook_is_run(checkout: Path, program: Path, tmp_path: Path) -> None:
+    (checkout / ".gitattributes").write_text("* filter=x\n")
+    (checkout / "src" / "parser.py").write_text("two\n")
+    for name in ("core.fsmonitor", "filter.x.clean", "filter.x.process"):
+        git(checkout, "config", name, str(program))
+    git(checkout, "config", "filter.x.required", "true")
+
+    assert changed(checkout) == [".gitattributes", "src/parser.py"]
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_none(checkout: Path, program: Path, tmp_path: Path) -> None:
+    bare = checkout / "vendor" / "evil"
+    for folder in ("refs", "objects"):
+        (bare / folder).mkdir(parents=True)
+    (bare / "HEAD").write_text("ref: refs/heads/main\n")
+    (bare / "config").write_text(f"[core]\n\tworktree = {checkout}\n\tfsmonitor = {program}\n\tbare = false\n")
+
+    changed(checkout, bare)
+
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_folder_outside_the_room_is_not_looked_at(checkout: Path, tmp_path: Path) -> None:
+    at = RoomRoots(roots=(str(checkout),), start=str(checkout))
+
+    assert room_paths.folder_in_room(f"{checkout}/src", at) == f"{checkout}/src"
+    for folder in (str(tmp_path), f"{checkout}-other"):
+        with pytest.raises(PathOutside):
+            room_paths.folder_in_room(folder, at)
