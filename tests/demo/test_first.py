@@ -51,16 +51,28 @@ def test_it_is_played_once_into_the_store_that_is_served_and_removed_with_one_co
     assert tally(tmp_path, "demo", "--remove") == (0, "There is no demo to delete.\n")
 
 
-def test_ctrl_c_skips_it_and_what_comes_after_goes_on(show: Opening, tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["Three agents start", "has the stick: turn 1", "is killed"])
+def test_ctrl_c_skips_it_and_what_comes_after_goes_on(show: Opening, tmp_path: Path, moment: str) -> None:
     demo = show("--first")
-    demo.until("has the stick: turn 1")
+    demo.until(moment)
 
-    os.killpg(demo.process.pid, signal.SIGINT)
+    for _ in range(20):
+        os.killpg(demo.process.pid, signal.SIGINT)
 
     assert demo.to_the_end() == 0, demo.text
     assert "Skipped." in demo.lines
     assert demo.survivors() == []
     assert tally(tmp_path, "demo", "--remove") == (0, "The demo's rooms are deleted.\n")
+
+
+def test_sigterm_ends_the_program_and_not_the_demo_alone(show: Opening) -> None:
+    demo = show("--first")
+    demo.until("has the stick: turn 1")
+
+    demo.process.terminate()
+
+    assert demo.to_the_end() == 130, demo.text
+    assert demo.survivors() == []
 
 
 def test_enter_skips_it(tmp_path: Path) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from tallystick.demo import first, page, terminal
 from tallystick.demo.options import Arguments
 from tallystick.demo.run import AgentProcesses, DemoRun, Ending, keeper, reckon
+from tallystick.demo.stopping import DemoStopped, StopRequest
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -24,10 +24,13 @@ FAST_PACE_S = 0.1
 
 
 def run(arguments: Arguments) -> Ending:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tally-demo-")).resolve()
+    stop = StopRequest()
     try:
-        return _perform(arguments, folder)
+        with stop.noted():
+            return _perform(arguments, folder, stop)
+    except DemoStopped:
+        raise KeyboardInterrupt from None
     finally:
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -40,9 +43,8 @@ def play_first(arguments: Arguments) -> bool:
         return False
     folder = first.folder_of(settings)
     folder.mkdir(parents=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with first.skippable():
-        _perform(replace(arguments, here=True, keep=True), folder)
+    with first.skippable() as stop:
+        _perform(replace(arguments, here=True, keep=True), folder, stop)
     print("`tally demo --remove` deletes the demo's rooms again.\n", flush=True)
     return True
 
@@ -53,7 +55,7 @@ def remove() -> bool:
     return removed
 
 
-def _perform(arguments: Arguments, folder: Path) -> Ending:
+def _perform(arguments: Arguments, folder: Path, stop: StopRequest) -> Ending:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
     workspace = DemoRepository.made(folder / "lighthouse")
@@ -65,7 +67,7 @@ def _perform(arguments: Arguments, folder: Path) -> Ending:
         if arguments.page:
             print(f"Watch it on the page: {stack.enter_context(page.served(environ))}\n", flush=True)
         with terminal.raised() as shown:
-            played = DemoRun(hub, processes, shown, workspace)
+            played = DemoRun(hub, processes, shown, workspace, stop)
             try:
                 played.play()
             finally:
@@ -81,18 +83,17 @@ def _perform(arguments: Arguments, folder: Path) -> Ending:
         _look_again(arguments, settings, workspace)
         if arguments.page:
             page.fill(hub, played.room_id)
-            _stay(arguments)
+            _stay(arguments, stop)
         if not arguments.keep and (arguments.here or arguments.postgres):
             hub.call("rooms.close", {"room_id": played.room_id, "reason": "the demo is over"}, keeper())
         return found
 
 
-def _stay(arguments: Arguments) -> None:
+def _stay(arguments: Arguments, stop: StopRequest) -> None:
     """Leave the page to its reader; the end is a Ctrl-C."""
     what = "" if arguments.keep else " and deletes everything it made"
     print(f"\nA second team has started work; the page stays open. Ctrl-C ends the demo{what}.", flush=True)
-    with suppress(KeyboardInterrupt):
-        signal.pause()
+    stop.wait()
 
 
 def _environ(arguments: Arguments, folder: Path) -> Mapping[str, str]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tallystick.demo.run import keeper
+from tallystick.demo.stopping import DemoStopped, StopRequest
 from tallystick.hub import archiving
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -39,23 +37,19 @@ def wanted(settings: Settings) -> bool:
 
 
 @contextmanager
-def skippable() -> Generator[None]:
+def skippable() -> Generator[StopRequest]:
     """Enter or Ctrl-C ends what is played in here, and the program goes on."""
-    over = threading.Event()
-
-    def listen() -> None:
-        if sys.stdin.readline() and not over.is_set():
-            os.kill(os.getpid(), signal.SIGINT)
-
+    watched = sys.stdin.isatty()
+    stop = StopRequest(enter=watched)
+    if watched:
+        print("A demo of half a minute; Enter skips it.", flush=True)
     try:
-        if sys.stdin.isatty():
-            threading.Thread(target=listen, daemon=True).start()
-            print("A demo of half a minute; Enter skips it.", flush=True)
-        yield
-    except KeyboardInterrupt:
+        with stop.noted():
+            yield stop
+    except DemoStopped:
         print("\nSkipped.", flush=True)
-    finally:
-        over.set()
+    if stop.terminated:
+        raise KeyboardInterrupt
 
 
 def keep_rooms(settings: Settings, *room_ids: str) -> None:

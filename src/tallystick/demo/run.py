@@ -19,6 +19,7 @@ from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.capabilities.turns.events import StickClaimed, StickReleased, StickTakenOver
 from tallystick.demo import story
 from tallystick.demo.agent import PYTHON
+from tallystick.demo.stopping import StopRequest
 from tallystick.demo.story import STICK, Cue, Seen, Story
 from tallystick.demo.terminal import Stage
 from tallystick.demo.workspace import DemoRepository
@@ -66,6 +67,8 @@ class AgentProcesses:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                # Of its own, so that a Ctrl-C at the terminal ends nobody at a random point.
+                process_group=0,
             )
         voice, ears = launcher.stdin, launcher.stdout
         if voice is None or ears is None:
@@ -140,8 +143,11 @@ def keeper() -> Caller:
 
 
 class DemoRun:
-    def __init__(self, hub: Hub, processes: AgentProcesses, stage: Stage, workspace: DemoRepository) -> None:
+    def __init__(
+        self, hub: Hub, processes: AgentProcesses, stage: Stage, workspace: DemoRepository, stop: StopRequest
+    ) -> None:
         self._hub = hub
+        self._stop = stop
         self._processes = processes
         self._stage = stage
         self._workspace = workspace
@@ -153,12 +159,16 @@ class DemoRun:
         """See the play through to its last hand-over."""
         self._stage.wait("Three agents start, each with an MCP server of its own.")
         for part in story.CAST:
+            self._stop.look()
             self._processes.start(part)
+        self._stop.look()
         self._processes.cue("ada")
+        # Not stopped before the room is known: its id is what it can be deleted by.
         self.room_id = self._room()
         telling = Story()
         for event in self._events():
             self.seen.append(event)
+            self._stop.look()
             if beat := telling.tell(event):
                 self._stage.show(beat)
             self._react(event)
@@ -179,6 +189,7 @@ class DemoRun:
     def _events(self) -> Iterator[Seen]:
         cursor, heard = 0, time.monotonic()
         while time.monotonic() - heard < _SILENCE_S:
+            self._stop.look()
             asked = self._ask("events.follow", room_id=self.room_id, since_seq=cursor, max_wait_ms=500)
             found = as_record(Events, asked)
             for envelope in found.events:

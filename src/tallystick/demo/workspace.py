@@ -58,12 +58,24 @@ class DemoRepository:
         for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
             environ.pop(name, None)
         done = subprocess.run(
-            ["git", *arguments], cwd=self.root, env=environ, check=True, capture_output=True, encoding="utf-8"
+            ["git", *arguments],
+            cwd=self.root,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+            process_group=0,
         )
         return done.stdout.strip()
 
     def tests_pass(self) -> bool:
         done = subprocess.run(
-            [sys.executable, "-B", "-m", "unittest", "--quiet"], cwd=self.root, check=False, capture_output=True
+            [sys.executable, "-B", "-m", "unittest", "--quiet"],
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            capture_output=True,
+            process_group=0,
         )
         return done.returncode == 0
