@@ -47,12 +47,14 @@ HEADING = re.compile(r"# (\d{3})\. (.+)\n\nStatus: (accepted|superseded by \[\d{
 
 def test_every_decision_has_a_number_a_title_a_status_and_a_date_and_is_in_the_index() -> None:
     index = (DECISIONS / "README.md").read_text("utf-8")
-    rows = dict[str, str]()
+    rows, numbers = dict[str, str](), set[str]()
     for page in sorted(DECISIONS.glob("[0-9]*.md")):
         said = HEADING.match(page.read_text("utf-8"))
         assert said, page.name
         number, title, status, date = said.groups()
         assert page.name.startswith(f"{number}-")
+        assert number not in numbers, page.name
+        numbers.add(number)
         rows[f"[{number}. {title}]({page.name})"] = f"{status.replace('[', '').partition(']')[0]}|{date}"
     found = re.findall(r"^\| (\[.+\)) \| (.+?)(?:, in part .+?)? \| (\S+) \|$", index, re.MULTILINE)
 
