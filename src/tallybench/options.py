@@ -10,7 +10,7 @@ import click
 
 from tallybench.catalogue import BENCHES
 from tallystick.commandline.command import Invocation, Program
-from tallystick.kernel.suggestions import did_you_mean
+from tallystick.kernel.errors import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

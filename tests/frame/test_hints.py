@@ -20,7 +20,7 @@ from tallystick.kernel.hints import NextStep, known, said, step
 from tallystick.kernel.spellings import CommandLine
 from tallystick.surfaces.cli.main import main
 from tallystick.surfaces.cli.reference import every_error
-from tallystick.surfaces.mcp import routing
+from tallystick.surfaces.mcp import handlers
 from tallystick.surfaces.mcp.tools import ToolSet
 from tests.frame import printed
 from tests.frame.checkout import modules, nodes
@@ -51,7 +51,7 @@ def test_a_step_is_a_whole_request_over_http_and_a_whole_tool_call(code: str, fo
     method, path, body = spellings.request(found).split(" ", 2)
     tool, arguments = spellings.tool_call(found).split(" ", 1)
 
-    routed = routing.route(ToolSet.DAILY, tool, json.loads(arguments))
+    routed = handlers.route(ToolSet.DAILY, tool, json.loads(arguments))
 
     assert (method, path) == ("POST", f"/v1/{found.operation}"), code
     assert typed_input(found.operation, json.loads(body))

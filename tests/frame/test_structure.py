@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tallystick.hub import registry
-from tests.frame.checkout import modules, nodes, shown
+from tests.frame.checkout import PACKAGE, modules, nodes, shown
 from tests.ledger.shapes.everything import golden
 
 LONGEST_MODULE = 400
 AMBIGUOUS_CLASSES = 0
 CASTS = 40
+SHORT = 60
+SHORT_WITH_ONE_USER = 6
+"""Modules of fewer lines than `SHORT` that only one other imports: what is cut by size, not by idea, adds to them."""
 KINDS_OUTSIDE_EVENTS = 2
 """Places outside `events.py` that write a kind of event as text: the two kinds that an inbox may be filtered by."""
 ELSEWHERE = {"events": "tallystick.ledger.operations", "open": "tallystick.hub.operations"}
@@ -43,10 +46,33 @@ def _calls(module: Path, name: str) -> Iterator[str]:
             yield f"{shown(module)}:{node.lineno}"
 
 
+def _users() -> dict[Path, set[Path]]:
+    """Every module of the package, and the modules that import it or something of it."""
+    places = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in modules()}
+    users = {path: set[Path]() for path in places.values()}
+    for path in users:
+        for node in nodes(path):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in node.names:
+                    used = places.get(f"{node.module}.{name.name}") or places.get(node.module)
+                    if used:
+                        users[used].add(path)
+    return users
+
+
 def test_no_module_is_too_long_to_read() -> None:
     sizes = {shown(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
 
     assert {name: size for name, size in sizes.items() if size > LONGEST_MODULE} == {}
+
+
+def test_a_short_module_serves_more_than_one() -> None:
+    users = _users()
+    alone = [
+        shown(path) for path, by in users.items() if len(by) == 1 and len(path.read_text("utf-8").splitlines()) < SHORT
+    ]
+
+    assert len(alone) <= SHORT_WITH_ONE_USER, alone
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

@@ -12,7 +12,7 @@ from tallystick.capabilities.tasks import errors as task_errors
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidInput, TallyError, UnknownOperation, every_error
-from tallystick.surfaces.mcp import routing
+from tallystick.surfaces.mcp import handlers
 from tallystick.surfaces.mcp.tools import PORTALS, ToolSet
 from tests.frame.checkout import PACKAGE
 
@@ -33,8 +33,8 @@ def test_every_command_is_reached_by_op_and_by_cmd(name: str) -> None:
 @pytest.mark.parametrize("tool", LEGACY)
 @pytest.mark.parametrize("tools", ToolSet)
 def test_a_legacy_tool_name_is_refused_as_unknown(tool: str, tools: ToolSet) -> None:
-    assert routing.route(tools, tool, {}) is None
-    assert isinstance(routing.unknown(tools, tool), UnknownOperation)
+    assert handlers.route(tools, tool, {}) is None
+    assert isinstance(handlers.unknown(tools, tool), UnknownOperation)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_wrong_command_is_answered_with_the_valid_ones_and_a_whole_correct_cal
 @pytest.mark.parametrize("name", [*PORTALS["jobs"].commands, *PORTALS["tasks"].commands])
 def test_a_wrong_field_is_answered_with_a_whole_correct_call(name: str) -> None:
     portal = PORTALS["jobs"] if name in PORTALS["jobs"].commands else PORTALS["tasks"]
-    routed = routing.Routed(operation=OPERATIONS[name], given={}, portal=portal)
+    routed = handlers.Routed(operation=OPERATIONS[name], given={}, portal=portal)
     with pytest.raises(InvalidInput) as caught:
         inputs.read(OPERATIONS[name].ask, {"nonsense": 1})
     explained = routed.explained(caught.value)

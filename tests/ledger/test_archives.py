@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tallystick.hub import archiving, maintenance
+from tallystick.hub import maintenance
 from tallystick.hub.blobs import BlobFolder
 from tallystick.hub.signing import SigningKey
 from tallystick.kernel.errors import TallyError
@@ -43,7 +43,7 @@ def closed(scene: Scene) -> Actor:
 
 def written(scene: Scene, room_id: str, tmp_path: Path) -> Path:
     file = tmp_path / "room.jsonl"
-    file.write_bytes(b"".join(archiving.lines(scene.hub, SigningKey(Ed25519PrivateKey.generate()), room_id)))
+    file.write_bytes(b"".join(maintenance.archive_lines(scene.hub, SigningKey(Ed25519PrivateKey.generate()), room_id)))
     return file
 
 
@@ -52,7 +52,7 @@ def test_an_archived_room_is_gone_but_for_a_stub_that_names_its_file(
 ) -> None:
     file = written(scene, closed.room_id, tmp_path)
 
-    done = archiving.prune(scene.hub, file)
+    done = maintenance.prune_archived(scene.hub, file)
 
     for operation in ("events.list", "rooms.show", "turns.state", "messages.inbox", "jobs.list"):
         with refused("cursor_gone") as gone:
@@ -64,7 +64,7 @@ def test_an_archived_room_is_gone_but_for_a_stub_that_names_its_file(
         table for table, rows in scene.dump().items() if any(dict(row).get("room_id") == closed.room_id for row in rows)
     ]
     assert set(left) <= {"heads", "leases", "presence", "signed_heads", "sends_of_agents"}
-    assert not (tmp_path / "blobs" / next(iter(archiving._read(file)[0].blobs))).exists()  # pyright: ignore[reportPrivateUsage]
+    assert not (tmp_path / "blobs" / next(iter(maintenance._read(file)[0].blobs))).exists()  # pyright: ignore[reportPrivateUsage]
     assert scene.agent("ada").call("events.verify")["ok"] is True
     assert maintenance.check(scene.hub) == []
 
@@ -72,9 +72,9 @@ def test_an_archived_room_is_gone_but_for_a_stub_that_names_its_file(
 def test_a_restored_room_is_what_it_was(scene: Scene, closed: Actor, tmp_path: Path) -> None:
     ledger, events = list(maintenance.export(scene.hub)), closed.events()
     file = written(scene, closed.room_id, tmp_path)
-    archiving.prune(scene.hub, file)
+    maintenance.prune_archived(scene.hub, file)
 
-    archiving.restore(scene.hub, file)
+    maintenance.restore_archive(scene.hub, file)
 
     assert (closed.events(), list(maintenance.export(scene.hub))) == (events, ledger)
     assert closed.call("events.verify")["ok"] is True
@@ -89,7 +89,7 @@ def test_a_room_that_is_open_is_not_archived(scene: Scene, closed: Actor) -> Non
     open_room = scene.agent("ada")
     open_room.join()
     with closed.refused("room_still_open"):
-        archiving.plan(scene.hub, open_room.room_id)
+        maintenance.plan_archive(scene.hub, open_room.room_id)
 
 
 DAMAGE: dict[str, Callable[[list[bytes]], list[bytes]]] = {
@@ -111,7 +111,7 @@ def test_a_file_that_does_not_fit_removes_nothing(scene: Scene, closed: Actor, t
     before = scene.dump()
 
     with pytest.raises(TallyError) as wrong:
-        archiving.prune(scene.hub, file)
+        maintenance.prune_archived(scene.hub, file)
 
     assert wrong.value.code in {"bad_archive", "bad_checkpoint"}
     assert scene.dump() == before
@@ -119,7 +119,7 @@ def test_a_file_that_does_not_fit_removes_nothing(scene: Scene, closed: Actor, t
 
 def test_another_file_does_not_bring_a_room_back(scene: Scene, closed: Actor, tmp_path: Path) -> None:
     file = written(scene, closed.room_id, tmp_path)
-    archiving.prune(scene.hub, file)
+    maintenance.prune_archived(scene.hub, file)
     file.write_bytes(file.read_bytes() + b"\n")
     with closed.refused("not_archived"):
-        archiving.restore(scene.hub, file)
+        maintenance.restore_archive(scene.hub, file)

@@ -11,11 +11,10 @@ from msgspec import Meta
 from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import system_clock, to_wire
-from tallystick.kernel.errors import InvalidField, TallyError, TooLarge, UnknownField
+from tallystick.kernel.errors import InvalidField, TallyError, TooLarge, UnknownField, did_you_mean
 from tallystick.kernel.ids import new_id
 from tallystick.kernel.json_values import is_object
 from tallystick.kernel.operation import Ask
-from tallystick.kernel.suggestions import did_you_mean
 from tallystick.ledger.contract import Since, SinceSeq
 
 VERSION = 1

@@ -1,4 +1,4 @@
-"""The client: carries out the dialogues of `calling` and `following` over connections that it keeps open."""
+"""The client: carries out the dialogues of `calls` and `following` over connections that it keeps open."""
 
 from __future__ import annotations
 

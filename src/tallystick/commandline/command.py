@@ -10,7 +10,7 @@ import click
 from tallystick import __version__
 from tallystick.commandline import output
 from tallystick.commandline.global_options import OPTIONS, VARIABLES
-from tallystick.kernel.suggestions import did_you_mean
+from tallystick.kernel.errors import did_you_mean
 
 
 class Invocation:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tallystick.demo.run import keeper
 from tallystick.demo.stopping import DemoStopped, StopRequest
-from tallystick.hub import archiving
+from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.hub.signing import SigningKey
@@ -84,6 +84,6 @@ def _delete(hub: Hub, settings: Settings, room_id: str, file: Path) -> None:
     with suppress(RoomClosed):
         hub.call("rooms.close", why, keeper())
     with file.open("wb") as target:
-        for line in archiving.lines(hub, SigningKey.of(settings), room_id):
+        for line in maintenance.archive_lines(hub, SigningKey.of(settings), room_id):
             target.write(line)
-    archiving.prune(hub, file)
+    maintenance.prune_archived(hub, file)

@@ -16,9 +16,8 @@ from tallystick.capabilities.rooms import operations as rooms
 from tallystick.capabilities.tasks import operations as tasks
 from tallystick.capabilities.turns import operations as turns
 from tallystick.hub import operations as hub_operations
-from tallystick.kernel.errors import UnknownOperation
+from tallystick.kernel.errors import UnknownOperation, did_you_mean
 from tallystick.kernel.operation import AnyOperation
-from tallystick.kernel.suggestions import did_you_mean
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability, Holding
 from tallystick.ledger.tx import Fold, Tx

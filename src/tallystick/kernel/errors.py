@@ -19,10 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tallystick.kernel import hints, spellings
 from tallystick.kernel.hints import Spelling, step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class TallyError(Exception):
@@ -183,3 +186,17 @@ class InternalFault(Fault):
     """An unexpected error happened inside Tallystick; what was asked for may have been done or not."""
 
     hint = "Look before you repeat it. Run `tally doctor`; if it finds nothing, report this with the log's traceback."
+
+
+def nearest(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name that is most like the given one; None where none is near."""
+    import difflib  # Here: only a misspelt name needs it.
+
+    near = difflib.get_close_matches(given, list(known), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def did_you_mean(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """` Did you mean '…'?` to be put behind a message, or nothing where no known name is near."""
+    near = nearest(given, known, cutoff=cutoff)
+    return f" Did you mean '{near}'?" if near else ""

@@ -9,9 +9,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import inspect
 
-from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge, UnknownField
+from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge, UnknownField, did_you_mean
 from tallystick.kernel.operation import NO_NUL, Ask, as_ask
-from tallystick.kernel.suggestions import did_you_mean
 
 A = TypeVar("A", bound=Ask)
 

@@ -1,12 +1,15 @@
-"""`tally up`: run the hub in the foreground."""
+"""`tally up`: run the hub in the foreground, or start one that goes on after this command (`--detach`)."""
 
 from __future__ import annotations
 
 import errno
+import json
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +17,44 @@ import click
 
 from tallystick.commandline import output
 from tallystick.commandline.command import Invocation, Number, Program
+from tallystick.kernel.json_values import object_of
 
 if TYPE_CHECKING:
     from tallystick.server.run import RunningHub
+
+UP = (sys.executable, "-P", "-m", "tallystick.surfaces.cli.main", "--json", "up")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundStart:
+    """What the hub said when it had started, or why it did not."""
+
+    code: int
+    line: str
+    """Its envelope, as it was printed."""
+    data: dict[str, object]
+    error: dict[str, object]
+
+
+def start(options: Sequence[str], log: Path) -> BackgroundStart:
+    """Start a hub in a session of its own and wait until it takes connections; what it complains of goes to its log."""
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with log.open("ab") as complaints:
+        log.chmod(0o600)
+        process = subprocess.Popen(
+            [*UP, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            start_new_session=True,
+            text=True,
+        )
+    said = process.stdout.readline().rstrip("\n") if process.stdout else ""
+    envelope = object_of(json.loads(said)) if said else {}
+    code = 0 if envelope.get("ok") else process.wait()
+    error = object_of(envelope.get("error")) or {"message": "The hub ended at once.", "hint": f"Read {log}."}
+    return BackgroundStart(code=code, line=said, data=object_of(envelope.get("data")), error=error)
+
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -116,10 +154,9 @@ def up(
 def in_background(invocation: Invocation, options: Sequence[str] = (), *, browse: bool = False) -> int:
     """Start a hub that outlives this command; say where it is, or why there is none."""
     from tallystick.hub.settings import Settings
-    from tallystick.server import background
     from tallystick.surfaces.http.hub_files import HubFiles
 
-    started = background.start(options, HubFiles(Settings.of().data_dir).log)
+    started = start(options, HubFiles(Settings.of().data_dir).log)
     if invocation.as_json:
         print(started.line, flush=True)
     elif started.code:

@@ -16,8 +16,7 @@ from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
 from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.mcp import handlers
-from tallystick.surfaces.mcp.clients import McpRequest
-from tallystick.surfaces.mcp.server import build_server
+from tallystick.surfaces.mcp.server import McpRequest, build_server
 from tests.surfaces.mcp.stage import MODES, Stage, both
 
 assert OPERATIONS  # Importing the registry makes every capability's refusals known.

@@ -22,8 +22,7 @@ from tallystick.capabilities.agents.model import Liveness, Member, Participant, 
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.errors import InternalFault
-from tallystick.kernel.suggestions import did_you_mean
+from tallystick.kernel.errors import InternalFault, did_you_mean
 
 P = TypeVar("P", bound=Participant)
 

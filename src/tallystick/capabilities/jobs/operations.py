@@ -15,7 +15,6 @@ from tallystick.capabilities.jobs import (
     queries,
     radar,
     reading,
-    resuming,
     runners,
 )
 from tallystick.capabilities.jobs.contract import CreateJob, GetArtifact, OpenJob
@@ -152,7 +151,7 @@ CAPABILITY = Capability(
         managing.message,
         completion.complete,
         completion.waive,
-        resuming.release,
+        claims.release,
         managing.requeue,
         managing.cancel,
         managing.acknowledge,

@@ -9,10 +9,11 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs import lines, queries, reasons, rules, runners
+from tallystick.capabilities.jobs import lines, queries, rules, runners
 from tallystick.capabilities.jobs.contract import MessageJob, ShowRadar
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
 from tallystick.capabilities.jobs.events import JobStatus
+from tallystick.capabilities.jobs.lines import Standing
 from tallystick.capabilities.jobs.managing import send
 from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, number_of
 from tallystick.capabilities.jobs.queries import SQL
@@ -25,7 +26,6 @@ from tallystick.capabilities.jobs.radar_views import (
     RunnerStatus,
     RunnerView,
 )
-from tallystick.capabilities.jobs.reasons import Standing
 from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView, with_reason
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
@@ -130,7 +130,7 @@ def _rows(
     return [
         _row(
             seen,
-            reasons.why(
+            lines.why(
                 Standing(job=seen.job, expires_at=seen.expires_at, after=after.get(seen.job.job_id, ())),
                 online,
                 order,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import structs
 from msgspec.structs import replace
 
-from tallystick.capabilities.jobs import artifacts, evidence, lines, queries, resuming, rules
+from tallystick.capabilities.jobs import artifacts, claims, evidence, lines, queries, rules
 from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ReplayJobs, TailJob
 from tallystick.capabilities.jobs.events import JOB_KINDS, JobCreated, JobStatus, job_body
 from tallystick.capabilities.jobs.model import Job
@@ -110,7 +110,7 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
         events=events,
         unread=[JobEvent.of(event) for event in queries.words(tx, job, after=job.read_seq)],
         messages=[JobEvent.of(event) for event in queries.words(tx, job)] if ask.include_messages else None,
-        resume=resuming.resume_point(tx, job),
+        resume=claims.resume_point(tx, job),
         waits=job.status is JobStatus.QUEUED and claim is not None and not claim.expired(tx.now),
         heartbeat=JobHeartbeat.of(claim),
         evidence=proof.evidence,

@@ -44,10 +44,9 @@ from tallystick.capabilities.messages.model import (
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Event, or_none, or_unset, to_json
-from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.errors import InvalidField, TooLarge, did_you_mean
 from tallystick.kernel.hints import step
 from tallystick.kernel.ids import digest
-from tallystick.kernel.suggestions import did_you_mean
 
 REPLAY_MS = 24 * 60 * 60 * 1000
 LISTENER_GRACE_MS = 5_000

@@ -36,11 +36,11 @@ TALK = {
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
 }
 WORK = {
-    "reserve": (HERE + "reservations:reserve", "Reserve a file or a folder before you edit it."),
-    "job": (HERE + "delegate:job", "Give a piece of work to whichever runner takes it."),
+    "reserve": (HERE + "work:reserve", "Reserve a file or a folder before you edit it."),
+    "job": (HERE + "work:job", "Give a piece of work to whichever runner takes it."),
     "radar": (HERE + "jobs:radar", "Show which jobs need you and who is working."),
     "log": (HERE + "events:log", "Tell what happened in the room, latest last."),
-    "who": (HERE + "who:who", "Show who is here, alive, and holding what."),
+    "who": (HERE + "work:who", "Show who is here, alive, and holding what."),
 }
 MORE = {
     "pass": (HERE + "turns:pass_", "Hand the stick to one member, with a handoff."),
@@ -61,8 +61,8 @@ EXTENDED = {"jobs.create": HERE + "jobs:with_prompt_file", "jobs.tail": HERE + "
 """Commands of operations that take more than the operation's fields, and who adds that."""
 STORE = {
     "verify": (HERE + "events:verify", "Check the hash chain and the signed checkpoints of every room."),
-    "checkpoint": (HERE + "checkpoints:checkpoint", "Sign where the ledger ends, and keep that elsewhere."),
-    "archive": (HERE + "archive:archive", "Move a closed room into one file, and back."),
+    "checkpoint": (HERE + "store:checkpoint", "Sign where the ledger ends, and keep that elsewhere."),
+    "archive": (HERE + "store:archive", "Move a closed room into one file, and back."),
     "export": (HERE + "store:export", "Write every event as JSON lines."),
     "import": (HERE + "store:import_", "Read an export into an empty store."),
     "backup": (HERE + "store:backup", "Copy the store into one file while it is in use."),

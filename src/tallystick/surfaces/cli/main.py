@@ -24,7 +24,7 @@ def main() -> int:
                 return code
     # What is loaded stays: the collector would look at all of it several times for nothing.
     gc.disable()
-    from tallystick.surfaces.cli.run import run
+    from tallystick.surfaces.cli.tree import run
 
     gc.freeze()
     gc.enable()

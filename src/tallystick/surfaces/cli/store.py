@@ -1,23 +1,27 @@
-"""`tally export|import|backup|rebuild`: care of the whole store."""
+"""`tally archive|checkpoint|export|import|backup|rebuild`: care of the store, and of a closed room in one file."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from tallystick.commandline import output
-from tallystick.commandline.command import Command
+from tallystick.commandline.command import Command, Group
 from tallystick.surfaces.cli import progress, screen
 from tallystick.surfaces.cli.errors import FileUnusable, Usage
 from tallystick.surfaces.cli.failures import REFUSED
 from tallystick.surfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from tallystick.hub.maintenance import ArchivePlan, ArchiveResult
 
 
 @click.command(cls=Command)
@@ -134,3 +138,134 @@ def rebuild(session: Session, *, dry_run: bool) -> int:
     if not session.finish({"events": events}):
         screen.say(f"Folded {events} events.")
     return 0
+
+
+DAY_MS = 86_400_000
+
+
+def _days(_context: click.Context, _option: click.Parameter, given: str | None) -> int | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,4})d", given)
+    if not found:
+        raise click.BadParameter("give days, such as 30d.")
+    return int(found[1])
+
+
+@click.command(cls=Command)
+@click.argument("room", required=False)
+@click.option("--to", "folder", metavar="FOLDER", default=".", show_default=True, help="Where the file goes.")
+@click.option("--closed-for", "days", callback=_days, metavar="30d", help="Every room that was closed so long ago.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be archived.")
+@click.option("--restore", metavar="FILE", help="Bring the room of this file back.")
+@click.pass_obj
+def archive(
+    session: Session, *, room: str | None, folder: str, days: int | None, dry_run: bool, restore: str | None
+) -> None:
+    """Move a closed room into one file, and back.
+
+    The file holds its events, its blobs and a signed checkpoint; it is read back and verified before anything is
+    removed. Whoever asks for the room afterwards is told of the file (cursor_gone). Nothing is archived unasked.
+    """
+    if sum(each is not None for each in (room, days, restore)) != 1:
+        raise Usage("Name a ROOM, or give --closed-for, or --restore FILE.")
+    from tallystick.hub import maintenance
+
+    hub = session.existing_hub
+    if restore is not None:
+        if not Path(restore).is_file():
+            raise FileUnusable(f"{restore} cannot be read: there is no such file.")
+        _tell(session, restored=[maintenance.restore_archive(hub, Path(restore))])
+        return
+    rooms = [room] if room is not None else maintenance.due_for_archive(hub, (days or 0) * DAY_MS)
+    if dry_run:
+        _tell(session, planned=[maintenance.plan_archive(hub, each) for each in rooms])
+    else:
+        _tell(session, archived=[_archived(session, each, Path(folder)) for each in rooms])
+
+
+def _archived(session: Session, room_id: str, folder: Path) -> ArchiveResult:
+    from tallystick.hub import maintenance
+    from tallystick.hub.signing import SigningKey
+
+    hub, file = session.existing_hub, folder / f"{room_id}.archive.jsonl"
+    planned = maintenance.plan_archive(hub, room_id)
+    if planned.missing_blobs:
+        raise FileUnusable(
+            f"{planned.missing_blobs} files of room {room_id} are not on this machine.",
+            hint="Archive it where they are, or copy them into the folder blobs of this data directory.",
+        )
+    if file.exists():
+        raise FileUnusable(f"{file} exists already.", hint="Name another folder with --to, or move the old one away.")
+    with whole_file(file) as target:
+        for line in maintenance.archive_lines(hub, SigningKey.of(session.settings), room_id):
+            target.write(line)
+    return maintenance.prune_archived(hub, file)
+
+
+def _tell(
+    session: Session,
+    *,
+    planned: list[ArchivePlan] | None = None,
+    archived: list[ArchiveResult] | None = None,
+    restored: list[ArchiveResult] | None = None,
+) -> None:
+    from msgspec import structs
+
+    given = {"planned": planned, "archived": archived, "restored": restored}
+    if session.finish({name: [structs.asdict(each) for each in some or []] for name, some in given.items()}):
+        return
+    for plan in planned or []:
+        missing = f", {plan.missing_blobs} more are not here" if plan.missing_blobs else ""
+        screen.say(f"Would archive {plan.room_id}: {plan.events} events, {plan.blobs} blobs{missing}.")
+    for done in archived or []:
+        screen.say(f"Archived {done.room_id} to {done.file}: {done.events} events. SHA-256 {done.sha256}")
+    for done in restored or []:
+        screen.say(f"Restored {done.room_id}: {done.events} events.")
+    if not (planned or archived or restored):
+        screen.say("No room has been closed for so long.")
+
+
+@click.group(cls=Group, subcommand_metavar="sign|export [ARGS]...")
+def checkpoint() -> None:
+    """Sign where the ledger ends, and keep that elsewhere.
+
+    A running hub signs every ten minutes by itself; `tally verify` checks all of it.
+    """
+
+
+@checkpoint.command(cls=Command)
+@click.pass_obj
+def sign(session: Session) -> None:
+    """Sign the rooms that moved since the last checkpoint, now.
+
+    The key is checkpoint.key in the data directory, or what TALLYSTICK_CHECKPOINT_KEY names.
+    """
+    from tallystick.hub import signing
+
+    key = signing.SigningKey.of(session.settings)
+    made = signing.sign(session.existing_hub, key)
+    facts = {"number": made.number if made else None, "rooms": len(made.said.heads) if made else 0, "key": key.public}
+    if not session.finish(facts):
+        said = f"Checkpoint {made.number} of {len(made.said.heads)} rooms." if made else "No room has moved."
+        screen.say(f"{said} The key is {key.public}.")
+
+
+@checkpoint.command("export", cls=Command)
+@click.argument("file", type=click.Path())
+@click.pass_obj
+def export_checkpoint(session: Session, *, file: str) -> None:
+    """Write a signed checkpoint of every room to FILE.
+
+    Keep it where nobody who can write to the store can change it; `tally verify --checkpoint FILE` checks it later.
+    """
+    import msgspec
+
+    from tallystick.hub import signing
+
+    key = signing.SigningKey.of(session.settings)
+    made = signing.export(session.existing_hub, key)
+    with whole_file(Path(file)) as target:
+        target.write(msgspec.json.encode(made) + b"\n")
+    if not session.finish({"file": file, "rooms": len(made.said.heads), "key": key.public}):
+        screen.say(f"Wrote the heads of {len(made.said.heads)} rooms to {file}. The key is {key.public}.")

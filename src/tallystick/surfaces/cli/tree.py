@@ -1,16 +1,24 @@
-"""All commands as one click tree: those of the table, each imported when it is looked up, and every operation."""
+"""All commands as one click tree, and a run of it.
+
+Those of the table are imported when they are looked up; every operation is a command as well.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from io import TextIOWrapper
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
 from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
+from tallystick.kernel.errors import did_you_mean
 from tallystick.surfaces.cli import catalogue, commands, render, short_ids
-from tallystick.surfaces.cli.failures import INTERRUPTED
+from tallystick.surfaces.cli.errors import Usage
+from tallystick.surfaces.cli.failures import INTERRUPTED, guarded
 from tallystick.surfaces.cli.options import json_text
 from tallystick.surfaces.cli.session import Session, StopSignal, absolute
 
@@ -185,3 +193,36 @@ def _first_word(args: list[str]) -> str:
 
 def tree() -> Root:
     return Root(name="tally", subcommand_metavar="COMMAND [ARGS]...")
+
+
+def run(args: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        _print_anything(stream)
+    # Asked for beforehand, because a command line that cannot be parsed must answer in the form it asked for.
+    session = Session(as_json="--json" in takewhile(lambda arg: arg != "--", args))
+    return guarded(session, lambda: _click(session, args))
+
+
+def _click(session: Session, args: list[str]) -> int:
+    try:
+        code = tree().main(args=args, prog_name="tally", standalone_mode=False, obj=session)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.UsageError as wrong:
+        path = wrong.ctx.command_path if wrong.ctx else "tally"
+        session.command = path.partition(" ")[2]
+        raise Usage(_message(wrong), hint=f"See `{path} --help`.") from None
+    return code if isinstance(code, int) else 0
+
+
+def _message(wrong: click.UsageError) -> str:
+    if not isinstance(wrong, click.NoSuchOption) or wrong.ctx is None:
+        return wrong.format_message()
+    known = [flag for param in wrong.ctx.command.get_params(wrong.ctx) for flag in (*param.opts, *param.secondary_opts)]
+    return f"No such option '{wrong.option_name}'.{did_you_mean(wrong.option_name, known)}"
+
+
+def _print_anything(stream: TextIO) -> None:
+    """A terminal that cannot show a character must not end the program."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")

@@ -32,9 +32,9 @@ from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
-from tallystick.surfaces.cli.reservations import give_back
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, absolute
 from tallystick.surfaces.cli.state import fenced, owned
+from tallystick.surfaces.cli.work import give_back
 
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 WAITED = (YourTurn, NotYet, TakeoverAvailable, Closed)

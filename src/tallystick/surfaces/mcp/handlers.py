@@ -1,4 +1,4 @@
-"""The tools and resources themselves: each request is routed to an operation, carried out and encoded.
+"""The tools and resources themselves: each request is routed to an operation and carried out.
 
 An answer is structured content, and the same JSON as text for clients that read only text. A refusal is a result that a
 model reads; only what MCP cannot put into a result is a protocol error.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -32,18 +34,96 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from msgspec import structs
 
+from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.hub.engine import CallRequest, CallResponse
+from tallystick.hub.registry import OPERATIONS
 from tallystick.hub.serving import OnWait
-from tallystick.kernel import hints
-from tallystick.kernel.errors import InternalFault, NotFound, Refused, TallyError
-from tallystick.kernel.operation import Answer
+from tallystick.kernel import hints, paths
+from tallystick.kernel.errors import (
+    InternalFault,
+    InvalidInput,
+    NoRoomHere,
+    NotFound,
+    Refused,
+    TallyError,
+    UnknownOperation,
+    did_you_mean,
+)
+from tallystick.kernel.operation import Answer, AnyOperation
 from tallystick.kernel.spellings import tool_call
-from tallystick.surfaces.mcp import routing
-from tallystick.surfaces.mcp.clients import ClientContext, McpRequest
 from tallystick.surfaces.mcp.pending_requests import KEY
-from tallystick.surfaces.mcp.routing import Ask, Routed
-from tallystick.surfaces.mcp.tools import ToolSet
+from tallystick.surfaces.mcp.server import ClientContext, McpRequest
+from tallystick.surfaces.mcp.tools import Portal, ToolSet
+
+Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]
+"""Another operation, asked for the same caller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    operation: AnyOperation
+    given: Mapping[str, object]
+    workspace: str | None = None
+    portal: Portal | None = None
+
+    def explained(self, error: TallyError) -> TallyError:
+        """A portal's schema does not show an operation's fields, so a wrong input is answered with a right one."""
+        if self.portal is None or not isinstance(error, InvalidInput):
+            return error
+        return self.portal.with_example(error, self.operation.name, hint=error.declared)
+
+
+def route(tools: ToolSet, tool: str, arguments: Mapping[str, object]) -> Routed | None:
+    """What a call of `tool` means; None when this set has no such tool."""
+    if name := tools.named.get(tool):
+        return Routed(operation=OPERATIONS[name], given=arguments)
+    if portal := tools.portals.get(tool):
+        command = portal.read(arguments)
+        return Routed(operation=command.operation, given=command.given, workspace=command.workspace, portal=portal)
+    return None
+
+
+def unknown(tools: ToolSet, tool: str) -> UnknownOperation:
+    names = [*tools.named, *tools.portals]
+    meant = did_you_mean(tool, names)
+    return UnknownOperation(
+        f"There is no tool '{tool[:80]}'.{meant}", hint="Call one of the listed tools.", tool=tool[:80], valid=names
+    )
+
+
+async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Mapping[str, object]:
+    """The operation's input, with the room or path that the workspace stands for; what was given wins."""
+    given = routed.given
+    if routed.workspace is not None:
+        given = {**await _placed(routed.operation, routed.workspace, ask), **given}
+    if routed.operation.name == "jobs.radar" and given.get("fmt", "lines") == "lines":
+        # An agent pays for every byte, and can call what it is shown as it stands.
+        given = {"fmt": "lines", "moves": "tool", **given}
+    if routed.operation.name != "rooms.join" or given.get("context_path") or given.get("room_id"):
+        return given
+    path = here()
+    return {**given, "context_path": path} if path else given
+
+
+async def _placed(operation: AnyOperation, workspace: str, ask: Ask) -> Mapping[str, object]:
+    fields = {field.encode_name: field for field in structs.fields(operation.ask)}
+    room = fields.get("room_id")
+    is_path = paths.is_absolute(workspace, windows=os.name == "nt")
+    if is_path and "context_path" in fields and not (room and room.required):
+        return {"context_path": workspace}
+    if room is None:
+        return {}
+    return {"room_id": await _room_at(workspace, ask) if is_path else workspace}
+
+
+async def _room_at(path: str, ask: Ask) -> str:
+    answer = await ask("rooms.list", {"context_path": path, "limit": 1})
+    if not isinstance(answer, Rooms) or not answer.rooms:
+        raise NoRoomHere(f"There is no room at {path} or above it in its workspace.", workspace=path)
+    return answer.rooms[0].room_id
+
 
 ROOMS = "tally://rooms"
 _JSON = "application/json"
@@ -172,11 +252,11 @@ class Handlers:
 
     async def call_tool(self, request: McpRequest, params: CallToolRequestParams) -> CallToolResult:
         try:
-            routed = routing.route(self._tools, params.name, params.arguments or {})
+            routed = route(self._tools, params.name, params.arguments or {})
         except TallyError as refusal:
             return refused(refusal)
         if routed is None:
-            raise protocol_error(routing.unknown(self._tools, params.name))
+            raise protocol_error(unknown(self._tools, params.name))
         try:
             response = await self._respond(request, routed, _key(params))
         except TallyError as error:
@@ -189,7 +269,7 @@ class Handlers:
 
     async def _respond(self, request: McpRequest, routed: Routed, key: str | None) -> CallResponse:
         name = routed.operation.name
-        given = await routing.filled(routed, self._asking(request), lambda: self._client.workspace(request))
+        given = await filled(routed, self._asking(request), lambda: self._client.workspace(request))
         asked = CallRequest(
             visitor=await self._client.visitor(request),
             operation=name,

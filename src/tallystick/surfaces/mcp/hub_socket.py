@@ -100,8 +100,7 @@ class Sessions:
         # The whole package first: two threads that enter its import cycles from different ends would deadlock.
         import mcp as _  # noqa: F401
 
-        from tallystick.surfaces.mcp.clients import ProcessClient
-        from tallystick.surfaces.mcp.server import build_server
+        from tallystick.surfaces.mcp.server import ProcessClient, build_server
 
         async def serving() -> Serving:
             return self._serving

@@ -38,9 +38,8 @@ def serve(tools: Tools, called: str | None = None) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    from tallystick.surfaces.mcp.clients import ProcessClient
     from tallystick.surfaces.mcp.framing import Screened
-    from tallystick.surfaces.mcp.server import build_server
+    from tallystick.surfaces.mcp.server import ProcessClient, build_server
 
     gc.enable()
     gc.freeze()

@@ -17,11 +17,10 @@ from mcp_types import Tool, ToolAnnotations
 
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs, schemas, spellings
-from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation
+from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation, did_you_mean, nearest
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
 from tallystick.kernel.schemas import Schema
 from tallystick.kernel.spellings import CALL
-from tallystick.kernel.suggestions import did_you_mean, nearest
 
 _Definitions: TypeAlias = Mapping[str, Schema]
 
