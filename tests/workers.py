@@ -19,8 +19,8 @@ ONCE = {"test_dependencies.py", "test_refusals.py", "test_repository.py"}
 APART = {"test_chaos.py", "test_kill.py", "test_kills.py", "test_restart.py"}
 """Modules of those folders in which every test kills a hub of its own."""
 SHORT = {
-    *("actions", "agents", "hub", "jobs", "kernel", "ledger", "messages", "proof", "protocol", "reservations", "rooms"),
-    *("storage", "tasks", "turns"),
+    *("actions", "agents", "hub", "jobs", "kernel", "ledger", "messages", "permissions", "proof", "protocol"),
+    *("reservations", "rooms", "storage", "tasks", "turns"),
 }
 """Folders whose tests start no process, but for those that are marked as slow."""
 BUNDLE = 20

@@ -37,6 +37,12 @@ from tallystick.capabilities.messages.events import (
     NotificationSent,
     ReactionAdded,
 )
+from tallystick.capabilities.permissions.events import (
+    PermissionAnswered,
+    PermissionAsked,
+    PermissionPolicySet,
+    PermissionWithdrawn,
+)
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import (
     IncursionRecorded,
@@ -144,7 +150,7 @@ def _of_body(body: Body | None, called: Naming) -> EventText | None:
             return EventText(tag="Ended a turn", did="ended a turn", tone="i", text=text)
         case _:
             plain = (_of_room, _of_members, _of_mail, _of_conversation, _of_work, _of_board)
-            named = (_of_protocol, _of_reservation)
+            named = (_of_protocol, _of_reservation, _of_permission)
             found = next((found for part in plain if (found := part(body))), None)
             return found or next((found for part in named if (found := part(body, called))), None)
 
@@ -226,6 +232,26 @@ def _of_reservation(body: Body | None, called: Naming) -> EventText | None:
             held = f"reserved by {owner} ({said.owner_liveness}, {said.incursion_kind})"
             text = f"{incoming} tried {body.scope}, {held}. {said.resolution_hint}"
             return EventText(tag="Incursion", did="recorded an incursion", tone="i", text=text)
+        case _:
+            return None
+
+
+def _of_permission(body: Body | None, called: Naming) -> EventText | None:
+    match body:
+        case PermissionAsked():
+            text = _joined(body.tool, body.command or body.title, ", ".join(body.paths))
+            return EventText(tag="Asks permission", did="asks permission for", tone="b", text=text)
+        case PermissionAnswered():
+            done, tone = ("allowed", "r") if body.decision == "allow" else ("denied", "i")
+            text = _joined(body.message, body.policy)
+            did = f"{done} what {called(body.agent_id)} asked in event {body.permission}"
+            return EventText(tag=done.capitalize(), did=did, tone=tone, text=text)
+        case PermissionWithdrawn():
+            did = f"withdrew what {called(body.agent_id)} asked in event {body.permission}"
+            return EventText(tag="Withdrawn", did=did, text=body.reason)
+        case PermissionPolicySet():
+            text = f"{body.default}; unasked: {', '.join([*body.allow_commands, *body.allow_paths]) or 'nothing'}"
+            return EventText(tag="Permission policy", did="set the policy for permissions", text=text)
         case _:
             return None
 

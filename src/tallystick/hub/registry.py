@@ -10,6 +10,7 @@ from tallystick.capabilities.agents.model import Holdings
 from tallystick.capabilities.blobs import operations as blobs
 from tallystick.capabilities.jobs import operations as jobs
 from tallystick.capabilities.messages import operations as messages
+from tallystick.capabilities.permissions import operations as permissions
 from tallystick.capabilities.protocol import operations as protocol
 from tallystick.capabilities.reservations import operations as reservations
 from tallystick.capabilities.rooms import operations as rooms
@@ -35,6 +36,7 @@ CAPABILITIES: Sequence[Capability] = (
     jobs.CAPABILITY,
     actions.CAPABILITY,
     reservations.CAPABILITY,
+    permissions.CAPABILITY,
     protocol.CAPABILITY,
     hub_operations.CAPABILITY,
 )

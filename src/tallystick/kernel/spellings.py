@@ -31,7 +31,7 @@ TOOLS = {
 PORTALS = {
     "rooms": ("rooms", "notes", "events", "hub", "turns"),
     "agents": ("agents", "reservations", "protocol"),
-    "messages": ("messages", "notifications", "blobs", "context"),
+    "messages": ("messages", "notifications", "blobs", "context", "permissions"),
     "actions": ("actions",),
     "tasks": ("tasks", "cards", "anchors"),
     "jobs": ("jobs", "runners"),
@@ -77,6 +77,7 @@ LABELS = {
     "jobs.radar": "Jobs",
     "messages.inbox": "Needs a human",
     "messages.send": "Send",
+    "permissions.list": "Needs a human",
     "reservations.status": "Reservations",
     "rooms.list": "Overview",
     "turns.release": "Release…",

@@ -17,7 +17,7 @@ from tallystick.storage.open import FILE
 from tallystick.storage.port import Store
 from tallystick.storage.sqlite import SqliteStore
 from tests.agents.repository import repository
-from tests.ledger.shapes import actions, jobs, messages, reservations, rooms, tasks
+from tests.ledger.shapes import actions, jobs, messages, permissions, reservations, rooms, tasks
 from tests.ledger.shapes.writer import ELSEWHERE, CountedIds, Line, Writer
 from tests.scene import START, Scene
 
@@ -61,6 +61,7 @@ SECTIONS: Sequence[Callable[[Writer], None]] = (
     rooms.persons_word,
     jobs.evidence,
     rooms.persons_orders,
+    permissions.permissions,
 )
 
 

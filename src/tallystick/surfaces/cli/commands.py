@@ -33,6 +33,8 @@ TALK = {
     "inbox": (HERE + "messages:inbox", "Show what you have to read, and to accept."),
     "reply": (HERE + "messages:reply", "Answer a message, or a job's question."),
     "ack": (HERE + "messages:ack", "Accept a message that asked for it."),
+    "allow": (HERE + "permissions:allow", "Let an agent do what it asks permission for."),
+    "deny": (HERE + "permissions:deny", "Keep an agent from it, and say why."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
 }
 WORK = {

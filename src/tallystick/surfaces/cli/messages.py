@@ -10,7 +10,7 @@ import click
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
 from tallystick.kernel.errors import NotFound
-from tallystick.surfaces.cli import render, screen, short_ids
+from tallystick.surfaces.cli import permissions, render, screen, short_ids
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
 from tallystick.surfaces.cli.options import path_option, period, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
@@ -159,7 +159,7 @@ def inbox(
     path: str | None,
     room_id: str | None,
 ) -> None:
-    """Show what you have to read, and to accept.
+    """Show what you have to read, to accept, and to allow or deny.
 
     Looking marks nothing as read; --mark-read does, and so does accepting.
     """
@@ -168,7 +168,9 @@ def inbox(
     if mark_read and data["messages"]:
         last = data["messages"][-1]["event"]["id"]
         data |= {"unread": session.call("messages.read", {"room_id": room, "event_id": last}).data["unread"]}
-    if not session.finish(data):
+    asked = permissions.waiting(session, room)
+    if not session.finish({**data, "permissions": asked}):
+        permissions.show(asked)
         render.render("messages.inbox", CallReply(data))
 
 

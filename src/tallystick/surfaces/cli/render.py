@@ -220,6 +220,18 @@ def _snapshot(reply: CallReply) -> None:
     screen.say(*reply.read(TaskSnapshot).text.split("\n"))
 
 
+def _permissions(reply: CallReply) -> None:
+    from tallystick.surfaces.cli import permissions
+
+    permissions.listed(reply)
+
+
+def _permission(reply: CallReply) -> None:
+    from tallystick.surfaces.cli import permissions
+
+    permissions.one(reply)
+
+
 RENDERERS: Mapping[str, Renderer] = {
     "agents.list": _agents,
     "jobs.list": _jobs,
@@ -229,6 +241,9 @@ RENDERERS: Mapping[str, Renderer] = {
     "messages.relay": _sent,
     "messages.send": _sent,
     "notifications.send": _sent,
+    "permissions.ask": _permission,
+    "permissions.list": _permissions,
+    "permissions.show": _permission,
     "reservations.check": _checked,
     "reservations.renew": _renewed,
     "reservations.reserve": _reserved,
@@ -270,6 +285,9 @@ SENTENCES: Mapping[str, str] = {
     "notes.add": "Noted as {ref}.",
     "jobs.acknowledge": "Seen: {count} jobs.",
     "notifications.ack": "Accepted{already}.",
+    "permissions.answer": "Request {permission} of {agent_id} is {state}: {title}",
+    "permissions.set_policy": "{summary}",
+    "permissions.withdraw": "Request {permission} is withdrawn.",
     "protocol.send": "Sent to {event[to_agent]} as event {seq}.",
     "reservations.release": "{path} is free again.",
     "rooms.attach_scope": "{root} belongs to this room{unchanged}.",
