@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tallystick.hub import maintenance
@@ -76,6 +78,13 @@ def test_every_report_renews_the_lease(shop: Shop) -> None:
     for _ in range(3):
         shop.scene.clock.forward(ms=170_000)
         assert held.report()["claim_expires_at"] == to_wire(shop.scene.clock.now + 180_000)
+    # The lease itself, not only what the report says of it: nobody else gets the job before it is over.
+    shop.scene.clock.forward(ms=179_999)
+    other = shop.runner("r2")
+    with refused("claim_held"):
+        other.claim("JOB-001", allow_stale=True)
+    shop.scene.clock.forward(ms=1)
+    assert other.claim("JOB-001", allow_stale=True).answer["event"]["kind"] == "reclaimed"
 
 
 def test_a_job_whose_claim_ran_out_can_be_taken_over_and_says_why(shop: Shop) -> None:
@@ -125,6 +134,7 @@ def test_once_a_job_was_taken_over_nothing_of_the_old_runner_is_accepted(shop: S
     before = shop.scene.dump()
 
     _zombie(lost)
+    _zombie(replace(lost, claim_revision=taken.claim_revision))
     assert shop.scene.dump() == before
     assert taken.complete()["job"]["status"] == "DONE"
 

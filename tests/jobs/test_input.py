@@ -82,6 +82,19 @@ def test_a_report_that_is_not_right_is_refused_and_leaves_nothing(
     assert shop.scene.dump() == before
 
 
+def test_an_end_or_an_artifact_that_is_too_long_is_refused_and_leaves_nothing(shop: Shop) -> None:
+    shop.create()
+    held = shop.runner().claim()
+    before = shop.scene.dump()
+    with refused("too_large"):
+        held.complete("FAILED", summary="x" * 128_001)
+    with refused("too_large"):
+        held.put("report", "x" * 512_001)
+    assert shop.scene.dump() == before
+    held.put("report", "x" * 512_000)
+    assert len(held.complete("FAILED", summary="x" * 128_000)["job"]["summary"]) == 128_000
+
+
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202e", "'; DROP TABLE jobs; --", "<script>", "\U0001f600", "a\rb"])
 def test_hostile_text_is_kept_as_it_is_and_breaks_no_line(shop: Shop, text: str) -> None:
     made = shop.create(f"title {text}", prompt=text)

@@ -71,6 +71,29 @@ def test_lost_runners_and_what_does_not_fit_are_shown_as_facts(shop: Shop) -> No
     assert text(shop) == golden("lost")
 
 
+def test_every_way_in_which_runners_and_jobs_may_not_fit_together_is_named(shop: Shop) -> None:
+    for title in ("shared", "lost", "over"):
+        shop.create(title)
+    one, two = shop.runner("r1"), shop.runner("r2")
+    one.claim("JOB-001")
+    one.claim("JOB-002", lease_ttl_ms=1000)
+    one.claim("JOB-003").complete()
+    shop.scene.clock.forward(ms=2000)
+    one.beat(status="live", active_job_id="JOB-001")
+    two.beat(status="live", active_job_id="JOB-001")
+    shop.runner("r3", status="live", active_job_id="JOB-003")
+
+    found = radar(shop)["runner_diagnostics"]
+
+    assert [(each["kind"], each["severity"], each["runner_id"], each["job_id"]) for each in found] == [
+        ("duplicate_active_job", "error", "r1", "JOB-001"),
+        ("duplicate_active_job", "error", "r2", "JOB-001"),
+        ("job_runner_mismatch", "error", "r2", "JOB-001"),
+        ("active_job_not_running", "error", "r3", "JOB-003"),
+        ("job_claim_expired", "stale", "r1", "JOB-002"),
+    ]
+
+
 def test_every_job_line_begins_with_a_ref_that_can_be_opened_and_names_one_move(shop: Shop) -> None:
     busy(shop)
     rows = [line for line in text(shop).splitlines() if line.startswith("JOB-")]
@@ -295,6 +318,9 @@ def test_the_header_has_the_normative_form(shop: Shop) -> None:
     head = text(shop, task="TASK-404", limit=1).splitlines()[0]
     runners = r"runner=(offline|idle|live) runners=(none|live:\d+ idle:\d+ offline:\d+)"
     assert re.fullmatch(rf"ROOM jobs_radar count=\d+ {runners} task=TASK-404", head)
+    shop.scene.clock.forward(minutes=6)
+    shop.runner("r-idle")
+    assert text(shop).startswith("ROOM jobs_radar count=7 runner=idle runners=live:0 idle:1 offline:1\n")
 
 
 def test_a_finished_job_leaves_the_radar(shop: Shop) -> None:

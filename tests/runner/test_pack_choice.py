@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.runner.prompt import DEFAULT_CHARS, MOST_CHARS, Profile, budget, chosen
+from tallystick.runner.prompt import DEFAULT_CHARS, Profile, budget, chosen
 
 _json = st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.floats(allow_nan=False) | st.just([1])
 
@@ -41,7 +41,7 @@ def test_the_choice_follows_the_three_rules_for_any_input(meta: dict[str, object
         (None, DEFAULT_CHARS),
         (0, 0),
         (500, 500),
-        (10**6, MOST_CHARS),
+        (10**6, 8000),
         (-5, 0),
         ("500", DEFAULT_CHARS),
         (True, DEFAULT_CHARS),
@@ -53,4 +53,4 @@ def test_the_budget_is_what_was_asked_for_within_a_safe_bound(asked: object, gra
 
 @given(_json, st.integers(0, 20_000))
 def test_the_budget_is_never_negative_and_never_above_the_bound(asked: object, default: int) -> None:
-    assert 0 <= budget({"skill_max_chars": asked}, default) <= MOST_CHARS
+    assert 0 <= budget({"skill_max_chars": asked}, default) <= 8000
