@@ -119,6 +119,19 @@ def test_a_write_takes_post_only(user: Client) -> None:
     assert reply.headers["allow"] == "POST"
 
 
+def test_the_radar_is_a_read_but_an_answer_given_with_it_is_a_write(user: Client, room: str) -> None:
+    user.call("jobs.create", room_id=room, title="parser", prompt="Make it linear.")
+
+    seen = user.get(f"/v1/jobs.radar?room_id={room}&fmt=lines")
+    waited = user.get(f"/v1/jobs.wait?room_id={room}&job=JOB-001&max_wait_ms=0")
+    told = user.get(f"/v1/jobs.radar?room_id={room}&reply_job=JOB-001&reply_message=yes")
+
+    assert "JOB-001 (QUEUED) parser" in cast("str", seen.json["text"])
+    assert waited.json["timed_out"] is True
+    assert told.refused == (405, "method_not_allowed")
+    assert 'message_ref":null' in user.get(f"/v1/jobs.open?room_id={room}&job=JOB-001").body.decode()
+
+
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v2/rooms.list", "/v1/blobs/", "/v1/a/b/c", "/static/x.js"])
 def test_an_address_without_anything_is_refused_in_the_same_shape(user: Client, path: str) -> None:
     reply = user.get(path)

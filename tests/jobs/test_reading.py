@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.jobs.shop import Held, Shop
+from tests.jobs.shop import PROOF, SEEN, Held, Shop
 
 
 @pytest.fixture
@@ -32,6 +32,81 @@ def test_a_prompt_is_never_cut_by_a_budget(shop: Shop, held: Held) -> None:
     assert opened["prompt"] == "p" * 50_000
     assert opened["truncated"] is True
     assert 1 <= opened["count"] < 32
+
+
+def lines(shop: Shop, **given: object) -> list[str]:
+    return [
+        line.replace(shop.boss.room_id, "ROOM")
+        for line in shop.open("JOB-001", fmt="lines", **given)["text"].splitlines()
+    ]
+
+
+def test_a_job_reads_as_a_page_of_lines(shop: Shop) -> None:
+    shop.task("The parser")
+    shop.create("parser", task="TASK-001", anchor="a:core", prompt="Make it linear.\nProve it.", checks=["pytest -q"])
+    shop.create("later")
+    held = shop.runner().claim("JOB-001")
+    asked = held.report("May I change | the API?", kind="question")["event"]["ref"]
+    held.report("half way", percent=50)
+
+    assert lines(shop, include_prompt=True, max_events=1) == [
+        "JOB-001 (RUNNING) parser",
+        "MEDIUM, auto fast, TASK-001, a:core, by boss, runner r1",
+        "why: question open",
+        f'? {asked}: May I change ¦ the API? | reply reply_job=JOB-001 reply_message="..."',
+        "prompt:",
+        "    Make it linear.",
+        "    Prove it.",
+        "events, newest first:",
+        f"- JOB-001@{int(asked.partition('@')[2]) + 1} progress: half way",
+        f"MORE: before_seq={int(asked.partition('@')[2]) + 1}",
+    ]
+    told = shop.say("JOB-001", "No.")["event"]["ref"]
+    assert lines(shop, max_events=0)[2:] == [f"your message {told} is sent", f"- {told}: No."]
+
+
+def test_the_page_of_an_ended_job_says_what_each_of_its_proofs_is_worth(shop: Shop) -> None:
+    shop.create("parser", expected_artifacts=["report"])
+    held = shop.runner().claim()
+    held.put("report", "text")
+    branch = {
+        "name": "tally/job-001",
+        "base": "main",
+        "commit": "a" * 40,
+        "commits": 1,
+        "files": 1,
+        "insertions": 2,
+        "conflicts": [{"branch": "tally/job-002", "paths": ["a.py"]}],
+    }
+    held.complete(refs=[PROOF, "CMD: make (exit 0)", "CARD-404"], observed=[SEEN], summary="Linear.", branch=branch)
+
+    assert lines(shop, max_events=0) == [
+        "JOB-001 (DONE) parser",
+        "MEDIUM, auto fast, by boss, runner r1",
+        "summary: Linear.",
+        "proof:",
+        "- CMD: pytest -q (exit 0): observed, exit 0",
+        "- CMD: make (exit 0): claimed, exit 0, nobody saw it, proves nothing",
+        "- CARD-404: missing, there is no such thing in this room, proves nothing",
+        "expected: report",
+        "branch tally/job-001 from main: 1 files, +2 -0, 1 commits",
+        "! conflicts with tally/job-002 in a.py",
+    ]
+
+
+def test_a_list_reads_as_lines_too(shop: Shop) -> None:
+    shop.create("parser")
+    shop.scene.clock.forward(ms=1)
+    shop.create("lexer", priority="HIGH")
+
+    found = shop.ask("jobs.list", fmt="lines", limit=1)
+
+    assert found["jobs"] == []
+    assert found["text"].replace(shop.boss.room_id, "ROOM").splitlines() == [
+        "ROOM jobs count=1 has_more=true",
+        f"{shop.open('JOB-002')['job']['last_ref']} JOB-002 (QUEUED) HIGH lexer | open id=JOB-002",
+        f"MORE: cursor={found['cursor']}",
+    ]
 
 
 @pytest.mark.parametrize("max_chars", [100, 1000, 5000, 100_000])

@@ -42,8 +42,8 @@ task: TASK-001
 - JOB-003 has no proof
 
 ## Next actions
-- open id=JOB-002@{failed} | requeue job=JOB-002
-- open id=JOB-003@{asked} | reply reply_job=JOB-003 reply_message="..."
+- look at JOB-002@{failed}, then queue JOB-002 again or acknowledge it
+- answer JOB-003: JOB-003@{asked}
 """
 
 BRANCH = {

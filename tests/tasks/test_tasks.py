@@ -111,14 +111,37 @@ def test_a_snapshot_shows_at_most_one_active_job_for_the_task_in_focus(shop: Sho
     runner.claim("JOB-002").report("Which one?", kind="question")
     found = shop.ask("tasks.snapshot")
 
-    assert found["job"]["job_id"] == "JOB-002"
+    asked = shop.open("JOB-002")["question"]["ref"]
+    assert found["job"] == {
+        "job_id": "JOB-002",
+        "status": "RUNNING",
+        "marker": "?",
+        "ref": asked,
+        "title": "part 1",
+    }
     assert found["inbox"] == {"running": 1, "queued": 3, "runner": "idle"}
     assert found["text"].splitlines() == [
-        "inbox running=1 queued=3 runner=idle job=JOB-002 (RUNNING)",
+        "inbox running=1 queued=3 runner=idle job=JOB-002 (RUNNING?)",
         "TASK-001 (ready) parser | open id=TASK-001",
         "dod: tests pass",
         "steps: 0/1 verified",
     ]
+
+
+def test_a_snapshot_says_what_to_type_where_jobs_wait_for_a_runner(shop: Shop) -> None:
+    shop.ask("tasks.create", title="parser", focus=True)
+    shop.create("part", task="TASK-001")
+
+    lines = shop.ask("tasks.snapshot")["text"].splitlines()
+
+    assert lines[:2] == [
+        "inbox running=0 queued=1 runner=offline job=JOB-001 (QUEUED)",
+        f"CMD: tally runner --room {shop.boss.room_id}",
+    ]
+    shop.runner().claim().report("the build is broken", kind="error")
+    assert shop.ask("tasks.snapshot")["text"].startswith(
+        "inbox running=1 queued=0 runner=idle job=JOB-001 (RUNNING!)\n"
+    )
 
 
 def test_a_card_keeps_a_finding_and_pinned_ones_come_first(shop: Shop) -> None:

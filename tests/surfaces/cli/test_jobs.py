@@ -101,6 +101,24 @@ def test_a_reply_and_a_watch_do_not_go_together(place: Place) -> None:
     assert place.as_("boss", "radar", "--watch", "--reply", "JOB-001", "x").error["code"] == "usage"
 
 
+def test_a_job_is_named_by_a_plain_word_and_read_as_lines(place: Place) -> None:
+    _asking(place)
+    shown = place.run("--as", "boss", "jobs", "open", "1").out.splitlines()
+    assert shown[0] == "JOB-001 (RUNNING) parser [2J"
+    assert "? JOB-001@6: Which one? | `tally --as boss jobs message JOB-001 ...`" in shown
+    opened = place.run("--as", "boss", "open", "JOB-001").out.splitlines()
+    assert opened[0] == shown[0]
+    assert "    Make it linear." in opened
+
+    assert place.run("--as", "boss", "jobs", "message", "JOB-001", "The second.").out == "Told JOB-001.\n"
+    assert place.run("--as", "boss", "jobs", "tail", "1").out.splitlines()[-1].endswith("manager: The second.")
+    assert place.as_("boss", "jobs", "message", "JOB-001").error["code"] == "usage"
+    assert place.as_("boss", "jobs", "cancel", "JOB-001", "--job", "JOB-001").error["code"] == "usage"
+    assert place.run("--as", "boss", "jobs", "cancel", "1", "--force-running").out == "JOB-001 is canceled.\n"
+    assert place.run("--as", "boss", "jobs", "wait", "1").code == 4
+    assert place.run("--as", "boss", "jobs", "requeue", "job-1").out.startswith("JOB-001 is queued again")
+
+
 def test_anything_is_opened_by_its_ref(place: Place) -> None:
     _asking(place)
     opened = place.as_("boss", "open", "JOB-001").data

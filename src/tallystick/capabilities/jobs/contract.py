@@ -26,7 +26,7 @@ META_LIMIT = 16_384
 """Of a job's whole meta, in bytes of JSON."""
 MODEL_NAME = r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]*"
 """It becomes a word of a command line."""
-CHECKS_LIMIT = 8
+CHECKS_LIMIT, STALL_S = 8, 600
 ARTIFACT_LIMIT = 512_000
 ARTIFACTS_LIMIT = 8
 ARTIFACT_KEY_LIMIT = 128
@@ -117,6 +117,12 @@ class CreateJob(Ask):
     meta: JobMeta = {}
 
 
+Fmt = Annotated[Literal["json", "lines"], Meta(description="`lines`: as text to read, and nothing else.")]
+Moves = Annotated[
+    Literal["id", "tool", "step"], Meta(description="How lines name moves: by id, as an MCP tool call, or as marks.")
+]
+
+
 class ListJobs(Ask):
     room_id: RoomId
     status: Annotated[StatusName | None, Meta(description="Only these.")] = None
@@ -128,6 +134,8 @@ class ListJobs(Ask):
         Meta(description="As the last page gave it."),
     ] = None
     max_chars: MaxChars = None
+    fmt: Fmt = "json"
+    moves: Moves = "id"
 
 
 class OpenJob(Ask):
@@ -143,6 +151,8 @@ class OpenJob(Ask):
         Annotated[int, Meta(ge=1, le=SEQ_LIMIT)] | None, Meta(description="Events before this one.")
     ] = None
     max_chars: MaxChars = None
+    fmt: Fmt = "json"
+    moves: Moves = "id"
 
 
 class TailJob(Ask):
@@ -311,16 +321,13 @@ class ShowRadar(Ask):
     offline_limit: Annotated[int, Meta(ge=0, le=50, description="At most this many lost runners.")] = 3
     stall_after_s: Annotated[
         int, Meta(ge=60, le=86_400, description="A running job without progress for so long counts as stalled.")
-    ] = 600
+    ] = STALL_S
     reply_job: Annotated[JobId | None, Meta(description="Answer this job's question; with reply_message.")] = None
     reply_message: Annotated[Message | None, Meta(description="The answer.")] = None
     reply_refs: Refs = []
     max_chars: MaxChars = None
-    fmt: Annotated[Literal["json", "lines"], Meta(description="`lines`: as text to read, and nothing else.")] = "json"
-    moves: Annotated[
-        Literal["id", "tool", "step"],
-        Meta(description="How lines name what to do: by id, as an MCP tool call, or marked for a surface to spell."),
-    ] = "id"
+    fmt: Fmt = "json"
+    moves: Moves = "id"
     since_seq: Annotated[
         Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
         Meta(description="With max_wait_ms: wait for something after this cursor."),

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from tallystick.capabilities.jobs import rules
-from tallystick.capabilities.jobs.contract import ShowRadar
+from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ShowRadar
 from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.model import ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
-from tallystick.capabilities.jobs.views import JobEvent, JobTail
+from tallystick.capabilities.jobs.views import JobEvent, JobOpened, Jobs, JobTail, JobView
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.hints import NextStep, step
 from tallystick.kernel.spellings import tool_call
@@ -82,6 +82,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 PREVIEW = 120
+WHOLE = 1000
 RUNNERS = 15
 LOST = 10
 ISSUES = 5
@@ -115,10 +116,10 @@ def event_line(event: JobEvent) -> str:
     return f"{event.ref} {one_line(event.kind)}: {one_line(event.message)}"
 
 
-class _Moves:
+class Moves:
     """How a line names what can be done next, so that it can be pasted where it is shown."""
 
-    def __init__(self, ask: ShowRadar) -> None:
+    def __init__(self, ask: ShowRadar | OpenJob | ListJobs) -> None:
         self._style, self._room_id = ask.moves, ask.room_id
 
     def open(self, ref: str) -> str:
@@ -132,14 +133,93 @@ class _Moves:
     def acknowledge(self, job_id: str) -> str:
         return f" | acknowledge job={job_id}" if self._style == "id" else self._step("jobs.acknowledge", job=job_id)
 
+    def requeue(self, job_id: str) -> str:
+        return f" | requeue job={job_id}" if self._style == "id" else self._step("jobs.requeue", job=job_id)
+
     def _step(self, operation: str, **given: object) -> str:
         if self._style == "step":
             return f" | {step(operation, **given)}"
         return f" | {tool_call(NextStep(operation, given, self._room_id))}"
 
 
+def listed(ask: ListJobs, found: Jobs) -> str:
+    moves = Moves(ask)
+    rows = [
+        f"{job.last_ref} {job.job_id} ({job.status}) {job.priority} {one_line(job.title)}{moves.open(job.job_id)}"
+        for job in found.jobs
+    ]
+    head = f"{ask.room_id} jobs count={found.count} has_more={str(found.has_more).lower()}"
+    return "\n".join([head, *rows, *([f"MORE: cursor={found.cursor}"] if found.cursor else [])])
+
+
+def opened(ask: OpenJob, found: JobOpened) -> str:
+    """One job on a page: where it stands, what proves it, where its work is, and its newest events."""
+    job, moves = found.job, Moves(ask)
+    rows = [f"{job.job_id} ({job.status}) {one_line(job.title, WHOLE)}{_next_move(job, moves)}", _about(found)]
+    rows += [f"why: {one_line(found.why, WHOLE)}"] if found.why else []
+    if asked := found.question:
+        rows.append(f"? {asked.ref}: {one_line(asked.message, WHOLE)}{moves.reply(job.job_id)}")
+    rows += _said_to_it(found)
+    rows += [f"summary: {one_line(job.summary, WHOLE)}"] if job.summary else []
+    rows += [f"so far: {one_line(found.resume.summary, WHOLE)}"] if found.resume and not job.completed_at else []
+    rows += [*_proof(found), *_branch(found), *(f"- {each.ref}" for each in found.artifacts or ())]
+    if found.prompt is not None:
+        rows += ["prompt:", *(f"    {one_line(line, len(line))}".rstrip() for line in found.prompt.splitlines())]
+    if found.heartbeat:
+        rows.append(f"heartbeat: {one_line(found.heartbeat.message)}")
+    rows += ["events, newest first:" if found.events else "", *(f"- {event_line(each)}" for each in found.events)]
+    if found.has_more_events and found.events:
+        rows.append(f"MORE: before_seq={found.events[-1].seq}")
+    return "\n".join(filter(None, rows))
+
+
+def _next_move(job: JobView, moves: Moves) -> str:
+    return moves.requeue(job.job_id) if job.status == "FAILED" else ""
+
+
+def _about(found: JobOpened) -> str:
+    job = found.job
+    parts = [job.priority, f"{job.executor} {job.executor_profile}", job.task, job.anchor, f"by {job.created_by}"]
+    parts += [f"slice {job.slices}"] if job.slices else []
+    parts += [f"runner {job.runner}"] if job.runner else []
+    parts += [f"after {', '.join(found.after)}"] if found.after else []
+    return ", ".join(one_line(each) for each in parts if each)
+
+
+def _said_to_it(found: JobOpened) -> Iterator[str]:
+    if found.job.message_state:
+        yield f"your message {found.job.message_ref} is {found.job.message_state}"
+    for each in found.unread:
+        yield f"- {each.ref}: {one_line(each.message, WHOLE)}"
+
+
+def _proof(found: JobOpened) -> Iterator[str]:
+    if found.waiver:
+        yield f"proof waived by {one_line(found.waiver.by)}: {one_line(found.waiver.message, WHOLE)}"
+    if found.evidence:
+        yield "proof, taken on a claim:" if found.accepted == "claimed" else "proof:"
+    for each in found.evidence:
+        content = f", sha256 {each.sha256[:12]}" if each.sha256 else ""
+        status = f", exit {each.exit_code}" if each.exit_code is not None else ""
+        why = f", {one_line(each.why)}" if each.why else ""
+        worth = "" if each.proof else ", proves nothing"
+        yield f"- {one_line(each.ref)}: {each.state}{content}{status}{why}{worth}"
+    if found.expected_artifacts:
+        told = (f"{each.artifact}{'' if each.there else ' (missing)'}" for each in found.expected_artifacts)
+        yield f"expected: {', '.join(told)}"
+
+
+def _branch(found: JobOpened) -> Iterator[str]:
+    if branch := found.branch:
+        size = f"{branch.files} files, +{branch.insertions} -{branch.deletions}, {branch.commits} commits"
+        left = f", {branch.uncommitted} uncommitted" if branch.uncommitted else ""
+        yield f"branch {one_line(branch.name)} from {one_line(branch.base)}: {size}{left}"
+        for each in branch.conflicts:
+            yield f"! conflicts with {one_line(each.branch)} in {one_line(', '.join(each.paths), WHOLE)}"
+
+
 def radar(ask: ShowRadar, found: Radar) -> str:
-    moves = _Moves(ask)
+    moves = Moves(ask)
     rows = [_head(ask, found)]
     if found.runner_bootstrap:
         rows.append(f"CMD: {found.runner_bootstrap.cmd}")
@@ -169,21 +249,21 @@ def _head(ask: ShowRadar, found: Radar) -> str:
     )
 
 
-def _runner(runner: RunnerView, moves: _Moves) -> str:
+def _runner(runner: RunnerView, moves: Moves) -> str:
     jobs = runner.job_ids or ([runner.active_job_id] if runner.active_job_id else [])
     named = f" job={','.join(jobs)}" if jobs else ""
     opened = "".join(moves.open(job_id) for job_id in jobs[:OPENED])
     return f"runner {runner.state} {runner.runner_id}{moves.open(f'runner:{runner.runner_id}')}{named}{opened}"
 
 
-def _lost(runner: RunnerView, moves: _Moves) -> str:
+def _lost(runner: RunnerView, moves: Moves) -> str:
     last = f" last_job={runner.active_job_id}" if runner.active_job_id else ""
     job = moves.open(runner.active_job_id) if runner.active_job_id else ""
     opened = moves.open(f"runner:{runner.runner_id}")
     return f"runner offline {runner.runner_id} last={runner.status}{last}{opened}{job}"
 
 
-def _issue(issue: Issue, moves: _Moves) -> Iterator[str]:
+def _issue(issue: Issue, moves: Moves) -> Iterator[str]:
     yield f"{_SIGNS[issue.severity]} diag {issue.kind}"
     if issue.runner_id:
         yield f" runner={issue.runner_id}"
@@ -196,7 +276,7 @@ def _issue(issue: Issue, moves: _Moves) -> Iterator[str]:
     yield f" | {issue.message}"
 
 
-def job_line(row: RadarJob, moves: _Moves) -> str:
+def job_line(row: RadarJob, moves: Moves) -> str:
     job, marker = row.job, f"{row.marker} " if row.marker else ""
     head = f"{row.last.ref} {marker}{job.job_id} ({job.status}) {one_line(job.title)}{moves.open(row.last.ref)}"
     if row.attention.needs_manager:

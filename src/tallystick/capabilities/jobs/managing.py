@@ -219,7 +219,7 @@ def acknowledge(tx: Tx, me: Caller, ask: AcknowledgeJob) -> Jobs:
         tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body) for body in bodies])
     seen = [JobView.of(queries.job(tx, ask.room_id, job.job_id)) for job in found]
     more = len(found) == FAILURES_AT_ONCE
-    return Jobs(jobs=seen, count=len(seen), has_more=more, truncated=False, cursor=None)
+    return Jobs(jobs=seen, count=len(seen), has_more=more, truncated=False, cursor=None, text=None)
 
 
 @operation("jobs.wait", reach=Reach.READ, waits=True, examples=({"room_id": "ROOM", "job": "JOB-001"},))

@@ -15,6 +15,7 @@ from tallystick.capabilities.jobs import (
     queries,
     radar,
     reading,
+    rules,
     runners,
 )
 from tallystick.capabilities.jobs.contract import CreateJob, GetArtifact, OpenJob
@@ -85,12 +86,14 @@ class JobWork:
     def brief(self, tx: Tx, room_id: str, task_id: str | None) -> WorkBrief:
         found = dict(tx.all(SQL["counts"], _count, room_id=room_id, most=COUNTED))
         states = {runner.state(tx.now) for runner in queries.runners_online(tx, room_id)}
+        waiting = not states and queries.any_queued(tx, room_id)
         job = tx.one(SQL["first_of_task"], Job.of_row, room_id=room_id, task_id=task_id) if task_id else None
         return WorkBrief(
             running=found.get("RUNNING", 0),
             queued=found.get("QUEUED", 0),
             runner="live" if "live" in states else "idle" if states else "offline",
-            job=JobToken(job_id=job.job_id, status=job.status.value, ref=job.ref, title=job.title) if job else None,
+            job=_token(job) if job else None,
+            start=runners.start_command(room_id) if waiting else "",
         )
 
     def order(self, tx: Tx, me: Caller, room_id: str, order: JobOrder) -> JobRef:
@@ -108,6 +111,16 @@ class JobWork:
     def outcomes(self, tx: Tx, room_id: str, job_ids: Sequence[str], seen: Mapping[str, FileFact]) -> list[JobOutcome]:
         jobs = {job.number: job for job in (queries.job(tx, room_id, job_id) for job_id in job_ids)}
         return [_outcome(tx, jobs[number], seen) for number in sorted(jobs)]
+
+
+def _token(job: Job) -> JobToken:
+    return JobToken(
+        job_id=job.job_id,
+        status=job.status.value,
+        marker=rules.attention_marker(job.attention),
+        ref=f"{job.job_id}@{job.shown_seq}",
+        title=job.title,
+    )
 
 
 def _outcome(tx: Tx, job: Job, seen: Mapping[str, FileFact]) -> JobOutcome:

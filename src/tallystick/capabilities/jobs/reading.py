@@ -9,9 +9,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from tallystick.capabilities.jobs import artifacts, claims, evidence, lines, queries, rules
-from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ReplayJobs, TailJob
+from tallystick.capabilities.jobs.contract import STALL_S, ListJobs, OpenJob, ReplayJobs, TailJob
 from tallystick.capabilities.jobs.events import JOB_KINDS, JobCreated, JobStatus, job_body
-from tallystick.capabilities.jobs.model import Job
+from tallystick.capabilities.jobs.model import Claim, Job
 from tallystick.capabilities.jobs.projections import row_after, row_created
 from tallystick.capabilities.jobs.views import (
     ExpectedArtifact,
@@ -65,13 +65,15 @@ def list_jobs(tx: Tx, me: Caller, ask: ListJobs) -> Jobs:
     page = fitting([JobView.of(job, _until(tx, job)) for job in found[: ask.limit]], ask.max_chars)
     more = len(found) > len(page)
     last = found[len(page) - 1] if page else None
-    return Jobs(
+    answer = Jobs(
         jobs=page,
         count=len(page),
         has_more=more,
         truncated=len(page) < min(len(found), ask.limit),
         cursor=f"{last.updated_at}:{last.number}" if last and more else None,
+        text=None,
     )
+    return answer if ask.fmt == "json" else structs.replace(answer, jobs=[], text=lines.listed(ask, answer))
 
 
 def _until(tx: Tx, job: Job) -> int | None:
@@ -103,7 +105,7 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
     events = fitting([JobEvent.of(event) for event in found[:wanted]], ask.max_chars)
     created = reading.event_at(tx, ask.room_id, job.created_seq).read(JobCreated)
     proof = evidence.proof(tx, job, seen)
-    return JobOpened(
+    answer = JobOpened(
         job=JobView.of(job, claim.expires_at if claim else None),
         prompt=created.prompt if ask.include_prompt else None,
         after=created.after,
@@ -112,6 +114,8 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
         messages=[JobEvent.of(event) for event in queries.words(tx, job)] if ask.include_messages else None,
         resume=claims.resume_point(tx, job),
         waits=job.status is JobStatus.QUEUED and claim is not None and not claim.expired(tx.now),
+        why=_why(tx, job, claim),
+        question=_question(tx, job),
         heartbeat=JobHeartbeat.of(claim),
         evidence=proof.evidence,
         accepted=proof.accepted,
@@ -125,6 +129,42 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
         count=len(events),
         has_more_events=len(found) > len(events),
         truncated=len(events) < min(len(found), wanted),
+        text=None,
+    )
+    return answer if ask.fmt == "json" else _as_lines(ask, answer)
+
+
+def _question(tx: Tx, job: Job) -> JobEvent | None:
+    asks = job.attention.needs_manager
+    return JobEvent.of(reading.event_at(tx, job.room_id, job.question_seq)) if asks else None
+
+
+def _why(tx: Tx, job: Job, claim: Claim | None) -> str:
+    """As the radar says it."""
+    if not job.status.active:
+        return ""
+    seen = lines.Standing(
+        job=job,
+        expires_at=claim.expires_at if claim else None,
+        after=queries.comes_after(tx, job) if job.blocked else (),
+    )
+    online, order = queries.runners_online(tx, job.room_id), queries.executor_order(tx, job.room_id)
+    return lines.why(seen, online, order, now=tx.now, stall_ms=STALL_S * 1000)
+
+
+def _as_lines(ask: OpenJob, found: JobOpened) -> JobOpened:
+    """What the lines say is not said again."""
+    return structs.replace(
+        found,
+        prompt=None,
+        events=[],
+        unread=[],
+        messages=None,
+        resume=None,
+        evidence=[],
+        artifacts=None,
+        meta=None,
+        text=lines.opened(ask, found),
     )
 
 

@@ -166,6 +166,8 @@ class Jobs(Answer):
     """Whether max_chars left some out."""
     cursor: str | None
     """Pass it to page on."""
+    text: str | None
+    """With fmt=lines, the jobs as lines, and only so."""
 
 
 class ArtifactView(Answer):
@@ -196,6 +198,10 @@ class JobOpened(Answer):
     """Where the last slice left it."""
     waits: bool
     """Whether it waits for the manager's answer, in nobody's hands."""
+    why: str
+    """In words, why it does not move; empty when it does, or has ended."""
+    question: JobEvent | None
+    """What it asks its manager, as long as nobody has answered."""
     heartbeat: JobHeartbeat | None
     evidence: list[JobEvidence]
     """What is known of each ref of an ended job, and whether it still holds."""
@@ -211,6 +217,8 @@ class JobOpened(Answer):
     count: int
     has_more_events: bool
     truncated: bool
+    text: str | None
+    """With fmt=lines, all of the above as lines, and only so."""
 
 
 class JobTail(Answer):

@@ -282,6 +282,8 @@ class JobCountsView(Answer):
 class JobToken(Answer):
     job_id: str
     status: str
+    marker: str
+    """What it asks of its manager, as in the radar: `?` an answer, `!` a look; empty when nothing."""
     ref: str
     title: str
 

@@ -119,10 +119,13 @@ def _doubts(outcome: JobOutcome) -> Iterator[str]:
 
 
 def _next(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
+    """In words and ids, which anybody can open: a card is read in a terminal, over MCP and on the page alike."""
     for each in outcomes:
         if each.question:
-            yield f'- open id={each.ref} | reply reply_job={each.job_id} reply_message="..."'
-        elif each.status in {"FAILED", "CANCELED"}:
-            yield f"- open id={each.ref} | requeue job={each.job_id}"
-        elif not each.proven:
-            yield f"- open id={each.ref}"
+            yield f"- answer {each.job_id}: {each.ref}"
+        elif each.status == "FAILED":
+            yield f"- look at {each.ref}, then queue {each.job_id} again or acknowledge it"
+        elif each.status in {"QUEUED", "RUNNING"}:
+            yield f"- wait for {each.job_id}: {each.ref}"
+        elif each.status == "DONE" and not each.proven:
+            yield f"- look at {each.ref}: {each.job_id} has no proof"

@@ -171,12 +171,13 @@ def snapshot(tx: Tx, me: Caller, ask: ShowSnapshot) -> TaskSnapshot:
 
 
 def _lines(task: Task | None, brief: WorkBrief) -> list[str]:
-    token = f" job={brief.job.job_id} ({brief.job.status})" if brief.job else ""
-    head = f"inbox running={brief.running} queued={brief.queued} runner={brief.runner}{token}"
+    token = f" job={brief.job.job_id} ({brief.job.status}{brief.job.marker})" if brief.job else ""
+    head = [f"inbox running={brief.running} queued={brief.queued} runner={brief.runner}{token}"]
+    head += [f"CMD: {brief.start}"] if brief.start else []
     if task is None:
-        return [head, "no task in focus | tasks focus task=TASK-…"]
+        return [*head, "no task in focus | tasks focus task=TASK-…"]
     done = sum(step.done for step in task.details.steps)
-    rows = [head, f"{task.task_id} ({task.status.value}) {task.title} | open id={task.task_id}"]
+    rows = [*head, f"{task.task_id} ({task.status.value}) {task.title} | open id={task.task_id}"]
     rows += [f"dod: {line}" for line in task.details.definition_of_done[:5]]
     if task.details.steps:
         rows.append(f"steps: {done}/{len(task.details.steps)} verified")

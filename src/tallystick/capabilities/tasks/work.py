@@ -22,6 +22,8 @@ class WorkBrief(msgspec.Struct, frozen=True, kw_only=True):
     runner: str
     job: JobToken | None
     """The one active job of a task that most needs to be seen."""
+    start: str
+    """What to type to get a runner, where jobs wait and none is there."""
 
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):

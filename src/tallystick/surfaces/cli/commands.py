@@ -59,7 +59,11 @@ MORE = {
 OPERATIONS = {
     "call": (HERE + "call:call", "Call any operation with a JSON input."),
 }
-EXTENDED = {"jobs.create": HERE + "jobs:with_prompt_file", "jobs.tail": HERE + "jobs:with_follow"}
+EXTENDED = {
+    "jobs.create": HERE + "jobs:with_prompt_file",
+    "jobs.open": HERE + "jobs:as_lines",
+    "jobs.tail": HERE + "jobs:with_follow",
+}
 """Commands of operations that take more than the operation's fields, and who adds that."""
 STORE = {
     "verify": (HERE + "events:verify", "Check the hash chain and the signed checkpoints of every room."),

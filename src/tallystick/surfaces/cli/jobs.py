@@ -11,13 +11,15 @@ from tallystick.capabilities.jobs.views import JobWaited
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json, visible_lines
 from tallystick.kernel.hints import said
-from tallystick.surfaces.cli import render, screen
+from tallystick.surfaces.cli import render, screen, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
+AS_LINES = {"fmt": "lines", "moves": "step"}
+WHOLE_JOB = {"include_prompt": True, "include_artifacts": True}
 CLEAR = "\x1b[H\x1b[2J"
 """The screen, not what was scrolled off it."""
 
@@ -48,7 +50,7 @@ def radar(
     if watch and reply:
         raise Usage("Answer with --reply first, then look with --watch.")
     filters = {name: value for name, value in given.items() if value is not None}
-    how = {"fmt": "json"} if session.as_json else {"fmt": "lines", "moves": "step"}
+    how = {"fmt": "json"} if session.as_json else AS_LINES
     ask = {"room_id": session.room(path, room_id), **how, **filters}
     if watch:
         _watch(session, ask)
@@ -82,7 +84,7 @@ def _draw(session: Session, found: CallReply) -> None:
 
 
 def _show(session: Session, found: CallReply) -> None:
-    print(*visible_lines(said(found.data["text"], session.spelling)), sep="\n", flush=True)
+    print_lines(session, found.data["text"])
 
 
 @click.command("open", cls=Command)
@@ -94,9 +96,40 @@ def open_(session: Session, *, id: str, room_id: str | None) -> None:
 
     Such as JOB-001, JOB-001@17, runner:r1, TASK-001, CARD-001, a:parser, notes@17 or an event's id.
     """
-    reply = session.call("open.ref", {"room_id": session.room(None, room_id), "id": id})
-    if not session.finish(reply.data):
+    room = session.room(None, room_id)
+    reply = session.call("open.ref", {"room_id": room, "id": id})
+    if session.finish(reply.data):
+        return
+    if reply.data["kind"] == "job":
+        shown = session.call("jobs.open", {"room_id": room, "job": reply.data["ref"], **AS_LINES, **WHOLE_JOB})
+        print_lines(session, shown.data["text"])
+    else:
         screen.answer(reply.data)
+
+
+def print_lines(session: Session, text: str) -> None:
+    """Lines that the hub wrote, with their moves as commands."""
+    print(*visible_lines(said(text, session.spelling)), sep="\n", flush=True)
+
+
+def as_lines(command: click.Command) -> None:
+    """`tally jobs open JOB-001`: a page of lines; `--json` has the fields."""
+    run = command.callback
+    command.params = [option for option in command.params if option.name not in AS_LINES]
+
+    def extended(**given: object) -> object:
+        how = {} if _session().as_json else AS_LINES
+        return run(**how, **given) if run else None
+
+    command.callback = extended
+
+
+def opened(reply: CallReply) -> None:
+    print_lines(_session(), reply.data["text"])
+
+
+def _session() -> Session:
+    return click.get_current_context().ensure_object(Session)
 
 
 def with_prompt_file(command: click.Command) -> None:
@@ -133,8 +166,7 @@ def with_follow(command: click.Command) -> None:
     def extended(*, follow: bool, **given: object) -> object:
         if not follow:
             return run(**given) if run else None
-        session = click.get_current_context().find_object(Session)
-        return _follow(session, given) if session else None
+        return _follow(_session(), given)
 
     command.callback = extended
 
@@ -143,7 +175,7 @@ def _follow(session: Session, given: dict[str, object]) -> None:
     named = given.get("room_id")
     ask = {
         "room_id": session.room(None, named if isinstance(named, str) else None),
-        "job": given["job"],
+        "job": short_ids.numbered("job", str(given["job"])),
         "until": "event",
         "max_wait_ms": LOOK_MS,
         "max_events": 200,

@@ -195,6 +195,12 @@ def exit_code(name: str, reply: CallReply) -> int:
     return STILL_WAITING if found.timed_out else 0
 
 
+def _opened(reply: CallReply) -> None:
+    from tallystick.surfaces.cli.jobs import opened
+
+    opened(reply)
+
+
 def _delegated(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import Delegated
 
@@ -235,6 +241,7 @@ def _permission(reply: CallReply) -> None:
 RENDERERS: Mapping[str, Renderer] = {
     "agents.list": _agents,
     "jobs.list": _jobs,
+    "jobs.open": _opened,
     "jobs.tail": _tail,
     "jobs.wait": _waited,
     "messages.inbox": _inbox,

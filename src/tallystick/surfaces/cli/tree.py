@@ -16,6 +16,7 @@ import click
 from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
 from tallystick.kernel.errors import did_you_mean
+from tallystick.kernel.spellings import COMMANDS
 from tallystick.surfaces.cli import catalogue, commands, render, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED, guarded
@@ -45,7 +46,34 @@ def operation_command(name: str) -> click.Command:
     )
     if name in commands.EXTENDED:
         commands.loaded(commands.EXTENDED[name])(command)
+    spoken, places, _ = COMMANDS.get(name, ("", (), {}))
+    if spoken == name.replace(".", " "):
+        _with_words(command, places, hint=f"See `tally {spoken} --help`.")
     return command
+
+
+def _with_words(command: click.Command, places: Sequence[str], *, hint: str) -> None:
+    """Take these fields as plain words too, `tally jobs message JOB-001 "…"`, as hints write them."""
+    run = command.callback
+    needed = {option.name for option in command.params if option.required} & set(places)
+    for option in command.params:
+        if option.name in needed:
+            option.required = False
+    command.params += [
+        click.Argument([f"{place}_word"], required=False, metavar=f"[{place.upper()}]") for place in places
+    ]
+
+    def extended(**given: object) -> object:
+        words = {place: given.pop(f"{place}_word") for place in places}
+        for place, word in words.items():
+            if word is not None and given[place] is not None:
+                raise Usage(f"Give {place.upper()} as a word or with --{place}, not both.", hint=hint)
+            given[place] = word if word is not None else given[place]
+            if place in needed and given[place] is None:
+                raise Usage(f"Missing {place.upper()}.", hint=hint)
+        return run(**given) if run else None
+
+    command.callback = extended
 
 
 def perform(session: Session, name: str, given: Mapping[str, object]) -> int:

@@ -16,7 +16,7 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel import hints, schemas
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.json_values import is_object
-from tallystick.kernel.operation import AnyOperation, Ask
+from tallystick.kernel.operation import AnyOperation, Ask, Reach
 from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed, WrongMediaType, spelling
@@ -58,13 +58,17 @@ class Calls:
         if scope["method"] == "POST":
             return decoded(context, await body(scope, receive, self._limits.body_bytes))
         if only_reads(operation) and scope["method"] in {"GET", "HEAD"}:
-            return read(operation.ask, scope["query_string"])
+            given = read(operation.ask, scope["query_string"])
+            if more := sorted(operation.ask.reaches.keys() & given.keys()):
+                raise MethodNotAllowed(f"{operation.name} with {more[0]} takes POST: it writes.", allow="POST")
+            return given
         allow = "GET, HEAD, POST" if only_reads(operation) else "POST"
         raise MethodNotAllowed(f"{operation.name} takes {allow}.", allow=allow)
 
 
 def only_reads(operation: AnyOperation) -> bool:
-    return not operation.writes and not operation.waits
+    """Whether it can be asked by address alone; what a field of it may write besides is refused there."""
+    return not operation.writes and (not operation.waits or operation.reach is Reach.READ)
 
 
 def decoded(context: RequestContext, content: bytes) -> dict[str, object]:

@@ -75,6 +75,13 @@ class Routed:
         return self.portal.with_example(error, self.operation.name, hint=error.declared)
 
 
+IN_LINES: Mapping[str, str] = {"jobs.radar": "lines", "jobs.list": "json", "jobs.open": "json"}
+"""What can be answered with lines, and what it is answered with unasked. The moves in lines are tool calls here.
+
+An agent pays for every byte of what it looks at most.
+"""
+
+
 def route(tools: ToolSet, tool: str, arguments: Mapping[str, object]) -> Routed | None:
     """What a call of `tool` means; None when this set has no such tool."""
     if name := tools.named.get(tool):
@@ -98,8 +105,7 @@ async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Ma
     given = routed.given
     if routed.workspace is not None:
         given = {**await _placed(routed.operation, routed.workspace, ask), **given}
-    if routed.operation.name == "jobs.radar" and given.get("fmt", "lines") == "lines":
-        # An agent pays for every byte, and can call what it is shown as it stands.
+    if routed.operation.name in IN_LINES and given.get("fmt", IN_LINES[routed.operation.name]) == "lines":
         given = {"fmt": "lines", "moves": "tool", **given}
     if routed.operation.name != "rooms.join" or given.get("context_path") or given.get("room_id"):
         return given
