@@ -160,6 +160,8 @@ class Campaign:
         for number, clock in enumerate(clocks):
             more = {"clock": clock} if clock else {}
             self.agents.append(self.fleet.start(take_turns, f"agent-{number}", self.room_id, **more))
+        # One name in two processes, as two windows that were set up alike.
+        self.agents.append(self.fleet.start(take_turns, "agent-0", self.room_id))
         self.progress()
 
     def strike(self, kind: str) -> None:

@@ -28,6 +28,7 @@ WITNESS = Caller(agent_id="witness", session=SessionKind.NAMED)
 GRANTS = {"turns.wait", "turns.takeover"}
 WRITES = {"events.append", "turns.release", "turns.pass", "turns.takeover"}
 """Operations whose answer acknowledges a write of their caller's."""
+OWNER_CALLS = {"turns.heartbeat", "turns.release", "turns.pass"}
 HAND_OVERS = {"turns.release": StickReleased.kind, "turns.pass": StickPassed.kind}
 
 
@@ -124,6 +125,18 @@ def one_lease(story: Story) -> Iterator[str]:
             yield f"a lease that is not this turn's own: {attempt}"
 
 
+def one_session(story: Story) -> Iterator[str]:
+    """A turn serves one session only, however many processes work under its holder's name."""
+    of_turn: dict[object, str] = {}
+    for attempt in story.answered:
+        granted = attempt.operation in GRANTS and "lease_id" in attempt.answer
+        if not granted and attempt.operation not in OWNER_CALLS:
+            continue
+        turn_id = attempt.answer.get("turn_id", attempt.given.get("expected_turn_id"))
+        if of_turn.setdefault((attempt.given["room_id"], turn_id), attempt.session) != attempt.session:
+            yield f"served in two sessions: {attempt}"
+
+
 def nothing_lost(story: Story) -> Iterator[str]:
     """Every acknowledged write is on the ledger, as it was asked for."""
     for attempt in story.answered:
@@ -216,7 +229,19 @@ def handed_on(story: Story) -> Iterator[str]:
 
 
 Rule: TypeAlias = Callable[[Story], Iterator[str]]
-RULES: Sequence[Rule] = (dense, forward, one_holder, one_lease, nothing_lost, joined, once, fenced, in_order, handed_on)
+RULES: Sequence[Rule] = (
+    dense,
+    forward,
+    one_holder,
+    one_lease,
+    one_session,
+    nothing_lost,
+    joined,
+    once,
+    fenced,
+    in_order,
+    handed_on,
+)
 
 
 def problems(hub: Hub, attempts: Sequence[Attempt]) -> list[str]:

@@ -47,6 +47,7 @@ class Asked(msgspec.Struct, tag="asked"):
     operation: str
     given: dict[str, object]
     key: str | None = None
+    session: str = ""
 
 
 class Answered(msgspec.Struct, tag="answered"):
@@ -69,6 +70,8 @@ class Attempt:
     asked_at: int
     key: str | None = None
     """Under which it may be repeated without being done twice."""
+    session: str = ""
+    """The process that asked, where one name has several."""
     answered_at: int | None = None
     outcome: Outcome = Outcome.CUT_OFF
     answer: Mapping[str, object]
@@ -105,7 +108,11 @@ class Diary:
     def call(self, operation: str, key: str | None = None, **given: object) -> Attempt:
         """Call the hub and write down both sides; only an error that is not one of ours gets out."""
         self.asked += 1
-        asked = Asked(at=time.monotonic_ns(), by=self._me.agent_id, operation=operation, given=given, key=key)
+        me = self._me
+        session = str(me.process.pid) if me.process else ""
+        asked = Asked(
+            at=time.monotonic_ns(), by=me.agent_id, operation=operation, given=given, key=key, session=session
+        )
         self._write(asked)
         try:
             answer = self._hub.call(operation, given, self._me, key=key).to_data()
@@ -126,6 +133,7 @@ def _attempt(asked: Asked, answered: Answered | None) -> Attempt:
         operation=asked.operation,
         given=asked.given,
         key=asked.key,
+        session=asked.session,
         asked_at=asked.at,
         answered_at=answered.at if answered else None,
         outcome=answered.outcome if answered else Outcome.CUT_OFF,

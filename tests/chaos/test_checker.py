@@ -111,6 +111,14 @@ def test_a_lease_that_was_used_for_two_turns_is_caught(tale: Tale) -> None:
     assert len(tale.found(checker.one_lease)) == 1
 
 
+@pytest.mark.parametrize("call", ["wait", "heartbeat"])
+def test_a_turn_that_serves_two_sessions_of_one_name_is_caught(tale: Tale, call: str) -> None:
+    told = tale.granted("ada", 3, reason="already_owner") if call == "wait" else tale.beat("ada", 3)
+    tale.attempts[-1] = replace(told, session="another process")
+
+    assert len(tale.found(checker.one_session)) == 1
+
+
 def test_an_acknowledged_event_that_is_missing_is_caught(tale: Tale) -> None:
     del tale.events[-1]
 
