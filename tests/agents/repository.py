@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 
-def git(folder: Path, *args: str) -> None:
+def git(folder: Path, *args: str) -> str:
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *identity, *args], cwd=folder, check=True, capture_output=True)
+    return subprocess.run(["git", *identity, *args], cwd=folder, check=True, capture_output=True).stdout.decode()
 
 
 def repository(folder: Path) -> Path:

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from tallystick.kernel.operation import Reach
 from tests.http.running import Json, RunningHub
 
 
@@ -28,14 +29,15 @@ def test_a_token_makes_nobody_somebody_else(hub: RunningHub, who: str, status: i
     assert [said["by"] for said in found] == ["eve"]
 
 
-def test_only_a_token_that_may_manage_lets_somebody_adopt(hub: RunningHub) -> None:
+@pytest.mark.parametrize(("reach", "code"), [(Reach.WORK, "reach_too_short"), (Reach.MANAGE, "person_needed")])
+def test_only_the_user_lets_somebody_adopt(hub: RunningHub, reach: Reach, code: str) -> None:
     room = hub.user.room()
-    carl, eve = hub.agent("carl", room), hub.agent("eve", room)
+    carl, eve = hub.agent("carl", room), hub.agent("eve", room, reach)
     for agent in (carl, eve):
         agent.call("rooms.join", room_id=room)
     given = {"room_id": room, "agent_id": "carl", "session_id": "eve"}
 
     refused = eve.post("agents.allow_adoption", given)
 
-    assert refused.refused == (403, "reach_too_short")
+    assert refused.refused == (403, code)
     assert hub.user.call("agents.allow_adoption", **given)["session_id"] == "eve"

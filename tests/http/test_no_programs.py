@@ -37,3 +37,23 @@ def test_a_token_for_every_room_names_no_folder_to_look_at(hub: RunningHub, tmp_
     reply = hub.agent("wide").post("agents.candidates", {"room_id": room, "context_path": str(checkout)})
 
     assert reply.refused == (403, "no_workspace")
+
+
+def test_a_token_learns_nothing_of_files_that_git_does_not_track(hub: RunningHub, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo").resolve()
+    (checkout / ".env").write_text("TOKEN=1\n")
+    room = str(hub.user.call("rooms.join", context_path=str(checkout))["room_id"])
+    worker = hub.agent("worker", room)
+    worker.call("rooms.join", room_id=room)
+    worker.call("jobs.create", room_id=room, title="x", prompt="p")
+    worker.call("runners.heartbeat", room_id=room, runner_id="rw", status="idle", executors=["command", "codex"])
+    revision = worker.call("jobs.claim", room_id=room, runner_id="rw")["claim_revision"]
+    done: dict[str, object] = {"room_id": room, "job": "JOB-001", "runner_id": "rw", "claim_revision": revision}
+
+    told = set[str]()
+    for name in (".env", ".git/config", "no-such-file"):
+        given = {**done, "status": "DONE", "summary": "done", "refs": [f"FILE: {name}"]}
+        reply = worker.post("jobs.complete", given)
+        assert reply.error["code"] == "proof_missing"
+        told.add(reply.body.decode().replace(name, ""))
+    assert len(told) == 1

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from tallystick.proof import tracked
 from tallystick.proof.refs import RefKind, parse
 
 LARGEST = 64 * 1024 * 1024
 _PIECE = 1 << 20
+_ABSENT = "there is no such file in the workspace"
+_UNTRACKED = "no file of that name is tracked by git, and with a token no other is looked at"
 
 
 class FileFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +38,15 @@ class FilesToRead(msgspec.Struct, frozen=True, kw_only=True):
 
     refs: Sequence[str] = ()
     roots: Sequence[Path] = ()
+    tracked_only: bool = False
+    """Read only what git tracks: the hash of a secret that lies beside the code must not be had by naming its file."""
 
 
 def survey(wanted: FilesToRead) -> Mapping[str, FileFact]:
     """The facts about every file that the refs name, by the path as it was written."""
     known = [root.resolve() for root in wanted.roots if root.is_dir()]
-    return {path: _fact(path, known) for path in named(wanted.refs)}
+    shown = {root: tracked.files(root) for root in known} if wanted.tracked_only else None
+    return {path: _fact(path, known, shown) for path in named(wanted.refs)}
 
 
 def find(path: str, bases: Sequence[Path], root: Path) -> Path | None:
@@ -64,11 +70,14 @@ def measured(file: Path) -> FileFact:
         return FileFact(why="it cannot be read")
 
 
-def _fact(path: str, roots: list[Path]) -> FileFact:
+def _fact(path: str, roots: list[Path], shown: Mapping[Path, Container[str]] | None) -> FileFact:
     if not roots:
         return FileFact(reachable=False, why="this hub cannot see the files of the job")
-    found = next((file for root in roots if (file := find(path, [root], root))), None)
-    return measured(found) if found else FileFact(why="there is no such file in the workspace")
+    for root in roots:
+        file = find(path, [root], root)
+        if file and (shown is None or str(file.relative_to(root)) in shown[root]):
+            return measured(file)
+    return FileFact(why=_ABSENT if shown is None else _UNTRACKED)
 
 
 def _digest(path: Path) -> str:

@@ -285,7 +285,7 @@ def _persons_word(what: str) -> AdoptionGround:
 def allow_adoption(tx: Tx, me: Caller, ask: AllowAdoption) -> AllowAdoptionResult:
     """Let one session go on as an agent whose own session is over, as a person; an agent by token needs this."""
     tx.check_open(ask.room_id)
-    if not me.by_token and not rules.persons_session(me):
+    if not rules.persons_session(me):
         raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
     target = queries.named(tx, ask.room_id, ask.agent_id)
     session = queries.named(tx, ask.room_id, ask.session_id)

@@ -98,7 +98,7 @@ class AdoptionNotAllowed(NotAllowed):
 
 
 class PersonNeeded(NotAllowed):
-    """That is for a person at a terminal or on the page, or for a token that may manage."""
+    """That is for a person: at a terminal, on the page or with the user's own token."""
 
     hint = "Ask the user to do it; an agent cannot, under whatever name."
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import evidence, queries, rules
@@ -23,23 +22,23 @@ from tallystick.proof.refs import salvage
 from tallystick.proof.verdict import ProofVerdict
 
 
-def _folders(tx: Tx, me: Caller, ask: CompleteJob) -> list[Path]:
-    return evidence.roots(tx, ask.room_id)
+def _where(tx: Tx, me: Caller, ask: CompleteJob) -> FilesToRead:
+    return FilesToRead(roots=evidence.roots(tx, ask.room_id), tracked_only=me.by_token)
 
 
-def _read_files(ask: CompleteJob, folders: Callable[[], Sequence[Path]]) -> Mapping[str, FileFact]:
+def _read_files(ask: CompleteJob, where: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
     """Read the files that refs name, except those that the runner measured where the job worked."""
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
     known = {each.path for each in ask.files}
     unread = [f"FILE: {path}" for path in named(refs) if path not in known]
-    return survey(FilesToRead(refs=unread, roots=folders())) if unread else {}
+    return survey(structs.replace(where(), refs=unread)) if unread else {}
 
 
 @operation(
     "jobs.complete",
     reach=Reach.WORK,
     writes=True,
-    read_before=_folders,
+    read_before=_where,
     io_before=_read_files,
     examples=(
         {
