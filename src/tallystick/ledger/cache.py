@@ -4,8 +4,9 @@ Three kinds of knowledge, each with one rule for when it is true:
 
 - `rows` follow from the room's events alone, so they are true while its newest event is the one whose hash was stored
   with them. Whoever locks the room takes them away and puts them back at the end: a transaction that fails loses them.
-- `seen` and `progressed` are moments at which something was last written. They hold for as long as the interval that
-  whoever asks compares them with, no matter what others write: they only spare a write that is not due yet.
+- `seen` and `progressed` are moments at which something was last written: they only spare a write that is not due yet,
+  for as long as the interval that whoever asks compares them with. `progressed` holds whatever others write; `seen` ends
+  when another process adds to the room, because that may be a newer session of the same agent.
 - What others may change without an event is not remembered here at all, only within a transaction (`Tx.live`).
 """
 
@@ -25,9 +26,11 @@ Rows: TypeAlias = "dict[tuple[object, ...], object]"
 
 
 class RoomCache:
-    __slots__ = ("_hash", "_rows", "progressed", "seen")
+    __slots__ = ("_at", "_hash", "_rows", "progressed", "seen")
 
     def __init__(self) -> None:
+        self._at = ""
+        """The newest event that this process wrote or knew of."""
         self._hash = ""
         self._rows: Rows = {}
         self.seen: dict[str, tuple[Caller, Instant]] = {}
@@ -39,11 +42,19 @@ class RoomCache:
         """The rows, if they are true for a room whose newest event has this hash; from now on they are the taker's."""
         rows = self._rows if self._hash == newest else {}
         self._hash, self._rows = "", {}
+        self.find_at(newest)
         return rows
 
     def put(self, newest: str, rows: Rows) -> None:
         # Called before the commit: should that fail, no event will ever have this hash.
         self._rows, self._hash = rows, newest
+        self._at = newest
+
+    def find_at(self, newest: str) -> None:
+        """Forget who was seen if the room is not where this process left it."""
+        if self._at != newest:
+            self.seen.clear()
+            self._at = newest
 
     def saw(self, caller: Caller, at: Instant) -> None:
         if len(self.seen) >= CALLERS_REMEMBERED:

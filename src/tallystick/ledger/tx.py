@@ -63,10 +63,12 @@ class LockedRoom:
 class Held:
     """What the calls that share a transaction have in common."""
 
-    __slots__ = ("live", "rooms")
+    __slots__ = ("heads", "live", "rooms")
 
     def __init__(self) -> None:
         self.rooms: dict[str, LockedRoom] = {}
+        self.heads: dict[str, Head] = {}
+        """Of rooms that were read: a transaction that only reads is one snapshot."""
         self.live: dict[str, Rows] = {}
 
 
@@ -161,7 +163,12 @@ class Tx:
         """Where the room's ledger ends; refuses an unknown room."""
         if room := self._rooms.get(room_id):
             return room.head
-        return self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
+        if not self.writable and (read := self._held.heads.get(room_id)):
+            return read
+        head = self._known(room_id, self.one(SQL["head"], Head, room_id=room_id))
+        if not self.writable:
+            self._held.heads[room_id] = head
+        return head
 
     def lock(self, room_id: str) -> Head:
         """Become the room's only writer until this transaction ends."""
@@ -294,8 +301,7 @@ class Tx:
                     if self.world.brief:
                         raise NotBrief
                     self.catch_up(room_id)
-            if room.rows:
-                room.cache.put(room.head.hash, room.rows)
+            room.cache.put(room.head.hash, room.rows)
 
     def project(self, event: Event) -> None:
         """Fold an event into rows: what its kind's capabilities keep of it, and the tasks that it names."""

@@ -263,8 +263,13 @@ def presence_due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
 
 def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
     """Whether the store need not be read, because this very caller was seen a moment ago."""
-    who, seen = tx.cache(room_id).seen.get(caller.agent_id, (None, 0))
-    return (who is caller or who == caller) and 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS
+    cache = tx.cache(room_id)
+    who, seen = cache.seen.get(caller.agent_id, (None, 0))
+    if (who is not caller and who != caller) or not 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS:
+        return False
+    # Another process may have written that a newer session has come.
+    cache.find_at(tx.head(room_id).hash)
+    return caller.agent_id in cache.seen
 
 
 def note_progress(tx: Tx, room_id: str, caller: Caller) -> None:

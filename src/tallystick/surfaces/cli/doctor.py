@@ -109,10 +109,24 @@ def whoami(session: Session, *, explain: bool) -> None:
         "process_started_at": caller.process.started_at if caller.process else None,
         "host_id": caller.process.host_id if caller.process else None,
     }
+    if found := adopted(session, caller):
+        data["acting_for"] = found
     if explain:
         data["why"] = why(session.agent, caller)
     if not session.finish(data):
         screen.pairs(data)
+
+
+def adopted(session: Session, caller: Caller) -> str | None:
+    """The agent whose place this session has taken in the room of this folder."""
+    if not session.has_store:
+        return None
+    try:
+        given = {"room_id": session.room(None, None), "paths": []}
+        acting = str(session.call("reservations.check", given).data["agent_id"])
+    except TallyError:
+        return None
+    return acting if acting != caller.agent_id else None
 
 
 def why(explicit: str | None, caller: Caller) -> str:
