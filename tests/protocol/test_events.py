@@ -230,3 +230,26 @@ def test_coordination_never_changes_a_task(scene: Scene) -> None:
     with refused("reservation_conflict"):
         bob.here("reservations.reserve", path="src", task_id=task)
     assert ada.here("tasks.show", task=task) == before
+
+
+def test_what_is_sent_by_role_reaches_everybody_in_it_and_the_first_accepts_it(scene: Scene) -> None:
+    ada, bob, cyd = scene.joined("ada", "bob", "cyd")
+    blocked = {**BLOCKED, "to": "@peers"}
+
+    sent = cast("Row", ada.here("protocol.send", **blocked))
+
+    assert (sent["event"]["to_agent"], sent["ack"]["acked_at"]) == ("@peers", None)
+    assert [cast("Row", each.here("messages.inbox"))["unacked"] for each in (bob, cyd)] == [1, 1]
+    assert [listed(ada, agent_id=name) for name in ("bob", "cyd")] == [[sent], [sent]]
+    scene.clock.forward(minutes=1)
+    cyd.here("messages.ack", event_id=sent["ack"]["message_id"])
+    scene.clock.forward(minutes=1)
+    bob.here("messages.ack", event_id=sent["ack"]["message_id"])
+    assert [each["ack"]["acked_at"] for each in listed(ada)] == ["2026-09-21T14:14:20.000Z"]
+    assert maintenance.check(scene.hub) == []
+
+
+def test_a_role_that_nobody_has_is_refused(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    with scene.refused("unknown_recipient"):
+        ada.here("protocol.send", **{**BLOCKED, "to": "@foreman"})

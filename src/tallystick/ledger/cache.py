@@ -5,8 +5,8 @@ Three kinds of knowledge, each with one rule for when it is true:
 - `rows` follow from the room's events alone, so they are true while its newest event is the one whose hash was stored
   with them. Whoever locks the room takes them away and puts them back at the end: a transaction that fails loses them.
 - `seen` and `progressed` are moments at which something was last written: they only spare a write that is not due yet,
-  for as long as the interval that whoever asks compares them with. `progressed` holds whatever others write; `seen` ends
-  when another process adds to the room, because that may be a newer session of the same agent.
+  for as long as the interval that whoever asks compares them with. `progressed` holds whatever others write; `seen`
+  ends when another process adds to the room, because that may be a newer session of the same agent.
 - What others may change without an event is not remembered here at all, only within a transaction (`Tx.live`).
 """
 

@@ -242,6 +242,31 @@ def test_agents_send_read_and_accept(repo: Place) -> None:
     assert (wrong.code, wrong.error["code"]) == (1, "own_message")
 
 
+@pytest.mark.parametrize(("to", "kept"), [("role:peer", "@peers"), ("broadcast", "@all")])
+def test_a_handoff_to_a_role_keeps_to_it(repo: Place, to: str, kept: str) -> None:
+    for name in ("amber-otter", "cobalt-harbor", "jade-lynx"):
+        repo.as_(name, "join")
+
+    words = ("--bead", "T-1", "--subject", "s", "--body", "b", "--requested-action", "help")
+    sent = repo.as_("amber-otter", "agent", "send", "--category", "BLOCKED", "--to", to, *words)
+
+    assert cast("Row", sent.data["event"])["to_agent"] == kept
+    assert [repo.as_(name, "inbox").data["unacked"] for name in ("cobalt-harbor", "jade-lynx")] == [1, 1]
+
+
+def test_a_remark_keeps_its_task_and_its_path(repo: Place) -> None:
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.as_(name, "join")
+
+    words = ("--bead", "BEAD-42", "--scope", "src/parser.py", "--subject", "s", "--body", "b")
+    repo.as_("amber-otter", "agent", "send", "--category", "DECISION", "--to", "cobalt-harbor", *words)
+
+    (message,) = repo.as_("cobalt-harbor", "inbox").rows("messages")
+    said = cast("Row", cast("Row", message["event"])["data"])
+    path = str(repo.workspace / "src" / "parser.py")
+    assert said["refs"] == [{"kind": "task_ref", "task_id": "BEAD-42"}, {"kind": "file", "path": path}]
+
+
 def test_an_unknown_agent_is_refused_with_the_envelope_and_a_code(repo: Place) -> None:
     repo.as_("amber-otter", "join")
     for command in (["heartbeat"], ["inbox"], ["release", "--scope", "src"], ["show"]):
@@ -261,3 +286,27 @@ def test_agents_are_listed_by_role_and_liveness(repo: Place) -> None:
     ):
         listed = repo.run("--json", "agent", "list", *flags).rows("agents")
         assert [each["agent_id"] for each in listed] == expected
+
+
+def test_the_status_of_agents_counts_what_they_have_to_accept(repo: Place) -> None:
+    for name in ("amber-otter", "cobalt-harbor"):
+        repo.as_(name, "join")
+    repo.as_("amber-otter", "send", "cobalt-harbor", "look at this", "--attention")
+
+    mine = repo.as_("cobalt-harbor", "agent", "status").data
+    theirs = repo.as_("amber-otter", "agent", "status", "--agent", "cobalt-harbor").data
+    told = repo.run("--as", "cobalt-harbor", "agent", "status").out
+
+    assert (mine["unacked"], theirs["unacked"], repo.as_("amber-otter", "agent", "status").data["unacked"]) == (1, 1, 0)
+    assert told.splitlines()[-1].startswith("1 to accept: `tally ")
+
+
+def test_looking_at_an_inbox_does_not_make_its_owner_look_alive(repo: Place) -> None:
+    leave_behind(repo, "claude:1", "src")
+    repo.as_("amber-otter", "join")
+    repo.as_("amber-otter", "send", "claude:1", "hello")
+
+    shown = repo.as_("amber-otter", "agent", "inbox", "--agent", "claude:1")
+
+    assert len(shown.rows("messages")) == 1
+    assert repo.run("--json", "agent", "show", "--agent", "claude:1").data["liveness"] == "evicted"

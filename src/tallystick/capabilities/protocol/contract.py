@@ -37,7 +37,9 @@ Words = Annotated[str, Meta(max_length=TEXT_LIMIT)] | None
 class SendProtocol(Ask):
     room_id: RoomId
     event_type: Annotated[Literal["HANDOFF", "BLOCKED"], Meta(description="What you have to say.")]
-    to: Annotated[Text, Meta(min_length=1, max_length=200, description="An agent, by id or name, or user.")]
+    to: Annotated[
+        Text, Meta(min_length=1, max_length=200, description="An agent, by id or name, user, @peers, @foreman or @all.")
+    ]
     task_id: Annotated[Text, Meta(min_length=1, max_length=200, description="The task it is about.")]
     scope: Annotated[
         Annotated[Text, Meta(max_length=LONGEST)] | None, Meta(description="The path it is about, if any.")
@@ -62,6 +64,7 @@ class ProtocolEvent(Answer):
     """The task it is about."""
     from_agent: str | None
     to_agent: str | None
+    """Or whom it was sent to by role: @peers, @foreman, @all."""
     scope: str | None
     created_at: Moment
     payload: JsonObject
@@ -72,6 +75,7 @@ class AckView(Answer):
     message_id: str | None
     """The attention message to acknowledge with messages.ack."""
     acked_at: Moment | None
+    """When the first of its recipients accepted it."""
 
 
 class ListedEvent(Answer):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from tallystick.kernel.envelope import Body
 from tallystick.kernel.operation import Record
 
@@ -34,6 +36,8 @@ class _SentToAgent(Body):
     scope: str | None
     message_id: str
     """The message that brought it to its recipient."""
+    recipients: list[str] | UnsetType = UNSET
+    """Who they were when it was sent, where it was sent by role."""
 
 
 class WorkHandedOver(_SentToAgent, kind="x.tally.protocol.handoff"):

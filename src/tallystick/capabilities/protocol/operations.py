@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages.events import MessageSent
+from tallystick.capabilities.messages.model import Selector
 from tallystick.capabilities.messages.operations import send_text
 from tallystick.capabilities.messages.receipts import acked_at
 from tallystick.capabilities.protocol import queries, rules
@@ -18,7 +20,7 @@ from tallystick.capabilities.protocol.contract import (
     SendProtocol,
 )
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.projections import FOLDS, agents_concerned, event_type, task_of
+from tallystick.capabilities.protocol.projections import FOLDS, agents_concerned, event_type, recipients, task_of
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
@@ -54,23 +56,29 @@ _BLOCKED = {
 def send(tx: Tx, me: Caller, ask: SendProtocol) -> ListedEvent:
     """Hand work to somebody (HANDOFF), or say that you cannot go on and what you need (BLOCKED).
 
-    It reaches the recipient as a message, one to acknowledge if it requires an ack. INCURSION and RESUME are written by
-    the hub itself.
+    It reaches the recipient as a message, one to acknowledge if it requires an ack. Sent by role, it reaches whoever
+    has that role now, and the first to acknowledge accepts it. INCURSION and RESUME are written by the hub itself.
     """
     payload = rules.payload(ask)
     room = rooms.open_room(tx, ask.room_id)
     member = agent_rules.membership(agents.roster(tx, room.room_id), me)
     to = _recipient(tx, room.room_id, me, ask.to)
     message = send_text(tx, room, me, to=to, text=rules.message(ask), attention=ask.requires_ack)
-    body = rules.sending(ask, payload, from_agent=me.agent_id, to_agent=to, message_id=message.id)
+    reached = message.content.recipients if isinstance(message.content, MessageSent) else []
+    body = rules.sending(ask, payload, from_agent=me.agent_id, to_agent=to, message_id=message.id, recipients=reached)
     draft = Draft.of(body, scope_key=member.scope_key)
     (event,) = tx.append(room.room_id, agent_rules.principal(me.agent_id), [draft])
     return _listed(tx, room, event, body)
 
 
+_BY_ROLE = frozenset(Selector) - {Selector.USER}
+
+
 def _recipient(tx: Tx, room_id: str, me: Caller, to: str) -> str:
     if to in {"user", "@user"}:
         return "user"
+    if to in _BY_ROLE:
+        return to
     found = agents.resolve(tx, room_id, to)
     if found == me.agent_id:
         raise InvalidField("You cannot send it to yourself.", field="to")
@@ -86,8 +94,9 @@ def _ack(tx: Tx, room_id: str, body: ProtocolBody) -> AckView:
     if not isinstance(body, WorkHandedOver | WorkBlocked):
         return AckView(required=False, message_id=None, acked_at=None)
     required = body.payload.requires_ack
-    acked = acked_at(tx, room_id, body.message_id, body.to_agent) if required else None
-    return AckView(required=required, message_id=body.message_id, acked_at=moment(acked))
+    acked = [acked_at(tx, room_id, body.message_id, each) for each in recipients(body)] if required else []
+    first = min((each for each in acked if each is not None), default=None)
+    return AckView(required=required, message_id=body.message_id, acked_at=moment(first))
 
 
 @operation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.protocol.contract import EventType, ProtocolBody
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
@@ -35,6 +37,11 @@ def agents_concerned(body: ProtocolBody) -> tuple[str | None, str | None]:
             return body.from_agent, body.to_agent
 
 
+def recipients(body: WorkHandedOver | WorkBlocked) -> list[str]:
+    """Everybody it was sent to."""
+    return [body.to_agent] if body.recipients is UNSET else body.recipients
+
+
 def task_of(body: ProtocolBody) -> str | None:
     return None if isinstance(body, StickReleased | StickPassed) else body.task_id
 
@@ -42,7 +49,10 @@ def task_of(body: ProtocolBody) -> str | None:
 @fold(WorkHandedOver, WorkBlocked, IncursionRecorded, AgentResumed, StickReleased, StickPassed)
 def indexed(tx: Tx, event: Event, body: ProtocolBody) -> None:
     tx.run(SQL["add"], room_id=event.room_id, seq=event.seq, event_type=event_type(body).value, task_id=task_of(body))
-    for agent_id in sorted({each for each in agents_concerned(body) if each}):
+    concerned = {each for each in agents_concerned(body) if each}
+    if isinstance(body, WorkHandedOver | WorkBlocked):
+        concerned = {body.from_agent, *recipients(body)}
+    for agent_id in sorted(concerned):
         tx.run(SQL["add_party"], room_id=event.room_id, seq=event.seq, agent_id=agent_id)
 
 

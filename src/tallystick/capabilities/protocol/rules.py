@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
+
+from msgspec import UNSET, UnsetType
 
 from tallystick.capabilities.protocol.contract import SendProtocol
 from tallystick.capabilities.protocol.events import BlockedPayload, HandoffPayload, WorkBlocked, WorkHandedOver
@@ -63,10 +66,21 @@ def message(ask: SendProtocol) -> str:
 
 
 def sending(
-    ask: SendProtocol, payload: HandoffPayload | BlockedPayload, *, from_agent: str, to_agent: str, message_id: str
+    ask: SendProtocol,
+    payload: HandoffPayload | BlockedPayload,
+    *,
+    from_agent: str,
+    to_agent: str,
+    message_id: str,
+    recipients: Sequence[str],
 ) -> WorkHandedOver | WorkBlocked:
     common = _Common(
-        task_id=ask.task_id, from_agent=from_agent, to_agent=to_agent, scope=ask.scope, message_id=message_id
+        task_id=ask.task_id,
+        from_agent=from_agent,
+        to_agent=to_agent,
+        scope=ask.scope,
+        message_id=message_id,
+        recipients=UNSET if [to_agent] == recipients else list(recipients),
     )
     if isinstance(payload, HandoffPayload):
         return WorkHandedOver(**common, payload=payload)
@@ -79,3 +93,4 @@ class _Common(TypedDict):
     to_agent: str
     scope: str | None
     message_id: str
+    recipients: list[str] | UnsetType

@@ -103,13 +103,20 @@ def send(
 ) -> None:
     """Hand work over, say what blocks you, or just say something."""
     if category in {"DECISION", "INFO"}:
-        me.call("messages.send", to=[BROADCAST.get(to, to)], text=f"{category}: {subject}\n\n{body}")
+        task = {"kind": "task_ref", "task_id": task_id} if task_id else None
+        place = {"kind": "file", "path": said(scope)} if scope else None
+        me.call(
+            "messages.send",
+            to=[BROADCAST.get(to, to)],
+            text=f"{category}: {subject}\n\n{body}",
+            refs=[each for each in (task, place) if each] or None,
+        )
         return
     handoff = category == "HANDOFF"
     me.call(
         "protocol.send",
         event_type=category,
-        to=to,
+        to=BROADCAST.get(to, to),
         task_id=task_id,
         scope=scope,
         subject=subject,
@@ -123,15 +130,18 @@ def send(
 
 
 @click.command(cls=Command)
-@acting
+@click.option("--agent", "who", metavar="ID", help="Whose, by id or name; your own if left out.")
+@room_option
 @click.option("--state", type=click.Choice(["unread", "read", "acked"]), help="Only these; everything when left out.")
 @click.option("--limit", type=int, help="At most this many; 50.")
-def inbox(me: Acting, *, state: str | None, limit: int | None) -> None:
-    """Show what was sent to you: the newest, newest last."""
+@click.pass_obj
+def inbox(session: Session, *, who: str | None, room_id: str | None, state: str | None, limit: int | None) -> None:
+    """Show what was sent to you, or to another: the newest, newest last."""
     if limit is not None and not 1 <= limit <= 200:
         raise Usage("--limit takes 1 to 200.")
-    data = messages.newest(me.session, me.room_id, limit or 50, state)
-    if not me.session.finish(data):
+    # Asked about, not spoken for: whoever looks at an agent's inbox must not make it look alive.
+    data = messages.newest(session, session.room(None, room_id), limit or 50, state, who)
+    if not session.finish(data):
         render.render("messages.inbox", CallReply(data))
 
 
@@ -230,8 +240,14 @@ def release(me: Acting, *, scope: str) -> None:
 @room_option
 @click.pass_obj
 def status(session: Session, *, task_id: str | None, who: str | None, room_id: str | None) -> None:
-    """List who has reserved what, until when."""
-    call(session, "reservations.status", session.room(None, room_id), agent_id=who, task_id=task_id)
+    """List who has reserved what, until when, and how many messages still have to be accepted."""
+    room = session.room(None, room_id)
+    reply = ask(session, "reservations.status", room, agent_id=who, task_id=task_id)
+    owed = int(ask(session, "messages.inbox", room, actor_id=who, limit=1).data["unacked"])
+    if not session.finish({**reply.data, "unacked": owed}):
+        render.render("reservations.status", reply)
+        if owed:
+            screen.say(f"{owed} to accept: {session.typed('messages.inbox')}.")
 
 
 for command in (send, inbox, read, ack):

@@ -185,12 +185,18 @@ def _unread(session: Session, room: str, limit: int, wait: int) -> dict[str, Any
     return {**data, "messages": [*(each for each in owed if each["event"]["seq"] not in shown), *data["messages"]]}
 
 
-def newest(session: Session, room: str, limit: int, state: str | None = None) -> dict[str, Any]:
-    """The newest that were sent to the caller, in any state or in one. An inbox is read forwards, so from its start."""
+def newest(
+    session: Session, room: str, limit: int, state: str | None = None, whose: str | None = None
+) -> dict[str, Any]:
+    """The newest that were sent to the caller or to somebody else, in any state or in one.
+
+    An inbox is read forwards, so from its start.
+    """
     kept: list[dict[str, Any]] = []
     since = 0
+    them = {"actor_id": whose} if whose else {}
     while True:
-        page = session.call("messages.inbox", {"room_id": room, "since_seq": since, "limit": PAGE}).data
+        page = session.call("messages.inbox", {"room_id": room, "since_seq": since, "limit": PAGE, **them}).data
         kept += [each for each in page["messages"] if state in {None, state_of(each)}]
         if not page["more"]:
             return {**page, "messages": kept[-limit:], "more": len(kept) > limit}
