@@ -13,7 +13,9 @@ def test_printable_names_without_blanks_are_accepted(name: str) -> None:
     assert check_agent_id(name) == name
 
 
-@pytest.mark.parametrize("name", ["user", "system", "svc:deploy", "human:wren:pts1"])
+@pytest.mark.parametrize(
+    "name", ["user", "system", "svc:deploy", "human:wren:pts1", "USER", "you", "broadcast", "role:peer"]
+)
 def test_other_principals_names_are_reserved(name: str) -> None:
     with refused("reserved_name") as caught:
         check_agent_id(name)
@@ -21,7 +23,7 @@ def test_other_principals_names_are_reserved(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "x" * 129, "two words", "tab\t", "nul\0", "@all", "bell\x07", "flip\u202e", "\ud800"]
+    "name", ["", "x" * 129, "two words", "tab\t", "nul\0", "@all", "bell\x07", "flip\u202e", "\ud800", "\uff41da", "\ufb01nn"]
 )
 def test_names_that_could_be_mistaken_for_something_else_are_refused(name: str) -> None:
     with refused("invalid_input") as caught:

@@ -10,15 +10,19 @@ from enum import StrEnum
 from tallystick.kernel.errors import InvalidField, ReservedName
 
 _AGENT_ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f@][^\s\x00-\x1f\x7f-\x9f]{0,127}")
-
-
-_RESERVED = frozenset({"user", "system", "you", "everybody", "nobody"})
+_RESERVED = frozenset({"user", "system", "you", "everybody", "nobody", "broadcast"})
+"""Names of principals, words that the page and commands say for them, and what `tally agent send --to` takes."""
+_PREFIXES = ("svc:", "human:", "token:", "role:")
 
 
 def check_agent_id(text: str) -> str:
     """A name an agent may give itself; other principals' names are refused."""
     if not _AGENT_ID.fullmatch(text) or not text.isprintable():
         raise InvalidField("An agent id is 1 to 128 printable characters without spaces.", field="agent_id")
+    if unicodedata.normalize("NFKC", text) != text:
+        raise InvalidField(
+            "An agent id has no letters that only look like others, such as wide ones.", field="agent_id"
+        )
     if reserved(text):
         raise ReservedName(f"'{text}' is reserved.", agent_id=text)
     return text
@@ -27,7 +31,7 @@ def check_agent_id(text: str) -> str:
 def reserved(text: str) -> bool:
     """Whether a name is, or looks like, that of a principal that nobody may give itself."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return plain in _RESERVED or plain.startswith(("svc:", "human:", "token:"))
+    return plain in _RESERVED or plain.startswith(_PREFIXES)
 
 
 class SessionKind(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 
 from tallystick.client.nearest import Nearest
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 LONGEST = 300
+LONGEST_PATH = 120
+_PLAIN_PATH = re.compile(r"[\w./*@+~-]{1,240}")
 ADVICE = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
 
 
 def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
-    lines = [f"{each.path} is reserved by {_plain(each.holder)} until {each.until}." for each in found[:SHOWN]]
+    lines = [f"{_place(each.path)} is reserved by {_plain(each.holder)} until {each.until}." for each in found[:SHOWN]]
     lines += _more(found)
     first = found[0]
     if all(each.active for each in found):
@@ -52,7 +55,7 @@ def denial(found: Sequence[ReservedByOther]) -> str:
 
 def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
     """What somebody must not touch whose command does not say what it changes."""
-    told = [f"{_plain(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
+    told = [f"{_place(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
     which = ", ".join(_plain(each) for each in unclear[:SHOWN])
     return (
         f"Tallystick: it cannot be told which files this changes ({which}). Reserved by others here: {'; '.join(told)}"
@@ -107,7 +110,7 @@ def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
     every = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
     others = [row for row in every if row["agent_id"] != me]
     if others:
-        told = [f"{_plain(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
+        told = [f"{_place(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
         yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
 
 
@@ -143,9 +146,16 @@ def _and_more(found: Sequence[object]) -> str:
     return f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
 
 
-def _quoted(text: object) -> str:
-    plain = _plain(text)
-    return f'"{plain[:LONGEST]}…"' if len(plain) > LONGEST else f'"{plain}"'
+def _quoted(text: object, longest: int = LONGEST) -> str:
+    # A quotation mark in it would end the quotation for whoever reads on.
+    plain = _plain(text).replace('"', "'")
+    return f'"{plain[:longest]}…"' if len(plain) > longest else f'"{plain}"'
+
+
+def _place(path: object) -> str:
+    """A path as it stands, unless it could be taken for a sentence: then it is a quotation."""
+    plain = str(path)
+    return plain if _PLAIN_PATH.fullmatch(plain) else _quoted(plain, LONGEST_PATH)
 
 
 def _plain(text: object) -> str:
