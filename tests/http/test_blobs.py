@@ -229,6 +229,16 @@ def test_a_part_can_be_asked_for(user: Client, room: str) -> None:
     assert (reply.status, reply.body) == (206, b"234")
 
 
+@pytest.mark.parametrize("wanted", ["bytes=900-", "bytes=-0", "bytes=a-b", "bytes=3-2", "items=1"])
+def test_a_part_that_there_is_not_is_refused_like_everything_else(user: Client, room: str, wanted: str) -> None:
+    put(user, room, b"0123456789")
+
+    reply = user.get(f"/v1/blobs/{sha256(b'0123456789')}", Range=wanted)
+
+    assert (reply.refused, reply.error["details"]) == ((416, "no_such_range"), {"size": 10})
+    assert reply.headers["content-range"] == "bytes */10"
+
+
 def test_uploads_at_the_same_time_do_not_mix(user: Client, room: str) -> None:
     contents = [os.urandom(MIB) for _ in range(8)]
     sending = [threading.Thread(target=put, args=(user, room, content)) for content in contents]

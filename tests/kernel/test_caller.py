@@ -23,7 +23,8 @@ def test_other_principals_names_are_reserved(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "x" * 129, "two words", "tab\t", "nul\0", "@all", "bell\x07", "flip\u202e", "\ud800", "\uff41da", "\ufb01nn"]
+    "name",
+    ["", "x" * 129, "two words", "tab\t", "nul\0", "@all", "bell\x07", "flip\u202e", "\ud800", "\uff41da", "\ufb01nn"],
 )
 def test_names_that_could_be_mistaken_for_something_else_are_refused(name: str) -> None:
     with refused("invalid_input") as caught:

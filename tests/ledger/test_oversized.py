@@ -10,6 +10,7 @@ import pytest
 from tallystick.capabilities.jobs.events import JobCreated
 from tallystick.hub import maintenance
 from tallystick.kernel import nesting
+from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import GENESIS, Event, read_body
 from tests.scene import START, Actor, Row, Scene, refused
 
@@ -27,19 +28,19 @@ def nested(levels: int) -> dict[str, object]:
     return body
 
 
-def export_with(body: str, *, kind: str = "x.acme.deep") -> list[bytes]:
+def export_with(body: str, *, kind: str = "x.acme.deep", ts: int = START) -> list[bytes]:
     """A room of two events, the second of which has this body; all hashes fit."""
     opening = json.dumps({"canonical_path": "", "policy": {}, "title": "old"}, separators=(",", ":"), sort_keys=True)
     first = sealed(1, "group.create", opening, GENESIS)
-    second = sealed(2, kind, body, first.hash)
+    second = sealed(2, kind, body, first.hash, ts)
     seals = [f',"prev_hash":"{each.prev_hash}","hash":"{each.hash}"}}\n'.encode() for each in (first, second)]
     lines = [each.canonical()[:-1] + seal for each, seal in zip((first, second), seals, strict=True)]
     return [*lines, b'{"tallystick_export":1,"rooms":1,"events":2}\n']
 
 
-def sealed(seq: int, kind: str, body: str, prev_hash: str) -> Event:
+def sealed(seq: int, kind: str, body: str, prev_hash: str, ts: int = START) -> Event:
     return Event.sealed(
-        room_id="old", seq=seq, id=f"old-{seq}", ts=START, kind=kind, scope_key="", by="eve", body=body,
+        room_id="old", seq=seq, id=f"old-{seq}", ts=ts, kind=kind, scope_key="", by="eve", body=body,
         prev_hash=prev_hash,
     )  # fmt: skip
 
@@ -76,6 +77,16 @@ def test_an_import_with_a_body_out_of_bounds_is_refused_and_nothing_of_it_is_kep
     with refused("bad_import"):
         maintenance.import_(scene.hub, export_with(json.dumps({"a": "x" * 4 * 1024 * 1024})))
     assert scene.dump() == before
+
+
+def test_an_import_from_a_time_that_is_years_ahead_is_refused_unless_it_is_wanted(scene: Scene) -> None:
+    year = 365 * 24 * 60 * 60 * 1000
+    with scene.refused("bad_import"):
+        maintenance.import_(scene.hub, export_with("{}", ts=from_wire("9999-12-31T23:59:59.999Z")))
+    with maintenance.scratch(scene.hub) as other:
+        assert maintenance.import_(other, export_with("{}", ts=START + year)).events == 2
+    with maintenance.scratch(scene.hub) as other:
+        assert maintenance.import_(other, export_with("{}", ts=START + 9 * year), keep_oversized=True).events == 2
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from tallystick.kernel.clock import from_wire
+from tallystick.kernel.clock import Instant, from_wire, to_wire
 from tallystick.kernel.envelope import GENESIS, Event
 from tallystick.kernel.errors import Refused, TallyError, TooLarge
 from tallystick.ledger import bodies, chain, reading
@@ -18,6 +18,8 @@ from tallystick.ledger.errors import BadImport, NotEmpty
 from tallystick.ledger.tx import Tx
 
 VERSION = 1
+FARTHEST_MS = 366 * 24 * 60 * 60 * 1000
+"""So far ahead of this machine's clock may an event be: a clock may have been set wrong, by years it was made up."""
 
 _Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
@@ -104,7 +106,7 @@ def import_(tx: Tx, lines: Iterable[bytes], *, keep_oversized: bool = False) -> 
             raise BadImport(f"ExportLine {number} belongs to a room that ended before.", line=number)
         problem = chain.flaw(event, seq + 1, last)
         if problem or not keep_oversized:
-            _check(event, number, problem)
+            _check(event, number, problem, tx.now)
         _place(tx, event, number)
         seq, last, count = event.seq, event.hash, count + 1
     if end is None or (end.rooms, end.events) != (len(rooms), count):
@@ -112,13 +114,16 @@ def import_(tx: Tx, lines: Iterable[bytes], *, keep_oversized: bool = False) -> 
     return end
 
 
-def _check(event: Event, number: int, problem: str) -> None:
+def _check(event: Event, number: int, problem: str, now: Instant) -> None:
     if problem:
         raise BadImport(f"ExportLine {number}: {problem}.", line=number)
+    hint = "If the store that it came from is your own, take it as it is: `tally import --keep-oversized FILE`."
+    if event.ts > now + FARTHEST_MS:
+        wrong = f"its time, {to_wire(event.ts)}, is years ahead, and the room would keep it"
+        raise BadImport(f"ExportLine {number}: {wrong}.", hint=hint, line=number)
     try:
         bodies.check_text(event.body)
     except TooLarge as wrong:
-        hint = "If the store that it came from is your own, take it as it is: `tally import --keep-oversized FILE`."
         raise BadImport(f"ExportLine {number}: {wrong.message}", hint=hint, line=number) from wrong
 
 

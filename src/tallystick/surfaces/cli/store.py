@@ -67,7 +67,9 @@ def whole_file(file: Path) -> Generator[BinaryIO]:
 @click.command(cls=Command, name="import")
 @click.argument("file", type=click.Path())
 @click.option(
-    "--keep-oversized", is_flag=True, help="Also take events that an older version let in too deep or too large."
+    "--keep-oversized",
+    is_flag=True,
+    help="Also take events that an older version let in too deep or too large, or whose time is years ahead.",
 )
 @click.pass_obj
 def import_(session: Session, *, file: str, keep_oversized: bool) -> None:

@@ -70,6 +70,12 @@ class MalformedRequest(InvalidInput):
     hint = "Use an HTTP client library."
 
 
+class NoSuchRange(InvalidInput):
+    """The content has no such part."""
+
+    hint = "Ask for `Range: bytes=FIRST-LAST` within the size that Content-Range says, or leave the header out."
+
+
 class TooLate(Unavailable):
     """The request did not arrive in time."""
 
@@ -113,6 +119,7 @@ STATUS: Mapping[type[TallyError], int] = {
     MethodNotAllowed: 405,
     WrongMediaType: 415,
     HeadTooLarge: 431,
+    NoSuchRange: 416,
     TooLate: 408,
     TooManyRequests: 429,
     TooManyStreams: 429,
@@ -155,6 +162,8 @@ def headers_of(error: TallyError, body: bytes) -> list[tuple[bytes, bytes]]:
         headers.append((b"www-authenticate", b'Bearer realm="tallystick"'))
     if isinstance(error, Unavailable):
         headers.append((b"retry-after", b"1"))
+    if isinstance(error, NoSuchRange):
+        headers.append((b"content-range", b"bytes */%d" % error.details["size"]))
     if isinstance(error, MethodNotAllowed):
         headers.append((b"allow", str(error.details["allow"]).encode()))
     return headers
