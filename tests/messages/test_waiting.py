@@ -16,7 +16,7 @@ from tallystick.kernel.caller import SessionKind
 from tallystick.storage.port import Write
 from tests.messages.talk import ask_attention, counts, human, notify, say
 from tests.places import Place
-from tests.scene import Actor, Row, Scene, refused
+from tests.scene import Actor, Row, Scene, Turn, refused
 from tests.steps import written
 
 EVERYTHING = ["turn", "messages", "notifications"]
@@ -104,6 +104,18 @@ def test_mail_that_is_already_there_is_brought_once_and_stays_unread(busy: tuple
     assert counts(bob) == (2, 0)
     third = say(ada, "three")
     assert listen(bob)["messages"] == [third]
+
+
+def test_a_closed_room_brings_what_had_come_before_it_closed_and_brings_it_once(busy: tuple[Actor, Actor]) -> None:
+    ada, bob = busy
+    say(ada, "the last word", to=["bob"])
+    ada.owner("rooms.close", Turn(ada.room_id, 1, str(ada.state()["lease_id"])))
+
+    first, second = listen(bob, "turn", "messages"), listen(bob, "turn", "messages")
+
+    assert (first["status"], [each["data"]["text"] for each in first["messages"]]) == ("closed", ["the last word"])
+    assert (second["status"], second["messages"]) == ("closed", [])
+    assert listen(bob, "turn") == {"status": "closed", "room_id": bob.room_id}
 
 
 def test_a_wait_for_the_turn_alone_answers_as_ever(busy: tuple[Actor, Actor]) -> None:

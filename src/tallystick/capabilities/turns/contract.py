@@ -141,7 +141,7 @@ class TakeoverAvailable(Mailed, tag_field="status", tag="takeover_available"):
     reserved_for: str | None = None
 
 
-class Closed(Answer, tag_field="status", tag="closed"):
+class Closed(Mailed, tag_field="status", tag="closed"):
     room_id: str
 
 

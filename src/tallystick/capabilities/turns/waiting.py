@@ -188,7 +188,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     """
     snapshot = _snapshot(tx, me, ask)
     if snapshot.room.closed_at is not None:
-        return Closed(room_id=ask.room_id)
+        return _closed(tx, snapshot, me, ask)
     agent_rules.membership(snapshot.members, me)
     news = read_news(tx, snapshot.room, me, ask)
     head = tx.head(ask.room_id).seq
@@ -207,6 +207,16 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
         return Pending(not_yet, wait_ms=wait_ms)
     next_in_line = rules.upcoming(snapshot, now=tx.now) == me.agent_id
     return Pending(not_yet, wait_ms=wait_ms, until=rules.opens(snapshot, now=tx.now), next_in_line=next_in_line)
+
+
+def _closed(tx: Tx, snapshot: TurnSnapshot, me: Caller, ask: WaitTurn) -> Closed | Pending[Turn]:
+    """Nothing more will happen here; what had come before that is brought, once."""
+    closed = Closed(room_id=snapshot.room.room_id)
+    if agent_rules.find(snapshot.members, me.agent_id) is None:
+        return closed
+    news = read_news(tx, snapshot.room, me, ask)
+    found = structs.replace(closed, **news.fields) if news.fields else closed
+    return Pending(found, act=True) if news.act and not tx.writable else found
 
 
 def _snapshot(tx: Tx, me: Caller, ask: WaitTurn) -> TurnSnapshot:
