@@ -1,4 +1,8 @@
-"""No id of another room opens anything: every operation, every field that takes a text, every kind of foreign id."""
+"""No id of another room opens anything.
+
+Every operation, with the smallest token that may call it and with the largest, every field that takes a text, every
+kind of foreign id.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,20 @@ from tallystick.surfaces.http import calls
 from tests.http.running import Client, Json, RunningHub
 
 SECRET = "zebra-of-the-other-room"
-EVERY = sorted((each for each in OPERATIONS.values() if each.takes_room), key=lambda operation: operation.name)
+EVERY = sorted(OPERATIONS.values(), key=lambda operation: operation.name)
 
 
 class Rooms:
-    """One room full of things with a mark in each, and an outsider whose token manages the other room."""
+    """One room full of things with a mark in each, and outsiders with tokens of every reach for the other room."""
 
     def __init__(self, hub: RunningHub) -> None:
         self.user = hub.user
         self.foreign, self.own = self.user.room(SECRET), self.user.room("own")
-        self.outsider = hub.agent("outsider", self.own, Reach.MANAGE)
-        self.outsider.call("rooms.join", room_id=self.own)
+        self.outsiders = {reach: hub.agent(f"outsider-{reach}", self.own, reach) for reach in Reach}
+        self.outsider = self.outsiders[Reach.MANAGE]
+        for outsider in self.outsiders.values():
+            if outsider is not self.outsiders[Reach.READ]:
+                outsider.call("rooms.join", room_id=self.own)
         hub.agent("helper", self.foreign).call("rooms.join", room_id=self.foreign)
         self.ids = self._furnished(hub.agent("insider", self.foreign, Reach.MANAGE))
 
@@ -37,7 +44,7 @@ class Rooms:
 
         call("rooms.join")
         sent = call("messages.send", text=SECRET, to=["insider"])
-        call("notes.add", body=SECRET)
+        note = call("notes.add", body=SECRET)
         call("tasks.create", title=SECRET)
         call("cards.create", title=SECRET, body=SECRET)
         call("anchors.create", anchor="a:zebra", title=SECRET)
@@ -53,6 +60,11 @@ class Rooms:
             "room": self.foreign,
             "message": event(sent),
             "notification": event(notified),
+            "event of a job": f"{job['job_id']}@{job['seq']}" if "seq" in job else f"{job['job_id']}@9",
+            "note": f"notes@{note['seq']}",
+            "task": "TASK-001",
+            "card": "CARD-001",
+            "anchor": "a:zebra",
             "job": cast("str", job["job_id"]),
             "blob": cast("str", blob["sha256"]),
             "blob path": cast("str", blob["path"]),
@@ -72,11 +84,22 @@ def rooms(hub: RunningHub) -> Rooms:
     return Rooms(hub)
 
 
+def _beyond(operation: AnyOperation, reach: Reach, given: Json) -> str:
+    """What a token with this reach is told that asks for this in another room."""
+    needed = [operation.reach, *(each for name, each in operation.ask.reaches.items() if given.get(name) is not None)]
+    return "other_room" if all(reach.includes(each) for each in needed) else "reach_too_short"
+
+
+def _example(operation: AnyOperation) -> Json:
+    example: Mapping[str, object] = operation.examples[0] if operation.examples else {}
+    return {name: value for name, value in example.items() if name != "context_path"}
+
+
 def _inputs(operation: AnyOperation, own: str, foreign: str) -> list[Json]:
     """The operation's example, about the own room, with one text field after the other naming what is elsewhere."""
-    example: Mapping[str, object] = operation.examples[0] if operation.examples else {}
-    base = {**example, "room_id": own}
-    base.pop("context_path", None)
+    base = _example(operation)
+    if operation.takes_room:
+        base["room_id"] = own
     if "max_wait_ms" in operation.ask.__struct_fields__:
         base["max_wait_ms"] = 0
     kinds = {name: kind for name, kind in calls.kinds_of(operation.ask).items() if name != "context_path"}
@@ -92,18 +115,27 @@ def test_no_operation_reaches_into_another_room(rooms: Rooms, operation: AnyOper
         return
     before = rooms.state()
 
-    for kind, foreign in rooms.ids.items():
-        for given in _inputs(operation, rooms.own, foreign):
-            reply = rooms.outsider.post(operation.name, given)
+    for reach in {operation.reach, Reach.MANAGE}:
+        for kind, foreign in rooms.ids.items():
+            for given in _inputs(operation, rooms.own, foreign):
+                reply = rooms.outsiders[reach].post(operation.name, given)
 
-            assert reply.status < 500, (kind, given, reply.body)
-            # What was asked comes back in refusals; what only the other room knows never does.
-            told = reply.body.decode().replace(json.dumps(foreign)[1:-1], "")
-            assert SECRET not in told, (kind, given)
-            if given["room_id"] == rooms.foreign:
-                assert reply.refused == (403, "other_room")
+                assert reply.status < 500, (kind, given, reply.body)
+                # What was asked comes back in refusals; what only the other room knows never does.
+                told = reply.body.decode().replace(json.dumps(foreign)[1:-1], "")
+                assert SECRET not in told, (kind, given)
+                if given.get("room_id") == rooms.foreign:
+                    assert reply.refused == (403, _beyond(operation, reach, given))
 
     assert rooms.state() == before
+
+
+@pytest.mark.parametrize("operation", [each for each in EVERY if each.takes_room], ids=lambda each: each.name)
+def test_no_reach_opens_another_room(rooms: Rooms, operation: AnyOperation) -> None:
+    for reach, outsider in rooms.outsiders.items():
+        given = {**_example(operation), "room_id": rooms.foreign}
+
+        assert outsider.post(operation.name, given).refused == (403, _beyond(operation, reach, given))
 
 
 def test_bytes_of_another_rooms_blob_are_not_served(rooms: Rooms) -> None:
