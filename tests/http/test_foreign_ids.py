@@ -95,11 +95,13 @@ def _example(operation: AnyOperation) -> Json:
     return {name: value for name, value in example.items() if name != "context_path"}
 
 
+def _about(operation: AnyOperation, room_id: str) -> Json:
+    return {**_example(operation), "room_id": room_id} if operation.takes_room else _example(operation)
+
+
 def _inputs(operation: AnyOperation, own: str, foreign: str) -> list[Json]:
     """The operation's example, about the own room, with one text field after the other naming what is elsewhere."""
-    base = _example(operation)
-    if operation.takes_room:
-        base["room_id"] = own
+    base = _about(operation, own)
     if "max_wait_ms" in operation.ask.__struct_fields__:
         base["max_wait_ms"] = 0
     kinds = {name: kind for name, kind in calls.kinds_of(operation.ask).items() if name != "context_path"}
@@ -128,6 +130,23 @@ def test_no_operation_reaches_into_another_room(rooms: Rooms, operation: AnyOper
                     assert reply.refused == (403, _beyond(operation, reach, given))
 
     assert rooms.state() == before
+
+
+MEANT = {"_group_id": "room", "event_id": "message", "job": "job", "sha256": "blob", "task": "task", "card": "card"}
+"""What a field whose name ends like that takes."""
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=lambda operation: operation.name)
+def test_ids_that_belong_together_open_nothing_either(rooms: Rooms, operation: AnyOperation) -> None:
+    fields = [name for name, kind in calls.kinds_of(operation.ask).items() if kind == "string"]
+    foreign = {name: rooms.ids[kind] for name in fields for end, kind in MEANT.items() if name.endswith(end)}
+
+    reply = rooms.outsider.post(operation.name, {**_about(operation, rooms.own), **foreign})
+
+    told = reply.body.decode()
+    for each in foreign.values():
+        told = told.replace(json.dumps(each)[1:-1], "")
+    assert (reply.status < 500, SECRET in told) == (True, False), reply.body
 
 
 @pytest.mark.parametrize("operation", [each for each in EVERY if each.takes_room], ids=lambda each: each.name)
