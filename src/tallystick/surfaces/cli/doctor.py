@@ -122,7 +122,7 @@ def adopted(session: Session, caller: Caller) -> str | None:
     if not session.has_store:
         return None
     try:
-        given = {"room_id": session.room(None, None), "paths": []}
+        given: dict[str, object] = {"room_id": session.room(None, None), "paths": list[str]()}
         acting = str(session.call("reservations.check", given).data["agent_id"])
     except TallyError:
         return None
