@@ -124,9 +124,16 @@ class Fleet:
 
     def finish(self) -> list[Attempt]:
         """Tell everybody to stop, see that nobody failed, and return what all of them wrote down."""
+        assert self.end() == []
+        return self.attempts()
+
+    def end(self) -> list[str]:
+        """Tell everybody to stop; who failed, with its exit code."""
         self.stop.touch()
-        failed = [f"{each.plan.agent_id}: {code}" for each in self.crew if (code := each.ended()) and not each.killed]
-        assert failed == []
+        return [f"{each.plan.agent_id}: {code}" for each in self.crew if (code := each.ended()) and not each.killed]
+
+    def attempts(self) -> list[Attempt]:
+        """What all of them wrote down."""
         return [attempt for path in sorted(self.folder.glob("*.jsonl")) for attempt in diary.read(path)]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from tallystick.kernel.errors import InvalidField, ReservedName
 
 _AGENT_ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f@][^\s\x00-\x1f\x7f-\x9f]{0,127}")
 _RESERVED = frozenset({"user", "system", "you", "everybody", "nobody", "broadcast"})
-"""Names of principals, words that the page and commands say for them, and what `tally agent send --to` takes."""
+"""Names of principals, words that the page and commands say for them, and what messages are addressed to."""
 _PREFIXES = ("svc:", "human:", "token:", "role:")
 
 
