@@ -92,6 +92,7 @@ PROGRAMS = {
     "up": ("tallystick.server.serve:up", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
+    "service": ("tallystick.server.service_commands:service", "Run the hub at every login."),
     "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
     "attach": ("tallystick.runtime.options:attach", "Put a coding agent on the bus: one run of it for each message."),

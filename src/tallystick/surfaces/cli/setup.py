@@ -35,7 +35,7 @@ class HarnessSetup:
 @click.command(cls=Command)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--undo", is_flag=True, help="Take everything back that this command did here, and stop the hub.")
+@click.option("--undo", is_flag=True, help="Take back all that this command did here; stop hub and service.")
 @click.pass_obj
 def setup(session: Session, *, yes: bool, dry_run: bool, undo: bool) -> int:
     """Set up every harness here, guard commits and start the hub.
@@ -128,6 +128,8 @@ def _hub(session: Session, *, undo: bool) -> int:
     tally = install.this_program()
     running = subprocess.run([tally, "status", "--json"], capture_output=True, text=True, check=False).stdout
     if undo:
+        # Before the hub is stopped, or the service would start it again.
+        subprocess.run([tally, "--json", "service", "remove"], stdout=subprocess.DEVNULL, check=False)
         return subprocess.run([tally, "down"], check=False).returncode
     if '"running":true' in running:
         return subprocess.run([tally, "status"], check=False).returncode

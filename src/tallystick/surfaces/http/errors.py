@@ -106,6 +106,12 @@ class HubOutOfReach(Conflict):
     hint = "Stop it where it runs: on its own machine, or in its container."
 
 
+class HubNotStarted(Unavailable):
+    """The hub was started and does not take connections."""
+
+    hint = "Read its log, or run `tally up` to see what it says."
+
+
 class HubStillStopping(Unavailable):
     """The hub was told to stop and is still finishing."""
 
