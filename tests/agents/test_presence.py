@@ -182,16 +182,18 @@ def test_a_member_without_process_facts_is_judged_by_time_alone(scene: Scene) ->
 
 def test_a_member_is_active_until_the_presence_time_is_over(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
-    for minutes, status in ((239, "active"), (1, "inactive")):
+    for minutes, here in ((239, 2), (1, 0)):
         scene.clock.forward(minutes=minutes)
-        members = scene.stranger(ada.room_id).members()
-        assert [member["status"] for member in members] == [status, status]
+        state = scene.stranger(ada.room_id).state()
+        assert (state["members_here"], state["members_gone"]) == (here, 2 - here)
 
 
 def test_a_dead_member_is_inactive_however_recently_it_was_seen(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     scene.kill(bob)
-    assert [member["status"] for member in ada.members()] == ["active", "inactive"]
+    state = ada.state()
+    assert [member["agent_id"] for member in ada.members()] == ["ada"]
+    assert (state["members_here"], state["members_gone"]) == (1, 1)
 
 
 def test_the_facts_behind_a_member_are_stored(scene: Scene) -> None:
@@ -207,6 +209,7 @@ def test_the_facts_behind_a_member_are_stored(scene: Scene) -> None:
         "pid": 1000,
         "process_started_at": "1",
         "progressed_at": None,
+        "wants_until": 0,
     }
 
 

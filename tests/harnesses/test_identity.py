@@ -1,11 +1,13 @@
-"""One harness instance is one agent on every surface; different instances, nested ones too, are different agents."""
+"""One session of a harness is one agent on every surface; different ones, nested ones too, are different agents."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tallystick.kernel.ids import digest
 from tests.harnesses.trees import (
     ASK,
     MARKERS,
+    SESSIONS,
     SLUGS,
     Child,
     binary,
@@ -28,6 +31,7 @@ from tests.harnesses.trees import (
     replacing_shell,
     running,
     script,
+    server_of,
     shell_plan,
 )
 from tests.scene import refused
@@ -37,7 +41,7 @@ every_harness = pytest.mark.parametrize("name", sorted(SLUGS))
 
 @every_harness
 def test_the_mcp_server_and_a_command_in_the_shell_are_one_agent(tmp_path: Path, name: str) -> None:
-    children = plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]))
+    children = plan(server_of(name), in_shell([*ASK, "cli"], MARKERS[name]))
 
     with running(script(tmp_path, name), children) as harness:
         assert harness.said == (instance(name, harness.process),) * 2
@@ -45,7 +49,7 @@ def test_the_mcp_server_and_a_command_in_the_shell_are_one_agent(tmp_path: Path,
 
 @every_harness
 def test_a_native_harness_is_recognised_like_a_script(tmp_path: Path, name: str) -> None:
-    children = shell_plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]), stay=True)
+    children = shell_plan(server_of(name), in_shell([*ASK, "cli"], MARKERS[name]), stay=True)
 
     with running(binary(tmp_path, name), "-c", children) as harness:
         assert harness.said == (instance(name, harness.process),) * 2
@@ -54,7 +58,7 @@ def test_a_native_harness_is_recognised_like_a_script(tmp_path: Path, name: str)
 @every_harness
 def test_a_launcher_and_what_it_launches_are_one_instance(tmp_path: Path, name: str) -> None:
     script(tmp_path / "real", name)
-    children = plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS[name]))
+    children = plan(server_of(name), in_shell([*ASK, "cli"], MARKERS[name]))
 
     with running(script(tmp_path, name, "launcher"), children) as launcher:
         assert launcher.said == (instance(name, launcher.process),) * 2
@@ -73,29 +77,72 @@ def test_a_shell_script_that_adds_arguments_and_starts_the_harness_is_one_instan
     wrapper = tmp_path / "claude"
     wrapper.write_text(f'#!/bin/sh\n{real} -u "$@"\nexit\n', "utf-8")
     wrapper.chmod(0o755)
-    children = shell_plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS["claude"]), stay=True)
+    children = shell_plan(server_of("claude"), in_shell([*ASK, "cli"], MARKERS["claude"]), stay=True)
 
     with running(wrapper, "-c", children) as harness:
         assert harness.said == (instance("claude", harness.process),) * 2
 
 
-def test_two_instances_of_a_harness_are_two_agents(tmp_path: Path) -> None:
-    claude = script(tmp_path, "claude")
+def test_two_windows_of_a_harness_are_two_agents(tmp_path: Path) -> None:
+    gemini = script(tmp_path, "gemini")
 
-    with running(claude, plan(mcp_server())) as first, running(claude, plan(mcp_server())) as second:
-        assert first.said == (instance("claude", first.process),)
-        assert second.said == (instance("claude", second.process),)
+    with running(gemini, plan(server_of("gemini"))) as first, running(gemini, plan(server_of("gemini"))) as second:
+        assert first.said == (instance("gemini", first.process),)
+        assert second.said == (instance("gemini", second.process),)
         assert first.said != second.said
 
 
-def test_a_restarted_harness_is_a_new_agent_even_in_the_same_session(tmp_path: Path) -> None:
-    claude = script(tmp_path, "claude")
-    children = plan(in_shell([*ASK, "cli"], MARKERS["claude"]))
-    with running(claude, children) as first:
+@pytest.mark.parametrize("name", sorted(SESSIONS))
+def test_a_resumed_session_is_the_same_agent_with_another_process(tmp_path: Path, name: str) -> None:
+    harness = script(tmp_path, name)
+    children = plan(server_of(name), in_shell([*ASK, "cli"], MARKERS[name]))
+    with running(harness, children) as first:
         pass
 
-    with running(claude, children) as second:
-        assert first.said != second.said == (instance("claude", second.process),)
+    with running(harness, children) as second:
+        assert second.said == (instance(name, second.process),) * 2
+    assert [each.agent_id for each in first.said] == [each.agent_id for each in second.said]
+    assert first.process != second.process
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Path:
+    """A Codex that works for every window at once."""
+    return script(tmp_path, "codex", "service")
+
+
+def test_the_windows_of_a_service_are_agents_whose_servers_prove_that_they_live(service: Path) -> None:
+    shells = [in_shell([*ASK, "cli"], {"CODEX_SESSION_ID": each, "CODEX_THREAD_ID": each}) for each in ("one", "two")]
+    servers = [server_of("codex", "one"), server_of("codex", "two")]
+
+    with running(service, "app-server", plan(*servers, *shells)) as both:
+        one, two, shell_one, shell_two = both.said
+
+    assert [one.agent_id, two.agent_id] == [shell_one.agent_id, shell_two.agent_id]
+    assert one.agent_id != two.agent_id
+    assert one.process is not None
+    assert two.process is not None
+    assert both.process not in {one.process, two.process}
+    assert one.process != two.process
+    assert (shell_one.process, shell_two.process) == (None, None)
+
+
+def test_a_name_in_the_environment_of_a_service_was_given_to_its_first_window_only(service: Path) -> None:
+    inherited, typed = {"TALLYSTICK_AGENT": "ada", **MARKERS["codex"]}, {"TALLYSTICK_AGENT": "bob"}
+    commands = [in_shell([*ASK, "cli"], env) for env in (inherited, typed)]
+
+    with running(service, "app-server", plan(*commands), env={"TALLYSTICK_AGENT": "ada"}) as window:
+        assert [each.agent_id for each in window.said] == [instance("codex", window.process).agent_id, "bob"]
+
+
+def test_a_subagent_has_the_name_of_its_session_and_is_told_apart(tmp_path: Path) -> None:
+    told = json.dumps({"harness": "codex", "session_id": "7d1d", "subagent": "5u6"})
+    server = Child(argv=(*ASK, "mcp", "codex-mcp-client", "", "", told), env={})
+    command = in_shell([*ASK, "cli"], {"CODEX_SESSION_ID": "7d1d", "CODEX_THREAD_ID": "5u6"})
+
+    with running(script(tmp_path, "codex"), plan(server, command)) as harness:
+        within = replace(instance("codex", harness.process), subagent=digest("codex", "session", "5u6"))
+        assert harness.said == (within, within)
 
 
 @pytest.mark.parametrize("shell", [in_shell, replacing_shell])
@@ -103,10 +150,14 @@ def test_a_restarted_harness_is_a_new_agent_even_in_the_same_session(tmp_path: P
 def test_a_harness_started_from_the_shell_of_another_is_an_agent_of_its_own(
     tmp_path: Path, inner: str, shell: Callable[[Sequence[str], Mapping[str, str]], Child]
 ) -> None:
-    marked = {**MARKERS["claude"], **MARKERS[inner]}
-    nested = [str(script(tmp_path / "inner", inner)), plan(mcp_server(), in_shell([*ASK, "cli"], marked))]
+    own = {"CLAUDE_CODE_SESSION_ID": "inner"} if inner == "claude" else MARKERS[inner]
+    marked = {**MARKERS["claude"], **own}
+    nested = [
+        str(script(tmp_path / "inner", inner)),
+        plan(server_of(inner, own.get("CLAUDE_CODE_SESSION_ID", "")), in_shell([*ASK, "cli"], marked)),
+    ]
 
-    with running(script(tmp_path, "claude"), plan(shell(nested, MARKERS["claude"]), mcp_server())) as outer:
+    with running(script(tmp_path, "claude"), plan(shell(nested, MARKERS["claude"]), server_of("claude"))) as outer:
         *within, beside = outer.said
 
     assert beside == instance("claude", outer.process)
@@ -115,7 +166,7 @@ def test_a_harness_started_from_the_shell_of_another_is_an_agent_of_its_own(
 
 
 def test_markers_left_over_from_an_outer_harness_do_not_outweigh_the_nearest_process(tmp_path: Path) -> None:
-    inner = [str(script(tmp_path, "gemini")), plan(mcp_server(), in_shell([*ASK, "cli"], MARKERS["claude"]))]
+    inner = [str(script(tmp_path, "gemini")), plan(server_of("gemini"), in_shell([*ASK, "cli"], MARKERS["claude"]))]
 
     with running(script(tmp_path, "claude"), plan(in_shell(inner, MARKERS["claude"]))) as outer:
         server, command = outer.said
@@ -139,15 +190,15 @@ def test_sessions_that_one_background_service_runs_are_agents_of_their_own(tmp_p
 def test_a_session_of_its_own_for_the_terminal_changes_nothing(tmp_path: Path) -> None:
     command = Child(argv=("setsid", "--wait", *ASK, "cli"), env=MARKERS["codex"])
 
-    with running(script(tmp_path, "codex"), plan(command, mcp_server())) as harness:
+    with running(script(tmp_path, "codex"), plan(command, server_of("codex"))) as harness:
         assert harness.said == (instance("codex", harness.process),) * 2
 
 
 def test_an_empty_environment_changes_nothing(tmp_path: Path) -> None:
-    command = in_shell(["env", "-i", *ASK, "cli"], MARKERS["claude"])
+    command = in_shell(["env", "-i", *ASK, "cli"], MARKERS["gemini"])
 
-    with running(script(tmp_path, "claude"), plan(command, mcp_server())) as harness:
-        assert harness.said == (instance("claude", harness.process),) * 2
+    with running(script(tmp_path, "gemini"), plan(command, server_of("gemini"))) as harness:
+        assert harness.said == (instance("gemini", harness.process),) * 2
 
 
 def test_an_orphan_of_a_harness_is_known_by_its_session_and_watches_no_process() -> None:

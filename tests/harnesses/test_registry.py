@@ -75,7 +75,8 @@ def test_where_the_arguments_cannot_be_read_the_name_decides() -> None:
     [
         ({"CLAUDECODE": "1"}, "claude-code", None),
         ({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "a"}, "claude-code", "a"),
-        ({"CODEX_THREAD_ID": "t", "CODEX_SESSION_ID": "s"}, "codex", "t"),
+        ({"CODEX_THREAD_ID": "t", "CODEX_SESSION_ID": "s"}, "codex", "s t"),
+        ({"CODEX_THREAD_ID": "s", "CODEX_SESSION_ID": "s"}, "codex", "s"),
         ({"CODEX_THREAD_ID": "", "CODEX_SESSION_ID": "s"}, "codex", "s"),
         ({"GEMINI_CLI": "1"}, "gemini", None),
         ({"CLAUDECODE": "1", "CODEX_CI": "1", "CODEX_THREAD_ID": "t"}, "codex", "t"),
@@ -85,7 +86,8 @@ def test_markers_tell_the_harness_and_its_session(environ: dict[str, str], slug:
     found = registry.marked(environ)
 
     assert found is not None
-    assert (found.slug, found.session_id(environ)) == (slug, session)
+    named = found.session_in(environ)
+    assert (found.slug, str(named) if named else None) == (slug, f"{slug} {session}" if session else None)
 
 
 @pytest.mark.parametrize("environ", [{}, {"CLAUDECODE": ""}, {"CODEX_HOME": "/home/ada/.codex", "GEMINI_API_KEY": "x"}])

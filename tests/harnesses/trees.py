@@ -26,6 +26,8 @@ MARKERS: Mapping[str, Mapping[str, str]] = {
     "codex": {"CODEX_CI": "1", "CODEX_THREAD_ID": "7d1d"},
     "gemini": {"GEMINI_CLI": "1"},
 }
+SESSIONS: Mapping[str, str] = {"claude": "5e55", "codex": "7d1d"}
+"""Gemini names its session to its hooks alone."""
 SLUGS: Mapping[str, str] = {"claude": "claude-code", "codex": "codex", "gemini": "gemini"}
 
 
@@ -77,6 +79,16 @@ def mcp_server(env: Mapping[str, str] | None = None, *, client_name: str = "") -
     return Child(argv=(*ASK, "mcp", client_name), env=env or {})
 
 
+def server_of(name: str, session: str = "") -> Child:
+    """The MCP server that a harness starts, with what that one really tells it."""
+    session = session or SESSIONS.get(name, "")
+    if name == "codex":
+        told = json.dumps({"harness": "codex", "session_id": session})
+        return Child(argv=(*ASK, "mcp", "codex-mcp-client", "", "", told), env={})
+    marked = {**MARKERS[name], **({"CLAUDE_CODE_SESSION_ID": session} if name == "claude" else {})}
+    return mcp_server(marked)
+
+
 def in_shell(command: Sequence[str], env: Mapping[str, str]) -> Child:
     """What an agent types: its shell stays, because something follows the command."""
     return Child(argv=("/bin/sh", "-c", f"{shlex.join(command)}; exit $?"), env=env)
@@ -109,8 +121,9 @@ def detached(*argv: str | Path, env: Mapping[str, str] | None = None) -> tuple[C
     return tuple(msgspec.json.decode(line, type=Caller) for line in done.stdout.splitlines())
 
 
-def instance(name: str, process: Process) -> Caller:
-    """The one identity of a harness instance."""
-    slug = SLUGS[name]
-    key = digest(slug, process.host_id, str(process.pid), process.started_at)
+def instance(name: str, process: Process, session: str = "") -> Caller:
+    """The one identity of a harness's session; of its process where no session is known."""
+    slug, session = SLUGS[name], session or SESSIONS.get(name, "")
+    of_process = (process.host_id, str(process.pid), process.started_at)
+    key = digest(slug, "session", session) if session else digest(slug, *of_process)
     return Caller(agent_id=f"{slug}:{key}", session=SessionKind.MCP_HARNESS, process=process, harness=slug)

@@ -34,9 +34,12 @@ def test_joining_a_workspace_without_a_room_creates_one_at_its_root(scene: Scene
             "presence_ttl_ms": 14_400_000,
             "ack_overdue_ms": 1_800_000,
             "proof": "evidence",
+            "mode": "turns",
         },
         "room_state": "idle",
         "owner": None,
+        "members_here": 1,
+        "members_gone": 0,
         "members": [
             {
                 "agent_id": "ada",

@@ -105,8 +105,10 @@ def test_a_room_shows_its_paths_policy_members_and_where_its_ledger_ends(scene: 
         "closed_at": None,
         "policy": joined["policy"],
         "scopes": [{"scope_key": scope["scope_key"], "root": str(scene.workspace), "here": True}],
-        "members": joined["members"],
         "head": 4,
+        "members_here": 2,
+        "members_gone": 0,
+        "members": joined["members"],
     }
 
 

@@ -17,7 +17,7 @@ def seen(actor: Actor) -> dict[str, Any]:
     """What is true now of that which the ledger remembers."""
     state = actor.state()
     names = ("owner", "reserved_for", "turn_id")
-    members = [member["agent_id"] for member in cast("list[Row]", state["members"])]
+    members = [member["agent_id"] for member in cast("list[Row]", actor.here("agents.list")["agents"])]
     return {**{name: state[name] for name in names}, "members": members}
 
 

@@ -41,8 +41,11 @@ def fresh(scene: Scene, room_id: str) -> Row:
         "takeover": None,
         "takeover_candidates": [],
         "next": None,
+        "waiting": [],
         "policy": seen["policy"],
         "cursor": "4",
+        "members_here": 2,
+        "members_gone": 0,
     }
 
 

@@ -21,6 +21,7 @@ from tallystick.hub.visitor import Visitor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tallystick.harnesses.registry import HarnessSession
     from tallystick.kernel.caller import Caller
 
 
@@ -28,11 +29,16 @@ class Direct:
     """Calls operations as the agent of that name, or as whoever runs this process. Threads may share it."""
 
     def __init__(
-        self, *, data_dir: str | os.PathLike[str] | None = None, agent: str | None = None, guardian: bool = False
+        self,
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        agent: str | None = None,
+        guardian: bool = False,
+        told: HarnessSession | None = None,
     ) -> None:
         settings = Settings.of(os.environ)
         self._settings = structs.replace(settings, data_dir=Path(data_dir)) if data_dir else settings
-        self._agent, self._guardian = agent, guardian
+        self._agent, self._guardian, self._told = agent, guardian, told
         self._hub: Hub | None = None
         self._opening = threading.Lock()
 
@@ -70,5 +76,5 @@ class Direct:
 
     @cached_property
     def caller(self) -> Caller:
-        found = identity.of_this_process(self._agent)
+        found = identity.of_this_process(self._agent, told=self._told)
         return identity.guardian(found, os.getpid()) if self._guardian else found

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tallystick.client.calls import Answered
     from tallystick.client.direct import Direct
+    from tallystick.harnesses.registry import HarnessSession
     from tallystick.hub.hub import Interest
 
     class Stop(Interest, Protocol):
@@ -63,16 +64,21 @@ class Nearest:
         patience: float = 30.0,
         seconds: float | None = None,
         guardian: bool = False,
+        told: HarnessSession | None = None,
     ) -> None:
         """As for `Client`. A hub that needs more than `seconds` for an answer is done without.
 
-        With `guardian` what is held is held by this very process (`tally hold`).
+        With `guardian` what is held is held by this very process (`tally hold`). `told` is the session that a harness
+        named to this process, as it does to its hooks.
         """
         headers = {"tally-pid": str(os.getpid()), **(GUARDIAN if guardian else {})}
         # A hub sees the environment that this process was started with, not what became of it since.
-        agent = agent or os.environ.get("TALLYSTICK_AGENT") or None
+        if not agent and (name := os.environ.get("TALLYSTICK_AGENT")):
+            headers["tally-agent-variable"] = name
+        if told:
+            headers["tally-told"] = str(told)
         self._client = Client(data_dir=data_dir, agent=agent, url=url, token=token, patience=0, headers=headers)
-        self._agent, self._guardian = agent, guardian
+        self._agent, self._guardian, self._told = agent, guardian, told
         self._patience, self._seconds = patience, seconds
         self._direct: Direct | None = None
         self._alone = False
@@ -146,5 +152,7 @@ class Nearest:
 
             gc.enable()
             gc.freeze()
-            self._direct = Direct(data_dir=self._client.place.data_dir, agent=self._agent, guardian=self._guardian)
+            self._direct = Direct(
+                data_dir=self._client.place.data_dir, agent=self._agent, guardian=self._guardian, told=self._told
+            )
         return self._direct

@@ -7,13 +7,29 @@ from __future__ import annotations
 
 import json
 
-EDIT, START, STOP = "edit", "start", "stop"
+EDIT, START, STOP, END, SUBAGENT = "edit", "start", "stop", "end", "subagent"
 
 EVENTS = {
-    "claude": {"PreToolUse": EDIT, "SessionStart": START, "Stop": STOP},
-    "codex": {"PreToolUse": EDIT, "SessionStart": START, "Stop": STOP},
-    "gemini": {"BeforeTool": EDIT, "SessionStart": START, "AfterAgent": STOP},
+    "claude": {
+        "PreToolUse": EDIT,
+        "SessionStart": START,
+        "SubagentStart": SUBAGENT,
+        "Stop": STOP,
+        "SessionEnd": END,
+    },
+    "codex": {
+        "PreToolUse": EDIT,
+        "SessionStart": START,
+        "SubagentStart": SUBAGENT,
+        "Stop": STOP,
+        "SessionEnd": END,
+    },
+    "gemini": {"BeforeTool": EDIT, "SessionStart": START, "AfterAgent": STOP, "SessionEnd": END},
 }
+SLUGS = {"claude": "claude-code"}
+"""What a harness is called elsewhere, where that is not what its hooks are told."""
+CLEARED = frozenset({"clear", "compact"})
+"""The sources of a session, and reasons for its end, with which a window goes on with the same work."""
 BLOCK = 2
 """The exit code that all three take for a no; the reason is read from standard error."""
 

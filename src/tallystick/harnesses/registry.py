@@ -14,12 +14,42 @@ from pathlib import PurePosixPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessSession:
+    """A session by the id that its harness gave it, and the sub-agent in it that is at work."""
+
+    harness: str
+    session_id: str
+    subagent: str = ""
+    """Empty for the session itself."""
+
+    @classmethod
+    def read(cls, text: str) -> HarnessSession | None:
+        """As `str` writes it; None for anything else."""
+        found = _SESSION.fullmatch(text)
+        return cls(harness=found[1], session_id=found[2], subagent=found[3] or "") if found else None
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.harness, self.session_id, self.subagent)))
+
+
+_SESSION = re.compile(r"([a-z-]{1,32}) ([\w.:-]{1,200})(?: ([\w.:-]{1,200}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Harness:
     slug: str
     markers: tuple[str, ...]
     """Variables that it sets for what it runs. Settings a person may export do not belong here."""
     sessions: tuple[str, ...]
     """Variables that hold its session id, best first."""
+    threads: tuple[str, ...] = ()
+    """Variables that hold the id of the sub-agent that is running, which is the session's own while none is."""
+    call_fields: tuple[str, str] | None = None
+    """Session and thread in the `_meta` of every tool call, of a harness that says them there."""
+    call_id: str = ""
+    """Where `_meta` has the id of the call, under which a hook heard of it before."""
+    services: tuple[str, ...] = ()
+    """First arguments of a process of its that serves many windows at once."""
     command: str
     """The name of its binary, and of the script that starts it."""
     scripts: tuple[str, ...]
@@ -27,8 +57,27 @@ class Harness:
     clients: tuple[str, ...]
     """The names its MCP client gives itself."""
 
-    def session_id(self, environ: Mapping[str, str]) -> str | None:
-        return next((environ[name] for name in self.sessions if environ.get(name)), None)
+    def session_in(self, environ: Mapping[str, str]) -> HarnessSession | None:
+        """The session that an environment names."""
+        return self._session(_first(environ, self.sessions), _first(environ, self.threads))
+
+    def session_of_call(self, meta: Mapping[str, object]) -> HarnessSession | None:
+        """The session that the `_meta` of a tool call names."""
+        if self.call_fields is None:
+            return None
+        session, thread = (text if isinstance(text := meta.get(name), str) else None for name in self.call_fields)
+        return self._session(session or thread, thread)
+
+    def _session(self, session: str | None, thread: str | None) -> HarnessSession | None:
+        if session is None:
+            return None
+        return HarnessSession(
+            harness=self.slug, session_id=session, subagent="" if thread in {None, session} else thread or ""
+        )
+
+
+def _first(environ: Mapping[str, str], names: Sequence[str]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
 
 
 # Where markers of several are set and no process decides, the first row wins: Codex is the one that hides its processes
@@ -37,7 +86,10 @@ HARNESSES = (
     Harness(
         slug="codex",
         markers=("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
-        sessions=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+        sessions=("CODEX_SESSION_ID", "CODEX_THREAD_ID"),
+        threads=("CODEX_THREAD_ID",),
+        call_fields=("sessionId", "threadId"),
+        services=("app-server", "mcp-server"),
         command="codex",
         scripts=("/@openai/codex/bin/codex.js",),
         clients=("codex-mcp-client", "codex"),
@@ -46,6 +98,7 @@ HARNESSES = (
         slug="claude-code",
         markers=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT"),
         sessions=("CLAUDE_CODE_SESSION_ID",),
+        call_id="claudecode/toolUseId",
         command="claude",
         scripts=(
             "/@anthropic-ai/claude-code/cli.js",
@@ -82,6 +135,11 @@ class HarnessInvocation:
         """
         return self.harness is other.harness and (self.by_shell or self.args == other.args)
 
+    @property
+    def serves_many(self) -> bool:
+        """Whether the process works for many windows, so that its life says nothing of any of them."""
+        return self.args[0:1] != () and self.args[0] in self.harness.services
+
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "ash"})
 _RUNTIME = re.compile(r"node|nodejs|bun|deno|python[\d.]*")
@@ -109,6 +167,10 @@ def invocation(name: str, argv: tuple[str, ...]) -> HarnessInvocation | None:
 def marked(environ: Mapping[str, str]) -> Harness | None:
     """The harness whose markers this environment carries."""
     return next((each for each in HARNESSES if any(environ.get(name) for name in each.markers)), None)
+
+
+def by_slug(slug: str) -> Harness | None:
+    return next((each for each in HARNESSES if each.slug == slug), None)
 
 
 def by_client(client_name: str) -> Harness | None:

@@ -25,6 +25,7 @@ from tallystick.capabilities.agents.events import (
     MemberRemoved,
     MemberUpdated,
     NewerSession,
+    SequenceEntered,
 )
 from tallystick.capabilities.blobs.events import BlobAdded
 from tallystick.capabilities.jobs.events import ExecutorsOrdered, JobBody, JobCanceled, JobCompleted, JobCreated
@@ -179,6 +180,8 @@ def _of_members(body: Body | None) -> EventText | None:
             return EventText(tag="Joined", tone="r", text=body.harness)
         case MemberUpdated():
             return EventText(tag="Is called", text=body.name)
+        case SequenceEntered():
+            return EventText(tag="Takes its place in the turn order")
         case MemberRemoved():
             return EventText(tag="Left")
         case _:

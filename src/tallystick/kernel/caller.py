@@ -81,6 +81,8 @@ class Caller:
     """The caller chose this id itself (`agent_id_override`); the event stream says so."""
     session_id: str = ""
     """The session's own id, while it acts for an agent that it adopted."""
+    subagent: str = ""
+    """The sub-agent of that session that is calling: it has the agent's rights, and never its turn."""
     by_token: bool = False
     """A token vouches for the caller and nothing else does: it is another session than a local one of that name."""
 

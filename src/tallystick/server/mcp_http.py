@@ -32,6 +32,7 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tallystick.harnesses import identity
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens import TokenInvalid
 from tallystick.hub.visitor import Visitor
@@ -288,7 +289,8 @@ class _HttpClient:
         agent = context_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
         client = request.session.client_params
         name = client.client_info.name if client else None
-        return structs.replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name))
+        told = identity.told_with_call(name, request.meta or {}, peer.seen.environ)
+        return structs.replace(visitor, caller=peer.caller(agent, surface="mcp", client_name=name, told=told))
 
     def workspace(self, request: McpRequest) -> str | None:
         """Where a process on this machine works; what is elsewhere has to say so."""

@@ -9,9 +9,10 @@ import sys
 import msgspec
 
 from tallystick.harnesses import identity
+from tallystick.harnesses.registry import HarnessSession
 
 
-def main(surface: str, client_name: str = "", explicit: str = "", tty: str = "") -> None:
+def main(surface: str, client_name: str = "", explicit: str = "", tty: str = "", told: str = "") -> None:
     caller = identity.resolve(
         os.environ,
         pid=os.getpid(),
@@ -20,6 +21,7 @@ def main(surface: str, client_name: str = "", explicit: str = "", tty: str = "")
         surface="mcp" if surface == "mcp" else "cli",
         client_name=client_name or None,
         explicit=explicit or None,
+        told=msgspec.json.decode(told, type=HarnessSession) if told else None,
     )
     sys.stdout.write(json.dumps(msgspec.to_builtins(caller)) + "\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from tallystick.capabilities.agents import rules
@@ -50,6 +51,25 @@ class MemberView(Answer):
             session_kind=member.session,
             pid=member.process.pid if member.process else None,
         )
+
+
+LISTED = 12
+"""So many members a list of who is here shows at most."""
+
+
+class MembersHere(msgspec.Struct, frozen=True):
+    """Who of a room's members is here; the others are only counted."""
+
+    views: list[MemberView]
+    here: int
+    gone: int
+
+    @classmethod
+    def of(cls, members: Sequence[Member], *, now: Instant, presence_ttl_ms: int) -> MembersHere:
+        active = rules.active(members, now=now, presence_ttl_ms=presence_ttl_ms)
+        latest = sorted(active, key=lambda member: -member.last_seen_at)[:LISTED]
+        shown = [MemberView.of(each, now=now, presence_ttl_ms=presence_ttl_ms) for each in active if each in latest]
+        return cls(shown, len(active), len(members) - len(active))
 
 
 class ShowAgent(Ask):

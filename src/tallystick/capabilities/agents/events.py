@@ -18,6 +18,15 @@ class MemberAdded(Body, kind="actor.add"):
     ordinal: int
     agent_id_override: bool | UnsetType = UNSET
     """The agent was named explicitly, not found from its process."""
+    in_order: bool | UnsetType = UNSET
+    """False for one that was only seen here: it has no place in the turn order yet."""
+
+
+class SequenceEntered(Body, kind="x.tally.sequence.enter"):
+    """A member that was only seen here took its place at the end of the turn order."""
+
+    actor_id: str
+    ordinal: int
 
 
 class MemberUpdated(Body, kind="actor.update"):

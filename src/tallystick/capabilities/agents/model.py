@@ -45,10 +45,12 @@ class Participant(msgspec.Struct, frozen=True, kw_only=True):
     scope_key: str
     ordinal: int
     joined_at: Instant
+    in_order: bool = True
+    """Whether it has a place in the turn order; one that was only seen by a hook has none."""
 
     @classmethod
-    def of_row(cls, *, role: str, **row: object) -> Participant:
-        return cls(role=Role(role), **row)  # pyright: ignore[reportArgumentType]
+    def of_row(cls, *, role: str, in_order: int, **row: object) -> Participant:
+        return cls(role=Role(role), in_order=bool(in_order), **row)  # pyright: ignore[reportArgumentType]
 
 
 class Member(Participant, frozen=True, kw_only=True):
@@ -61,6 +63,8 @@ class Member(Participant, frozen=True, kw_only=True):
     """What was seen of its process when this was read; unknown where nobody looked."""
     progressed_at: Instant
     """When it last added something to the ledger."""
+    wants_until: Instant = 0
+    """Until when it counts as waiting for the stick."""
 
 
 class AdoptionReason(StrEnum):

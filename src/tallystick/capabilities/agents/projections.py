@@ -8,6 +8,7 @@ from tallystick.capabilities.agents.events import (
     MemberAdded,
     MemberRemoved,
     MemberUpdated,
+    SequenceEntered,
 )
 from tallystick.capabilities.agents.queries import SQL
 from tallystick.capabilities.rooms.events import SequenceChanged
@@ -28,6 +29,7 @@ def added(tx: Tx, event: Event, body: MemberAdded) -> None:
         scope_key=event.scope_key,
         ordinal=body.ordinal,
         joined_at=event.ts,
+        in_order=int(body.in_order is not False),
     )
     _keep_name(tx, event, body)
     _changed(tx, event)
@@ -39,6 +41,12 @@ def _changed(tx: Tx, event: Event) -> None:
 
 def _keep_name(tx: Tx, event: Event, body: MemberAdded | MemberUpdated) -> None:
     tx.run(SQL["keep_name"], room_id=event.room_id, name=body.name, agent_id=body.actor_id)
+
+
+@fold(SequenceEntered)
+def entered(tx: Tx, event: Event, body: SequenceEntered) -> None:
+    tx.run(SQL["enter"], room_id=event.room_id, agent_id=body.actor_id, ordinal=body.ordinal)
+    _changed(tx, event)
 
 
 @fold(MemberRemoved)
@@ -76,4 +84,4 @@ def reordered(tx: Tx, event: Event, body: SequenceChanged) -> None:
     _changed(tx, event)
 
 
-FOLDS = (added, removed, updated, resumed, adoption_allowed, reordered)
+FOLDS = (added, entered, removed, updated, resumed, adoption_allowed, reordered)

@@ -66,12 +66,14 @@ def _member(
     scope_key: str,
     ordinal: int,
     joined_at: Instant,
+    in_order: int,
     last_seen_at: Instant | None,
     session_kind: str | None,
     host_id: str | None,
     pid: int | None,
     process_started_at: str | None,
     progressed_at: Instant | None,
+    wants_until: Instant | None,
 ) -> Member:
     process = Process(host_id=host_id, pid=pid, started_at=process_started_at or "") if host_id and pid else None
     # An imported ledger brings members without presence: they were last seen when they joined.
@@ -85,11 +87,13 @@ def _member(
         scope_key=scope_key,
         ordinal=ordinal,
         joined_at=joined_at,
+        in_order=bool(in_order),
         last_seen_at=last_seen_at,
         session=SessionKind(session_kind or SessionKind.NAMED),
         process=process,
         process_state=tx.process_state(process) if concerns else ProcessState.UNKNOWN,
         progressed_at=joined_at if progressed_at is None else progressed_at,
+        wants_until=wants_until or 0,
     )
 
 
@@ -161,6 +165,17 @@ def arrive(tx: Tx, room_id: str, me: Caller) -> None:
         pid=me.process.pid if me.process else None,
         process_started_at=me.process.started_at if me.process else None,
     )
+
+
+def want(tx: Tx, room_id: str, agent_id: str, until: Instant) -> None:
+    """Remember until when a member counts as waiting for the stick."""
+    tx.run(SQL["want"], room_id=room_id, agent_id=agent_id, until=until)
+
+
+def withdraw(tx: Tx, room_id: str, agent_id: str) -> None:
+    """Take a member for gone, whose session has ended and may be resumed."""
+    tx.cache(room_id).seen.pop(agent_id, None)
+    tx.run(SQL["withdraw"], room_id=room_id, agent_id=agent_id)
 
 
 def acting(tx: Tx, room_id: str | None, me: Caller) -> Caller:

@@ -1,20 +1,20 @@
 -- members -- in turn order
-SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
-       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at
+SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at, a.in_order,
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at, p.wants_until
 FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
 WHERE a.room_id = :room_id ORDER BY a.ordinal, a.agent_id
 
 -- roster -- in turn order
-SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at
+SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at, in_order
 FROM agents WHERE room_id = :room_id ORDER BY ordinal, agent_id
 
 -- participant --
-SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at
+SELECT agent_id, name, role, harness, scope_key, ordinal, joined_at, in_order
 FROM agents WHERE room_id = :room_id AND agent_id = :agent_id
 
 -- member --
-SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at,
-       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at
+SELECT a.agent_id, a.name, a.role, a.harness, a.scope_key, a.ordinal, a.joined_at, a.in_order,
+       p.last_seen_at, p.session_kind, p.host_id, p.pid, p.process_started_at, p.progressed_at, p.wants_until
 FROM agents a LEFT JOIN presence p ON p.room_id = a.room_id AND p.agent_id = a.agent_id
 WHERE a.room_id = :room_id AND a.agent_id = :agent_id
 
@@ -43,8 +43,8 @@ WHERE room_id = :room_id AND agent_id = :agent_id AND session_key = :session_key
 DELETE FROM superseded WHERE room_id = :room_id AND agent_id = :agent_id AND session_key = :session_key
 
 -- add --
-INSERT INTO agents (room_id, agent_id, name, role, harness, scope_key, ordinal, joined_at)
-VALUES (:room_id, :agent_id, :name, :role, :harness, :scope_key, :ordinal, :joined_at)
+INSERT INTO agents (room_id, agent_id, name, role, harness, scope_key, ordinal, joined_at, in_order)
+VALUES (:room_id, :agent_id, :name, :role, :harness, :scope_key, :ordinal, :joined_at, :in_order)
 
 -- update --
 UPDATE agents SET name = :name, role = :role WHERE room_id = :room_id AND agent_id = :agent_id
@@ -57,6 +57,16 @@ DELETE FROM presence WHERE room_id = :room_id AND agent_id = :agent_id
 
 -- place --
 UPDATE agents SET ordinal = :ordinal WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- enter --
+UPDATE agents SET in_order = 1, ordinal = :ordinal WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- want -- until when a member counts as waiting for the stick
+UPDATE presence SET wants_until = :until WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- withdraw -- its session has ended, though it stays a member
+UPDATE presence SET last_seen_at = 0, wants_until = 0, host_id = NULL, pid = NULL, process_started_at = NULL
+WHERE room_id = :room_id AND agent_id = :agent_id
 
 -- adopted -- whom a session acts for
 SELECT agent_id FROM adoptions WHERE room_id = :room_id AND session_id = :session_id

@@ -17,7 +17,13 @@ from tallystick.capabilities.agents.errors import (
     RoleNotYours,
     UnknownMember,
 )
-from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated, NewerSession
+from tallystick.capabilities.agents.events import (
+    MemberAdded,
+    MemberRemoved,
+    MemberUpdated,
+    NewerSession,
+    SequenceEntered,
+)
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
 from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
 from tallystick.kernel.clock import Instant
@@ -99,18 +105,35 @@ def membership(members: Sequence[P], me: Caller) -> P:
 
 
 def joining(
-    members: Sequence[Participant], me: Caller, scope_key: str, *, name: str | None = None, role: Role = Role.PEER
+    members: Sequence[Participant],
+    me: Caller,
+    scope_key: str,
+    *,
+    name: str | None = None,
+    role: Role = Role.PEER,
+    in_order: bool = True,
 ) -> Draft:
-    """The event that appends a new member to the end of the sequence."""
+    """The event that appends a new member to the end of the sequence, or only says that it is here."""
     body = MemberAdded(
         actor_id=me.agent_id,
         name=name or me.display_name or me.agent_id,
         role=role.value,
         harness=me.harness,
-        ordinal=1 + max((member.ordinal for member in members), default=-1),
+        ordinal=_last_place(members),
         agent_id_override=True if me.overridden else UNSET,
+        in_order=UNSET if in_order else False,
     )
     return Draft.of(body, scope_key=scope_key)
+
+
+def entering(members: Sequence[Participant], member: Participant) -> Draft:
+    """The event that gives a member its place at the end of the sequence."""
+    body = SequenceEntered(actor_id=member.agent_id, ordinal=_last_place(members))
+    return Draft.of(body, scope_key=member.scope_key)
+
+
+def _last_place(members: Sequence[Participant]) -> int:
+    return 1 + max((member.ordinal for member in members), default=-1)
 
 
 def leaving(member: Participant) -> Draft:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, structs
 
 from tallystick.capabilities.agents.contract import MemberView
-from tallystick.capabilities.rooms.model import MINUTE, Policy, ProofPolicy, RoomState
+from tallystick.capabilities.rooms.model import MINUTE, Policy, ProofPolicy, RoomMode, RoomState
 from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
@@ -31,6 +31,8 @@ class PolicyView(Answer):
     ack_overdue_ms: int
     proof: ProofPolicy
     """Whether a job is DONE only with evidence, or also with what is claimed."""
+    mode: RoomMode
+    """Whether agents change things one at a time, or side by side by what each has reserved."""
 
     @classmethod
     def of(cls, policy: Policy) -> PolicyView:
@@ -70,6 +72,9 @@ class JoinRoom(Ask):
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="Join this room instead of a path's.")
     ] = None
     force_new: Annotated[bool, Meta(description="Open a nested room right here even if an ancestor has one.")] = False
+    in_order: Annotated[
+        bool, Meta(description="False: only be seen here; your first wait gives you a place in the turn order.")
+    ] = True
     agent_id_override: Annotated[
         Annotated[str, Meta(max_length=128)] | None,
         Meta(description="Tests and debugging only: act under this id from now on."),
@@ -87,10 +92,14 @@ class JoinRoomResult(Answer):
     policy: PolicyView
     room_state: RoomState
     owner: str | None
-    members: list[MemberView]
     cursor: str
     """Where the room's events end now; wait from here."""
     handoff_template: JsonObject
+    members_here: int
+    members_gone: int
+    """Who is a member still, and not seen any more: agents.list has them."""
+    members: list[MemberView]
+    """Who is here, in turn order; of many, who was seen last."""
 
 
 class CreateRoom(Ask):
@@ -129,20 +138,28 @@ class RoomView(Answer):
     closed_at: Moment | None
     policy: PolicyView
     scopes: list[ScopeView]
-    members: list[MemberView]
     head: int
     """The newest event's seq."""
+    members_here: int
+    members_gone: int
+    """Who is a member still, and not seen any more: agents.list has them."""
+    members: list[MemberView]
+    """Who is here, in turn order; of many, who was seen last."""
 
 
 class LeaveRoom(Ask):
     room_id: RoomId
+    resumable: Annotated[
+        bool,
+        Meta(description="Your session ends and may be resumed: keep what you hold, and count as gone until then."),
+    ] = False
 
 
 class LeaveRoomResult(Answer):
     room_id: str
     agent_id: str
     left: bool
-    """False when you were not a member anyway."""
+    """False when you were not a member, or stay one for what you hold."""
 
 
 class RemoveMember(Ask):
@@ -188,6 +205,10 @@ class SetPolicy(Ask):
         ProofPolicy | None,
         Meta(description="What lets a job be DONE: `evidence`, found or observed, or also what is merely `claimed`."),
     ] = None
+    mode: Annotated[
+        RoomMode | None,
+        Meta(description="`turns`: one changes things at a time. `parallel`: side by side, by reservations and mail."),
+    ] = None
 
 
 class SetPolicyResult(Answer):
@@ -198,7 +219,9 @@ class SetPolicyResult(Answer):
 
 class ReorderMembers(Ask):
     room_id: RoomId
-    sequence: Annotated[list[str], Meta(min_length=1, max_length=1000, description="Every member, in turn order.")]
+    sequence: Annotated[
+        list[str], Meta(min_length=1, max_length=1000, description="Every member who is here, in turn order.")
+    ]
 
 
 class ReorderMembersResult(Answer):

@@ -8,6 +8,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import PersonNeeded
 from tallystick.capabilities.agents.events import MemberRemoved
+from tallystick.capabilities.agents.model import Holdings
 from tallystick.capabilities.rooms import queries
 from tallystick.capabilities.rooms.contract import LeaveRoom, LeaveRoomResult, RemoveMember, RemoveMemberResult
 from tallystick.capabilities.rooms.model import Sticks
@@ -22,11 +23,18 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> LeaveRoomResult:
     """Leave a room: you drop out of the turn order. Whoever holds the stick must hand it over first."""
     room = queries.open_room(tx, ask.room_id)
     member = agents.participant(tx, room.room_id, me.agent_id)
+    if member and ask.resumable and _holds(tx, room.room_id, me.agent_id):
+        agents.withdraw(tx, room.room_id, me.agent_id)
+        return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=False)
     if member:
         tx.use(Sticks).check_leaving(tx, room.room_id, me)
         tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
         agents.forget(tx, room.room_id, me.agent_id)
     return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
+
+
+def _holds(tx: Tx, room_id: str, agent_id: str) -> bool:
+    return any(each.agent_id == agent_id for each in tx.use(Holdings).held(tx, room_id))
 
 
 @operation(

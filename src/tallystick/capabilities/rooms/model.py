@@ -34,6 +34,9 @@ class RoomState(StrEnum):
 ProofPolicy: TypeAlias = Literal["evidence", "claimed"]
 """Whether a job is DONE only with something found or observed, or also with what its runner claims."""
 
+RoomMode: TypeAlias = Literal["turns", "parallel"]
+"""Whether agents change things one at a time, or side by side by what each has reserved."""
+
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """How long things may take in a room, and what counts there."""
@@ -46,6 +49,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     presence_ttl_ms: int = 240 * MINUTE
     ack_overdue_ms: int = 30 * MINUTE
     proof: ProofPolicy = "evidence"
+    mode: RoomMode = "turns"
 
     @classmethod
     @lru_cache(maxsize=256)
@@ -55,7 +59,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     def data(self) -> dict[str, int | str]:
         """As events have it: what is not a time is left out while it is the default, as in rooms that never set it."""
-        return {name: value for name, value in structs.asdict(self).items() if (name, value) != ("proof", "evidence")}
+        usual = {("proof", "evidence"), ("mode", "turns")}
+        return {name: value for name, value in structs.asdict(self).items() if (name, value) not in usual}
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):

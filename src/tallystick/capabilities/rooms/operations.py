@@ -13,8 +13,8 @@ from msgspec import structs
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.contract import MemberView
-from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated
+from tallystick.capabilities.agents.contract import MembersHere
+from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated, SequenceEntered
 from tallystick.capabilities.agents.model import Member, RoomAccess
 from tallystick.capabilities.rooms import leaving, notes, queries, rules
 from tallystick.capabilities.rooms.contract import (
@@ -67,9 +67,8 @@ def _workspace(ask: ListRooms | JoinRoom | CreateRoom | AttachScope) -> Workspac
     return resolve(ask.context_path) if ask.context_path is not None else None
 
 
-def _member_views(tx: Tx, room: Room, members: list[Member]) -> list[MemberView]:
-    ttl = room.policy.presence_ttl_ms
-    return [MemberView.of(member, now=tx.now, presence_ttl_ms=ttl) for member in members]
+def _here(tx: Tx, room: Room, members: list[Member]) -> MembersHere:
+    return MembersHere.of(members, now=tx.now, presence_ttl_ms=room.policy.presence_ttl_ms)
 
 
 @operation(
@@ -98,7 +97,7 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
         owner=stick.owner,
         reserved_for=stick.reserved_for,
         turn_id=stick.turn_id,
-        members=[member.agent_id for member in members],
+        members=[each.agent_id for each in _here(tx, room, members).views],
         created_at=moment(room.created_at),
         closed_at=moment(room.closed_at),
     )
@@ -134,12 +133,15 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
         owner = agents.owner_of_name(tx, room_id, me.agent_id)
         agent_rules.check_name_free(me.agent_id, owner, me.agent_id, present=True)
         members = agents.roster(tx, room_id)
-        tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, target.scope_key)])
+        tx.append(room_id, me.agent_id, [agent_rules.joining(members, me, target.scope_key, in_order=ask.in_order)])
         agents.arrive(tx, room_id, me)
-    elif agent_rules.needs_touch(known, me, now=tx.now):
+    if known and ask.in_order and not known.in_order:
+        tx.append(room_id, me.agent_id, [agent_rules.entering(agents.roster(tx, room_id), known)])
+    if known and agent_rules.needs_touch(known, me, now=tx.now):
         agents.touch(tx, room_id, known, me)
     members = agents.present_members(tx, room_id, room.policy.presence_ttl_ms)
     stick = tx.use(Sticks).summary(tx, room, members)
+    here = _here(tx, room, members)
     return JoinRoomResult(
         agent_id=me.agent_id,
         room_id=room_id,
@@ -151,9 +153,11 @@ def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> Join
         policy=PolicyView.of(room.policy),
         room_state=stick.state,
         owner=stick.owner,
-        members=_member_views(tx, room, members),
         cursor=str(tx.lock(room_id).seq),
         handoff_template=dict(rules.HANDOFF_TEMPLATE),
+        members_here=here.here,
+        members_gone=here.gone,
+        members=here.views,
     )
 
 
@@ -198,7 +202,7 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
     """Show a room: its paths, policy, members and where its ledger ends."""
     room = queries.room(tx, ask.room_id)
     members = agents.present_members(tx, room.room_id, room.policy.presence_ttl_ms)
-    here = tx.world.machine_id
+    here, shown = tx.world.machine_id, _here(tx, room, members)
     return RoomView(
         room_id=room.room_id,
         title=room.title,
@@ -212,8 +216,10 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
             ScopeView(scope_key=scope.scope_key, root=scope.root, here=scope.machine_id == here)
             for scope in queries.scopes(tx, room.room_id)
         ],
-        members=_member_views(tx, room, members),
         head=tx.head(room.room_id).seq,
+        members_here=shown.here,
+        members_gone=shown.gone,
+        members=shown.views,
     )
 
 
@@ -221,7 +227,7 @@ def show(tx: Tx, me: Caller, ask: ShowRoom) -> RoomView:
     "rooms.set_policy", reach=Reach.MANAGE, writes=True, examples=({"room_id": "ROOM", "claim_ttl_ms": 300_000},)
 )
 def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> SetPolicyResult:
-    """Change a room's timeouts and what counts as proof; what you leave out stays.
+    """Change a room's timeouts, its mode and what counts as proof; what you leave out stays.
 
     Leases already given keep their end until renewed.
     """
@@ -242,12 +248,13 @@ def set_policy(tx: Tx, me: Caller, ask: SetPolicy) -> SetPolicyResult:
     examples=({"room_id": "ROOM", "sequence": ["codex:9b22d0aa", "claude:1c4e"]},),
 )
 def reorder(tx: Tx, me: Caller, ask: ReorderMembers) -> ReorderMembersResult:
-    """Set the turn order; name every member exactly once. A turn already reserved stays reserved."""
+    """Set the turn order; name every member who is here exactly once. A turn already reserved stays reserved."""
     room = queries.open_room(tx, ask.room_id)
-    members = agents.roster(tx, room.room_id)
+    members = agents.present_members(tx, room.room_id, room.policy.presence_ttl_ms)
     member = agent_rules.membership(members, me)
     sequence = [agent_rules.named(members, who).agent_id for who in ask.sequence]
-    draft = rules.reordering(members, sequence)
+    present = agent_rules.active(members, now=tx.now, presence_ttl_ms=room.policy.presence_ttl_ms)
+    draft = rules.reordering(members, sequence, present=present)
     if draft:
         tx.append(room.room_id, me.agent_id, [structs.replace(draft, scope_key=member.scope_key)])
     return ReorderMembersResult(room_id=room.room_id, changed=draft is not None, sequence=sequence)
@@ -302,7 +309,7 @@ class _RoomsOfAgents:
         tx.use(Sticks).check_leaving(tx, room_id, me)
 
 
-MEMBERSHIP = (MemberAdded.kind, MemberRemoved.kind, MemberUpdated.kind, SequenceChanged.kind)
+MEMBERSHIP = (MemberAdded.kind, MemberRemoved.kind, MemberUpdated.kind, SequenceEntered.kind, SequenceChanged.kind)
 
 
 def replayed_members(events: Iterable[Event]) -> list[ReplayedMember]:
@@ -316,6 +323,8 @@ def replayed_members(events: Iterable[Event]) -> list[ReplayedMember]:
                 found[agent_id] = structs.replace(found[agent_id], name=name, role=role)
             case MemberRemoved(actor_id=agent_id):
                 found.pop(agent_id, None)
+            case SequenceEntered(actor_id=agent_id, ordinal=ordinal):
+                found[agent_id] = structs.replace(found[agent_id], ordinal=ordinal)
             case SequenceChanged(sequence=sequence):
                 for ordinal, agent_id in enumerate(sequence):
                     found[agent_id] = structs.replace(found[agent_id], ordinal=ordinal)

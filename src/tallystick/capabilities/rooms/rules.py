@@ -63,9 +63,12 @@ def policy_change(policy: Policy, changes: Mapping[str, int | str]) -> Draft | N
     return None if wanted == policy else Draft.of(PolicyChanged(policy=wanted.data()))
 
 
-def reordering(members: Sequence[Participant], sequence: Sequence[str]) -> Draft | None:
-    """The event that sets a new turn order, or None when it is the present one."""
-    present = [member.agent_id for member in members]
-    if sorted(sequence) != sorted(present):
-        raise InvalidSequence(members=present)
-    return None if list(sequence) == present else Draft.of(SequenceChanged(sequence=list(sequence)))
+def reordering(
+    members: Sequence[Participant], sequence: Sequence[str], *, present: Sequence[Participant]
+) -> Draft | None:
+    """The event that sets a new turn order, or None when it is the present one; who is gone may be left out."""
+    order, here = [member.agent_id for member in members], [member.agent_id for member in present]
+    if len(set(sequence)) != len(sequence) or not set(here) <= set(sequence):
+        raise InvalidSequence(members=here)
+    wanted = [*sequence, *(each for each in order if each not in sequence)]
+    return None if wanted == order else Draft.of(SequenceChanged(sequence=wanted))

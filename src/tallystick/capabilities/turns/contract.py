@@ -228,7 +228,6 @@ class TurnState(Answer):
 
     room_id: str
     canonical_path: str
-    members: list[MemberView]
     sequence_index: int
     owner: str | None
     reserved_for: str | None
@@ -243,8 +242,15 @@ class TurnState(Answer):
     takeover_candidates: list[str]
     next: str | None
     """Whose turn comes next as things are: whom the stick is kept for, or who would get it were it released now."""
+    waiting: list[str]
+    """Who wants the stick now: whoever waits for it, or did so a moment ago."""
     policy: PolicyView
     cursor: str
+    members_here: int
+    members_gone: int
+    """Who is a member still, and not seen any more: agents.list has them."""
+    members: list[MemberView]
+    """Who is here, in turn order; of many, who was seen last."""
 
 
 class RoomEvents(Ask):

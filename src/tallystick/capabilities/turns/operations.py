@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.contract import MemberView
+from tallystick.capabilities.agents.contract import LISTED, MembersHere
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages.notifications import notify_by_hub
 from tallystick.capabilities.rooms.contract import PolicyView
@@ -145,6 +145,8 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     )
     member = agent_rules.membership(snapshot.members, me)
     tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
+    if not member.in_order:
+        tx.append(ask.room_id, me.agent_id, [agent_rules.entering(snapshot.members, member)])
     lease_id = waiting.lease(tx, snapshot, me, turn_id)
     return TakeOverStickResult(
         room_id=ask.room_id,
@@ -188,13 +190,11 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     snapshot = queries.snapshot(tx, ask.room_id, me)
     stick, lease, policy = snapshot.stick, snapshot.lease, snapshot.room.policy
     opening = rules.opening(snapshot, now=tx.now)
-    order = [member.agent_id for member in snapshot.members]
+    here = MembersHere.of(snapshot.members, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms)
+    order = [member.agent_id for member in here.views]
     return TurnState(
         room_id=ask.room_id,
         canonical_path=snapshot.room.canonical_path,
-        members=[
-            MemberView.of(member, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms) for member in snapshot.members
-        ],
         sequence_index=order.index(stick.sequence_at) if stick.sequence_at in order else 0,
         owner=stick.owner,
         reserved_for=stick.reserved_for,
@@ -206,10 +206,14 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         state=rules.state(snapshot, now=tx.now),
         updated_at=moment(max(stick.updated_at, lease.renewed_at)),
         takeover=opening,
-        takeover_candidates=[m.agent_id for m in rules.takers(snapshot, me, now=tx.now)] if opening else [],
+        takeover_candidates=[m.agent_id for m in rules.takers(snapshot, me, now=tx.now)][:LISTED] if opening else [],
         next=rules.upcoming(snapshot, now=tx.now),
+        waiting=[member.agent_id for member in rules.waiting(snapshot, now=tx.now)][:LISTED],
         policy=PolicyView.of(policy),
         cursor=str(tx.head(ask.room_id).seq),
+        members_here=here.here,
+        members_gone=here.gone,
+        members=here.views,
     )
 
 

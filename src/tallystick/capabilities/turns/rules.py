@@ -47,6 +47,23 @@ def _ready(snapshot: TurnSnapshot, now: Instant) -> list[Member]:
     return [member for member in _active(snapshot, now) if member.session in HOLDERS]
 
 
+WANTS_MS = 60_000
+"""So long after its wait a member still counts as wanting the stick: it calls again, or thinks about what it read."""
+
+
+def waiting(snapshot: TurnSnapshot, *, now: Instant) -> list[Member]:
+    """Those who want the stick now, in turn order."""
+    owner = snapshot.stick.owner
+    return [each for each in _ready(snapshot, now) if now < each.wants_until and each.agent_id != owner]
+
+
+def following(snapshot: TurnSnapshot, agent_id: str, *, now: Instant) -> Member | None:
+    """Who gets the stick after a member: the next in turn order who wants it, else the next in turn order."""
+    line = [member for member in _ready(snapshot, now) if member.in_order]
+    wanting = [member for member in line if now < member.wants_until]
+    return next_after(snapshot.members, agent_id, wanting) or next_after(snapshot.members, agent_id, line)
+
+
 def _gone(snapshot: TurnSnapshot, agent_id: str) -> bool:
     member = agent_rules.find(snapshot.members, agent_id)
     return member is not None and member.process_state is ProcessState.GONE
@@ -116,7 +133,7 @@ def next_after(members: Sequence[Member], agent_id: str, candidates: Sequence[Me
 
 def successor(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> Member | None:
     """Who gets first right of refusal when the caller releases."""
-    return next_after(snapshot.members, me.agent_id, _ready(snapshot, now))
+    return following(snapshot, me.agent_id, now=now)
 
 
 def upcoming(snapshot: TurnSnapshot, *, now: Instant) -> str | None:
@@ -124,8 +141,8 @@ def upcoming(snapshot: TurnSnapshot, *, now: Instant) -> str | None:
     stick = snapshot.stick
     if stick.reserved_for or not stick.owner:
         return stick.reserved_for
-    following = next_after(snapshot.members, stick.owner, _ready(snapshot, now))
-    return following.agent_id if following else None
+    found = following(snapshot, stick.owner, now=now)
+    return found.agent_id if found else None
 
 
 def takers(snapshot: TurnSnapshot, me: Caller, *, now: Instant) -> list[Member]:
@@ -159,6 +176,7 @@ def claim_reason(snapshot: TurnSnapshot, me: Caller) -> ClaimReason | None:
 def session_key(me: Caller) -> str:
     """What tells a session from others that act for the same agent, besides its process."""
     own_id = me.session_id or me.agent_id
+    own_id = f"{own_id}/{me.subagent}" if me.subagent else own_id
     return f"token:{own_id}" if me.by_token else own_id
 
 

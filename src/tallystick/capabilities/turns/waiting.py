@@ -189,22 +189,30 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     snapshot = _snapshot(tx, me, ask)
     if snapshot.room.closed_at is not None:
         return _closed(tx, snapshot, me, ask)
-    agent_rules.membership(snapshot.members, me)
+    member = agent_rules.membership(snapshot.members, me)
+    wants = WaitTarget.TURN in ask.include
+    if wants and not member.in_order and tx.writable:
+        tx.append(ask.room_id, me.agent_id, [agent_rules.entering(snapshot.members, member)])
+        snapshot = queries.snapshot(tx, ask.room_id, me)
     news = read_news(tx, snapshot.room, me, ask)
     head = tx.head(ask.room_id).seq
     mail_first = news.act and not tx.writable
-    found = _turn(tx, snapshot, me) if WaitTarget.TURN in ask.include and not mail_first else None
+    found = _turn(tx, snapshot, me) if wants and not mail_first else None
     if isinstance(found, YourTurn | TakeoverAvailable):
         return structs.replace(found, **news.fields) if news.fields else found
     not_yet = _not_yet(snapshot, me, cursor=news.cursor or head, state=rules.state(snapshot, now=tx.now))
     not_yet = structs.replace(not_yet, **news.fields) if news.fields else not_yet
-    if mail_first or found:
+    if mail_first or found or (wants and not member.in_order and not tx.writable):
         return Pending(not_yet, act=True)
     if news.something or (ask.cursor is not None and head > int(ask.cursor)):
         return not_yet
     wait_ms = allowed_wait_ms(snapshot.room, ask)
-    if WaitTarget.TURN not in ask.include:
+    if not wants:
         return Pending(not_yet, wait_ms=wait_ms)
+    if wait_ms and member.wants_until < tx.now + min(wait_ms, rules.WANTS_MS):
+        if not tx.writable:
+            return Pending(not_yet, act=True)
+        agents.want(tx, ask.room_id, me.agent_id, tx.now + wait_ms + rules.WANTS_MS)
     next_in_line = rules.upcoming(snapshot, now=tx.now) == me.agent_id
     return Pending(not_yet, wait_ms=wait_ms, until=rules.opens(snapshot, now=tx.now), next_in_line=next_in_line)
 
@@ -306,6 +314,8 @@ def _claim(tx: Tx, snapshot: TurnSnapshot, me: Caller, reason: ClaimReason) -> Y
         )
         member = agent_rules.membership(snapshot.members, me)
         tx.append(room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
+        if member.wants_until:
+            agents.want(tx, room_id, me.agent_id, 0)
     return _granted(snapshot, turn_id, lease(tx, snapshot, me, turn_id), received, reason)
 
 

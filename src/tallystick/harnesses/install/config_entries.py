@@ -23,6 +23,9 @@ SERVER = "tally"
 SECONDS = 30
 """After which a harness gives a hook up and lets the edit pass: far more than a hook takes on a busy machine."""
 
+IDENTITY = "TALLYSTICK_AGENT"
+"""The variable by which an agent is named."""
+
 HOOK_COMMAND = re.compile(r"""(?:^|[/\\\s'"])tally(?:\.exe)?['"]?(?:\s+--data-dir[= ]\S+)?\s+hook\s+\w+\s+\w+""")
 
 
@@ -62,19 +65,25 @@ class HookEntry:
 
 HOOKS: Mapping[str, Sequence[HookEntry]] = {
     "claude": (
-        HookEntry(event="PreToolUse", matcher="Edit|MultiEdit|Write|NotebookEdit|Bash"),
+        # Our own tools too: only a hook is told which sub-agent calls one.
+        HookEntry(event="PreToolUse", matcher="^(Edit|MultiEdit|Write|NotebookEdit|Bash|mcp__.*tally.*)$"),
         HookEntry(event="SessionStart"),
+        HookEntry(event="SubagentStart"),
         HookEntry(event="Stop"),
+        HookEntry(event="SessionEnd"),
     ),
     "codex": (
         HookEntry(event="PreToolUse", matcher="Bash|apply_patch"),
         HookEntry(event="SessionStart"),
+        HookEntry(event="SubagentStart"),
         HookEntry(event="Stop"),
+        HookEntry(event="SessionEnd"),
     ),
     "gemini": (
         HookEntry(event="BeforeTool", matcher="write_file|replace|run_shell_command"),
         HookEntry(event="SessionStart"),
         HookEntry(event="AfterAgent"),
+        HookEntry(event="SessionEnd"),
     ),
 }
 
@@ -88,8 +97,8 @@ def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
 
 
 def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
-    forward = {"env_vars": list(program.forward)} if program.forward else {}
-    return {"command": program.path, "args": program.arguments, **forward}
+    # Codex gives its servers nothing of its environment; the name that a person or `tally attach` chose is in it.
+    return {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
 
 
 def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[str, object]:

@@ -11,8 +11,12 @@ import sys
 
 from tallystick.commandline.global_options import quickly
 from tallystick.harnesses import hook_protocol
-from tallystick.harnesses.hook_protocol import EDIT, EVENTS, START, HookReply
+from tallystick.harnesses.hook_protocol import EDIT, END, EVENTS, START, STOP, SUBAGENT, HookReply
 from tallystick.kernel import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tallystick.harnesses.registry import HarnessSession
 
 LARGEST = 32 * 1024 * 1024
 
@@ -27,6 +31,25 @@ class Payload:
         cwd, session = fields.get("cwd"), fields.get("session_id")
         self.folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else os.getcwd()  # noqa: PTH109, PTH117
         self.session = session if isinstance(session, str) else ""
+
+    @property
+    def subagent(self) -> str:
+        """The sub-agent that does it; empty for the session itself."""
+        found = self.fields.get("agent_id")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def told(self) -> HarnessSession | None:
+        """The session as its harness names it."""
+        from tallystick.harnesses.registry import HarnessSession
+
+        slug = hook_protocol.SLUGS.get(self.harness, self.harness)
+        return HarnessSession.read(f"{slug} {self.session} {self.subagent}".rstrip())
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a session begins or ends only by name, and its window goes on with the same work."""
+        return {self.fields.get("source"), self.fields.get("reason")} & hook_protocol.CLEARED != set()
 
     @property
     def again(self) -> bool:
@@ -76,10 +99,16 @@ def _answered(words: list[str]) -> HookReply:
         return hook_protocol.ALLOW
     from tallystick.surfaces.hook import replies
 
-    return replies.at_start(payload) if moment == START else replies.at_stop(payload)
+    answers = {START: replies.at_start, STOP: replies.at_stop, END: replies.at_end, SUBAGENT: replies.at_subagent}
+    return answers[moment](payload)
 
 
 def _before_edit(payload: Payload) -> HookReply:
+    if payload.subagent and str(payload.fields.get("tool_name")).startswith("mcp__"):
+        from tallystick.harnesses import open_sessions
+
+        # Only a hook is told whose call this is; the server hears the call's id.
+        open_sessions.note_call(str(payload.fields.get("tool_use_id")), payload.subagent)
     paths, unclear = _targets(payload)
     # Somebody who writes nobody knows what may write anything here.
     asked = [*paths, payload.folder] if unclear else paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import closing
 
@@ -169,7 +170,7 @@ ANSWER_SECONDS = 5.0
 
 def before_edit(payload: Payload, paths: list[str], unclear: list[str]) -> HookReply:
     """Deny what somebody else has reserved; warn where it cannot be known whether it is about to be changed."""
-    with closing(_line()) as line:
+    with closing(_line(payload)) as line:
         found = reservation_check.found(line.ask, paths, folders=[payload.folder])
         others = _others(line.ask, payload.folder) if unclear and not found else []
     if found:
@@ -190,17 +191,54 @@ def _others(ask: Asking, folder: str) -> list[Row]:
 
 def at_start(payload: Payload) -> HookReply:
     """Join the room of the folder that the session works in, and say in a few lines what is going on there."""
-    with closing(_line()) as line:
-        joined = line.call("rooms.join", context_path=payload.folder)
+    _note_window(payload)
+    with closing(_line(payload)) as line:
+        joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
         text = greeting(line.ask, joined)
     agent_cache.sweep(places.data_dir())
     _remember(payload)
     return hook_protocol.tell(payload.event, text)
 
 
+def _note_window(payload: Payload) -> None:
+    """Leave the session's name for what its harness does not tell it: the MCP server and the shell of some."""
+    from tallystick.harnesses import identity, open_sessions, processes
+
+    told, window = payload.told, identity.nearest_window(tuple(processes.ancestors(os.getpid())))
+    if told is None or window is None or window.harness.call_fields or window.serves_many:
+        return
+    os.makedirs(places.data_dir(), mode=0o700, exist_ok=True)  # noqa: PTH103
+    open_sessions.begin(window.process, told.session_id, same_agent=payload.goes_on)
+    open_sessions.sweep()
+
+
+def at_subagent(payload: Payload) -> HookReply:
+    """Tell a sub-agent who it is: it gets no greeting, and would take its session's turn for its own."""
+    with closing(_line(payload)) as line:
+        found = reservation_check.rooms(line.ask, payload.folder)
+        if not found:
+            return hook_protocol.ALLOW
+        me = line.ask("reservations.check", {"room_id": found[0], "paths": []}).data["agent_id"]
+    text = (
+        f"Tallystick: you are a sub-agent of {_plain(me)} in room {found[0]}. What it has reserved is yours to edit, "
+        "what others have is not. The turn is its own: leave waiting for it and handing over to it."
+    )
+    return hook_protocol.tell(payload.event, text)
+
+
+def at_end(payload: Payload) -> HookReply:
+    """Leave the rooms that the session was seen in; what it holds is kept until it is resumed."""
+    if payload.goes_on:
+        return hook_protocol.ALLOW
+    with closing(_line(payload)) as line:
+        for room_id in reservation_check.rooms(line.ask, payload.folder):
+            line.call("rooms.leave", room_id=room_id, resumable=True)
+    return hook_protocol.ALLOW
+
+
 def at_stop(payload: Payload) -> HookReply:
     """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop."""
-    with closing(_line()) as line:
+    with closing(_line(payload)) as line:
         held = held_sticks(line.ask, reservation_check.rooms(line.ask, payload.folder))
     if not held:
         return hook_protocol.ALLOW
@@ -209,16 +247,17 @@ def at_stop(payload: Payload) -> HookReply:
     return hook_protocol.go_on(payload.harness, reminder(held))
 
 
-def _line() -> Nearest:
-    return Nearest(patience=0, seconds=ANSWER_SECONDS)
+def _line(payload: Payload) -> Nearest:
+    return Nearest(patience=0, seconds=ANSWER_SECONDS, told=payload.told)
 
 
 def _remember(payload: Payload) -> None:
     """Leave a stamp, so that the next hooks of this session need not ask."""
     if not payload.session:
         return
-    from tallystick.harnesses import identity
+    from tallystick.harnesses import identity, processes
 
-    caller = identity.of_this_process()
-    if process := caller.process:
+    caller = identity.of_this_process(told=payload.told)
+    window = identity.nearest_window(tuple(processes.ancestors(os.getpid())))
+    if process := caller.process or (window.process if window else None):
         agent_cache.leave(places.data_dir(), payload.session, caller.agent_id, process.pid, process.started_at)

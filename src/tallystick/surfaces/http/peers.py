@@ -25,6 +25,7 @@ from starlette.types import Scope
 from tallystick.harnesses import identity, processes
 from tallystick.harnesses.identity import Surface
 from tallystick.harnesses.processes import Ancestor
+from tallystick.harnesses.registry import HarnessSession
 from tallystick.hub import local_sockets
 from tallystick.kernel.caller import Caller
 from tallystick.surfaces.http.errors import NamelessCaller
@@ -47,7 +48,7 @@ class PeerFacts:
     """What was seen of a connected process, once and for all its requests."""
 
     pid: int
-    callers: dict[tuple[str | None, Surface], Caller] = field(default_factory=dict[tuple[str | None, Surface], Caller])
+    callers: dict[tuple[object, ...], Caller] = field(default_factory=dict[tuple[object, ...], Caller])
 
     @cached_property
     def environ(self) -> Mapping[str, str]:
@@ -61,6 +62,12 @@ class PeerFacts:
     def above(self) -> Sequence[Ancestor]:
         return tuple(processes.ancestors(self.pid))
 
+    @cached_property
+    def shares_environment(self) -> bool:
+        """Whether its environment may be that of another window, which started the service above it."""
+        window = identity.nearest_window(self.above)
+        return window is not None and window.serves_many
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerProcess:
@@ -70,12 +77,18 @@ class PeerProcess:
     uid: int
     seen: PeerFacts
 
-    def caller(self, explicit: str | None, surface: Surface = "cli", client_name: str | None = None) -> Caller:
-        """The agent behind this process; it cannot change while the connection lasts."""
+    def caller(
+        self,
+        explicit: str | None,
+        surface: Surface = "cli",
+        client_name: str | None = None,
+        told: HarnessSession | None = None,
+    ) -> Caller:
+        """The agent behind this process; with the same things told it cannot change while the connection lasts."""
         local_sockets.check_user(self.uid)
         if not self.pid and not explicit:
             raise NamelessCaller
-        key = (explicit, surface)
+        key = (explicit, surface, told)
         if key not in self.seen.callers:
             # Whoever says its name is not asked for what only tells who is nameless: three files of /proc.
             environ: Mapping[str, str] = self.seen.environ if explicit is None else {}
@@ -87,6 +100,7 @@ class PeerProcess:
                 surface=surface,
                 client_name=client_name,
                 explicit=explicit,
+                told=told,
                 above=self.seen.above,
             )
         return self.seen.callers[key]
@@ -99,7 +113,10 @@ class PeerProcess:
         if head.get(b"tally-pid", b"%d" % self.pid) != b"%d" % self.pid:
             raise NamelessCaller
         name = head.get(b"tally-agent")
-        caller = self.caller(name.decode("utf-8", "replace") if name else None)
+        if name is None and not (self.pid and self.seen.shares_environment):
+            name = head.get(b"tally-agent-variable")
+        told = HarnessSession.read(head.get(b"tally-told", b"").decode("ascii", "replace"))
+        caller = self.caller(name.decode("utf-8", "replace") if name else None, told=told)
         return identity.guardian(caller, self.pid) if head.get(b"tally-session") == b"guardian" else caller
 
     @property

@@ -8,7 +8,7 @@ the first request that needs them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -19,6 +19,7 @@ from mcp.server.lowlevel import Server
 from tallystick import __version__
 
 if TYPE_CHECKING:
+    from tallystick.harnesses.processes import Ancestor
     from tallystick.hub.serving import Serving
     from tallystick.hub.visitor import Visitor
     from tallystick.kernel.caller import Caller
@@ -58,23 +59,33 @@ class ProcessClient:
         """`pid`, `environ` and `folder` are those of that process; `renamed` hears of a name the caller chose."""
         self._serving, self._pid, self._environ, self._folder = serving, pid, environ, folder
         self._called, self._renamed = called, renamed
-        self._callers: dict[str | None, Caller] = {}
+        self._above: Sequence[Ancestor] | None = None
 
     async def visitor(self, request: McpRequest) -> Visitor:
         from tallystick.hub.visitor import Visitor
 
         info = request.session.client_params
         client = info.client_info.name if info else None
-        if client not in self._callers:
-            # Reads a few files of /proc; the process above us cannot change while it keeps this connection.
-            self._callers[client] = self._resolved(client)
-        return Visitor(caller=self._callers[client], trusted=True)
+        return Visitor(caller=self._resolved(client, request.meta or {}), trusted=True)
 
-    def _resolved(self, client: str | None) -> Caller:
-        from tallystick.harnesses import identity
+    def _resolved(self, client: str | None, meta: Mapping[str, object]) -> Caller:
+        from tallystick.harnesses import identity, processes
         from tallystick.kernel.caller import SessionKind
 
-        found = identity.resolve(self._environ, pid=self._pid, user="", tty=None, surface="mcp", client_name=client)
+        if self._above is None:
+            # Reads a few files of /proc; the processes above us cannot change while it keeps this connection.
+            self._above = tuple(processes.ancestors(self._pid))
+            identity.note_window(self._environ, self._above)
+        found = identity.resolve(
+            self._environ,
+            pid=self._pid,
+            user="",
+            tty=None,
+            surface="mcp",
+            client_name=client,
+            told=identity.told_with_call(client, meta, self._environ),
+            above=self._above,
+        )
         name = self._called
         if name is None:
             return found
@@ -88,7 +99,6 @@ class ProcessClient:
 
     def named(self, name: str) -> None:
         self._called = name
-        self._callers.clear()
         self._renamed(name)
 
 
