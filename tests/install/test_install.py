@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from tallystick.harnesses.install.config_entries import HOOKS
 from tests.install.machine import FILES, HARNESSES, TALLY, Machine
 
 SCOPES = ("user", "project")
@@ -270,7 +271,7 @@ def test_a_chosen_data_directory_goes_into_server_and_hooks(machine: Machine, ha
     machine.place.run("install", harness, "--hooks", "--data-dir", str(chosen))
 
     text = "".join(path.read_text("utf-8") for path in machine.files(harness, "user")[:-1])
-    assert text.count(str(chosen)) == 4
+    assert text.count(str(chosen)) == 1 + len(HOOKS[harness])
     assert (chosen / "installed.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -340,8 +341,8 @@ def test_a_hook_lets_everything_pass_where_tally_is_not_installed(
     without = [_shell(command, bare) for command in commands]
     using = [_shell(command, {"PATH": f"{there}:/usr/bin:/bin"}) for command in commands]
 
-    assert without == [(0, "", "")] * 3
-    assert [(code, out.split()[:2]) for code, out, _err in using] == [(2, ["hook", harness])] * 3
+    assert without == [(0, "", "")] * len(HOOKS[harness])
+    assert [(code, out.split()[:2]) for code, out, _err in using] == [(2, ["hook", harness])] * len(HOOKS[harness])
 
 
 def _shell(command: str, env: dict[str, str]) -> tuple[int, str, str]:

@@ -62,6 +62,7 @@ SECTIONS: Sequence[Callable[[Writer], None]] = (
     jobs.evidence,
     rooms.persons_orders,
     permissions.permissions,
+    rooms.being_seen,
 )
 
 

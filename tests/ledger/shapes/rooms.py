@@ -174,6 +174,16 @@ def persons_orders(w: Writer) -> None:
     w.person(vic.room_id).here("rooms.remove", agent_id="zoe", reason="its script has ended")
 
 
+def being_seen(w: Writer) -> None:
+    (ivy,) = w.room("a place in the turn order", "ivy")
+    w.shape("actor.add: only seen, with no place in the turn order")
+    kai = w.scene.agent("kai")
+    kai.call("rooms.join", room_id=ivy.room_id, in_order=False)
+    kai.room_id = ivy.room_id
+    w.shape("sequence.enter")
+    kai.here("rooms.join")
+
+
 def closing(w: Writer) -> None:
     fay, _gus = w.room("closing", "fay", "gus")
     fay.claim()

@@ -12,6 +12,8 @@ from tallystick.kernel.operation import Answer, Ask, JsonObject, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 
 NOTE_LIMIT = 16_384
+PROGRAMS: dict[str, object] = {"x-not-for-models": True}
+"""Of a field that programs and tests set: the tools that a model sees leave it out."""
 DAY = 24 * 60 * MINUTE
 
 ContextPath = Annotated[
@@ -73,11 +75,15 @@ class JoinRoom(Ask):
     ] = None
     force_new: Annotated[bool, Meta(description="Open a nested room right here even if an ancestor has one.")] = False
     in_order: Annotated[
-        bool, Meta(description="False: only be seen here; your first wait gives you a place in the turn order.")
+        bool,
+        Meta(
+            description="False: only be seen here; your first wait gives you a place in the turn order.",
+            extra_json_schema=PROGRAMS,
+        ),
     ] = True
     agent_id_override: Annotated[
         Annotated[str, Meta(max_length=128)] | None,
-        Meta(description="Tests and debugging only: act under this id from now on."),
+        Meta(description="Tests and debugging only: act under this id from now on.", extra_json_schema=PROGRAMS),
     ] = None
 
 

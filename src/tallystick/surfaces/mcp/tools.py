@@ -25,6 +25,8 @@ from tallystick.kernel.spellings import CALL
 _Definitions: TypeAlias = Mapping[str, Schema]
 
 _KEPT = ("type", "description", "enum", "maximum", "default")
+UNSHOWN = "x-not-for-models"
+"""Marks a field that programs and tests set; a model that sets it is understood too."""
 _NO_LIMIT = 2**31
 """A maximum from here on only keeps numbers storable."""
 
@@ -56,7 +58,7 @@ def _asked(node: Schema, defs: _Definitions) -> Schema:
     if node.get("minItems") == node.get("maxItems"):
         lean |= {key: node[key] for key in ("minItems", "maxItems") if key in node}
     if properties := _properties(node):
-        lean["properties"] = {name: _asked(each, defs) for name, each in properties.items()}
+        lean["properties"] = {name: _asked(each, defs) for name, each in properties.items() if not each.get(UNSHOWN)}
         lean["required"] = node.get("required", [])
     return lean
 
