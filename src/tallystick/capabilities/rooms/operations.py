@@ -114,7 +114,7 @@ def _summary(tx: Tx, room: Room) -> RoomSummary:
 def join(tx: Tx, me: Caller, ask: JoinRoom, workspace: Workspace | None) -> JoinRoomResult:
     """Join the room of a workspace, creating it when there is none; you go to the end of the turn order.
 
-    The path resolves to the deepest existing room between it and its workspace root. Joining twice changes nothing.
+    The path resolves to the deepest room above it. Joining twice changes nothing.
     """
     if (workspace is None) == (ask.room_id is None):
         raise InvalidField("Give either context_path or room_id.", field="context_path")

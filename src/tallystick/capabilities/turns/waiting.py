@@ -183,8 +183,8 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
 
     On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
     holder gets its own lease again. With `cursor` it also returns when something new happened in the room. With
-    `include` it also brings messages and notifications that are new to you, which stay unread until messages.read, the
-    action you are asked to do, until you answer it with actions.result, and what jobs ask their manager.
+    `include` it also brings new messages and notifications, the action you are asked to do, and what jobs ask their
+    manager.
     """
     snapshot = _snapshot(tx, me, ask)
     if snapshot.room.closed_at is not None:
