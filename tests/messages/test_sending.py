@@ -100,6 +100,14 @@ def test_one_half_of_a_source_is_refused(scene: Scene, alone: str) -> None:
     assert kinds(ada) == []
 
 
+def test_a_source_that_its_room_does_not_have_is_refused(scene: Scene) -> None:
+    ada, _bob = scene.joined("ada", "bob")
+    first = say(ada)
+    with scene.refused("source_unavailable"):
+        say(ada, src_group_id=ada.room_id, src_event_id="never-written")
+    assert say(ada, src_group_id=ada.room_id, src_event_id=first["id"])["data"]["src_event_id"] == first["id"]
+
+
 def test_where_a_message_was_sent_on_to_is_recorded_and_needs_a_group(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     data = say(ada, dst_group_id="g2", dst_to=["@all"])["data"]

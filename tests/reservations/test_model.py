@@ -44,8 +44,8 @@ class Held:
     key: tuple[str, ...]
     mode: str
     until: int
-    recorded: set[tuple[str, tuple[str, ...]]] = field(default_factory=set[tuple[str, tuple[str, ...]]])
-    """Who has run into it, with what."""
+    recorded: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict[tuple[str, tuple[str, ...]], str])
+    """Who has run into it, with what, and how alive its owner was then."""
 
 
 @dataclass
@@ -59,6 +59,10 @@ class Model:
     def active(self, agent: str) -> bool:
         return agent not in self.dead and self.now - self.seen[agent] < STALE
 
+    def liveness(self, agent: str) -> str:
+        silent = self.now - self.seen[agent]
+        return "active" if self.active(agent) else "evicted" if agent in self.dead or silent >= 2 * STALE else "stale"
+
     def live(self) -> list[Held]:
         return [each for each in self.held if each.until > self.now]
 
@@ -67,8 +71,9 @@ class Model:
         takes = [each for each in others if takeover and not self.active(each.agent)]
         rest = [each for each in others if each not in takes]
         for each in rest:
-            if (agent, where) not in each.recorded:
-                each.recorded.add((agent, where))
+            now = self.liveness(each.agent)
+            if each.recorded.get((agent, where)) != now:
+                each.recorded[agent, where] = now
                 self.incursions += 1
         if rest and mode == "exclusive":
             return "reservation_conflict" if any(self.active(each.agent) for each in rest) else "reservation_stale"
@@ -172,7 +177,7 @@ class ReservationMachine(RuleBasedStateMachine):
             assert one.agent == other.agent or not overlap(one.key, other.key)
 
     @invariant()
-    def every_incursion_is_recorded_once(self) -> None:
+    def every_incursion_is_recorded_once_for_each_state_of_its_owner(self) -> None:
         if not self.room_id:
             return
         kinds = ["x.tally.protocol.incursion"]

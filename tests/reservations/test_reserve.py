@@ -150,6 +150,20 @@ def test_a_repeated_attempt_is_recorded_once_while_the_overlap_lasts(scene: Scen
     assert maintenance.check(scene.hub) == []
 
 
+def test_an_attempt_is_recorded_again_when_the_owner_has_fallen_silent(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    reserve(ada, "src")
+    for minutes, code in ((0, "conflict"), (0, "conflict"), (16, "stale"), (1, "stale")):
+        scene.clock.forward(minutes=minutes)
+        with refused(f"reservation_{code}"):
+            reserve(bob, "src/a.py")
+
+    seen = [each["payload"]["owner_liveness"] for each in incursions(ada)]
+    assert seen == ["active", "stale"]
+    assert "take src over with takeover_stale" in incursions(ada)[-1]["payload"]["resolution_hint"]
+    assert maintenance.check(scene.hub) == []
+
+
 def test_an_attempt_is_recorded_against_every_reservation_it_runs_into(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
     reserve(ada, "src/a.py")

@@ -27,6 +27,7 @@ from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
+from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import bodies, reading
 from tallystick.ledger.capability import Capability
@@ -71,12 +72,26 @@ def append_once(
         tx.use(Conversations).check_sender(tx, room.room_id, author.principal, message.conversation)
     if message.reply_to is not UNSET:
         reading.event_by_id(tx, room.room_id, message.reply_to)
+    if message.src_group_id is not UNSET and message.src_event_id is not UNSET:
+        _check_source(tx, message.src_group_id, message.src_event_id)
     for sha256 in rules.blobs(message):
         blobs.blob(tx, room.room_id, sha256)
     for task_id in rules.tasks(message):
         tasks.check_ref(tx, room.room_id, task_id)
     notifications.notify_overdue(tx, room)
     return _result(_append(tx, room, members, author, message), replayed=False)
+
+
+def _check_source(tx: Tx, room_id: str, event_id: str) -> None:
+    """A source in a room of this store has to be there; what other hubs have cannot be known."""
+    try:
+        tx.head(room_id)
+    except NotFound:
+        return
+    try:
+        reading.event_by_id(tx, room_id, event_id)
+    except EventNotFound:
+        raise SourceUnavailable(src_group_id=room_id, src_event_id=event_id) from None
 
 
 def _append(tx: Tx, room: Room, members: Sequence[Participant], author: Author, message: MessageSent) -> Event:

@@ -7,6 +7,6 @@ WHERE room_id = :room_id AND state = 'active'
 ORDER BY fence
 
 -- recorded --
-SELECT reservation_id FROM incursions
+SELECT reservation_id, seq FROM incursions
 WHERE room_id = :room_id AND incoming_agent = :incoming_agent AND incoming_key = :incoming_key
     AND reservation_id IN (SELECT value FROM json_array_elements_text(CAST(:ids AS json)))

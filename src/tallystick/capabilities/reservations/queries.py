@@ -9,9 +9,11 @@ import msgspec
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Member
+from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.reservations.model import HeldReservation, Reservation
 from tallystick.kernel import scopes
 from tallystick.kernel.scopes import Overlap, RoomPath
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Holding
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -88,11 +90,17 @@ def holdings(tx: Tx, room_id: str) -> list[Holding]:
 
 
 def recorded(tx: Tx, room_id: str, incoming: str, scope: RoomPath, held: Sequence[HeldReservation]) -> set[str]:
-    """Of these reservations, those that this agent has already run into with this path."""
-    ids = msgspec.json.encode([each.reservation.reservation_id for each in held]).decode()
-    rows = tx.all(SQL["recorded"], _id, room_id=room_id, incoming_agent=incoming, incoming_key=scope.folded, ids=ids)
-    return set(rows)
+    """Of these reservations, those that this agent has already run into with this path, and found as they are now."""
+    liveness = {each.reservation.reservation_id: each.liveness for each in held}
+    ids = msgspec.json.encode(list(liveness)).decode()
+    rows = tx.all(SQL["recorded"], _place, room_id=room_id, incoming_agent=incoming, incoming_key=scope.folded, ids=ids)
+    return {known for known, seq in rows if _liveness_at(tx, room_id, seq) == liveness[known]}
 
 
-def _id(*, reservation_id: str) -> str:
-    return reservation_id
+def _place(*, reservation_id: str, seq: int) -> tuple[str, int]:
+    return reservation_id, seq
+
+
+def _liveness_at(tx: Tx, room_id: str, seq: int) -> str | None:
+    body = reading.event_at(tx, room_id, seq).content
+    return body.payload.owner_liveness if isinstance(body, IncursionRecorded) else None

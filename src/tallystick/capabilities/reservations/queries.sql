@@ -52,7 +52,7 @@ WHERE room_id = :room_id AND (state <> 'active' OR until <= :now) AND (:agent_id
 ORDER BY fence DESC LIMIT :limit
 
 -- recorded -- the reservations that an agent has already run into with one path
-SELECT reservation_id FROM incursions
+SELECT reservation_id, seq FROM incursions
 WHERE room_id = :room_id AND incoming_agent = :incoming_agent AND incoming_key = :incoming_key
     AND reservation_id IN (SELECT value FROM json_each(:ids))
 
@@ -81,6 +81,7 @@ WHERE room_id = :room_id AND state = 'active'
 -- incur --
 INSERT INTO incursions (room_id, reservation_id, incoming_agent, incoming_key, seq)
 VALUES (:room_id, :reservation_id, :incoming_agent, :incoming_key, :seq)
+ON CONFLICT (room_id, reservation_id, incoming_agent, incoming_key) DO UPDATE SET seq = excluded.seq
 
 -- forget_incursions -- nothing overlaps a reservation that has ended
 DELETE FROM incursions WHERE room_id = :room_id AND reservation_id = :reservation_id

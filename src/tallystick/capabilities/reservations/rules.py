@@ -192,7 +192,11 @@ def incursions(
     granted: bool,
     task_id: str | None,
 ) -> list[Draft]:
-    """The events that let both sides see an overlap; one that was recorded before is not repeated while it lasts."""
+    """The events that let both sides see an overlap.
+
+    One that was recorded before is not repeated while it lasts, unless its owner has fallen silent or come back: what
+    may be done about it is another thing then.
+    """
     new = [each for each in found if each.reservation.reservation_id not in known]
     return [_incursion(each, me, scope, granted=granted, task_id=task_id) for each in new[:RECORDED_LIMIT]]
 
