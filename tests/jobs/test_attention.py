@@ -107,6 +107,23 @@ def test_a_message_that_names_evidence_opens_the_proof_gate_and_proves_the_job(s
     assert held.complete(refs=[card])["job"]["status"] == "DONE"
 
 
+def test_a_file_that_the_manager_names_is_evidence_and_one_that_is_not_there_is_none(shop: Shop) -> None:
+    old = shop.scene.workspace / "old.md"
+    old.write_text("written before")
+    shop.scene.clock.now = old.stat().st_mtime_ns // 1_000_000 + 60_000
+    shop.create()
+    held = shop.runner().claim()
+    held.report("no proof", kind="proof_gate")
+    with refused("proof_missing"):
+        held.complete(refs=["FILE: old.md"])
+    shop.say("JOB-001", "see it", refs=["FILE: no-such.md"])
+    assert attention(shop)["needs_proof"] is True
+    shop.say("JOB-001", "It is there since yesterday.\nFILE: old.md")
+    assert attention(shop)["needs_proof"] is False
+
+    assert held.complete(refs=["FILE: old.md"])["job"]["status"] == "DONE"
+
+
 def test_a_checkpoint_opens_the_proof_gate_only_with_proof(shop: Shop, held: Held) -> None:
     held.report("no proof", kind="proof_gate")
     held.report("slice 2 started", kind="slice")

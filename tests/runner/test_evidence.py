@@ -71,6 +71,16 @@ def test_a_file_that_was_changed_in_a_worktree_is_not_taken_for_the_one_in_the_c
     assert [(each["sha256"], each["state"]) for each in evidence(repository, job_id)] == [(THREE, "found")]
 
 
+def test_a_file_that_nobody_touched_proves_nothing_in_a_worktree_either(repository: Shift) -> None:
+    """All files of a new worktree are young."""
+    job_id = repository.create()
+    repository.once("end('DONE', 'nothing to do', 'FILE: shared.txt')", "--worktree", "--max-failures", "2")
+
+    assert repository.job(job_id)["status"] == "FAILED"
+    (gate,) = repository.told(job_id, "proof_gate")
+    assert "FILE: shared.txt: found, untouched since the job began" in gate
+
+
 @pytest.mark.parametrize(
     ("summary", "refs"),
     [

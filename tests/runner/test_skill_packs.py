@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tallystick.runner import prompt
@@ -54,6 +54,8 @@ def test_the_choice_of_a_pack_follows_the_job_then_its_kind_then_the_runner(meta
 
 
 @given(meta=metas, default=st.integers(0, 8000))
+@example(meta={"skill_max_chars": 8001}, default=0)
+@example(meta={"skill_max_chars": -1}, default=0)
 def test_the_budget_follows_the_job_when_it_names_a_number_and_stays_within_bounds(
     meta: dict[str, object], default: int
 ) -> None:

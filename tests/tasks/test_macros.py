@@ -138,6 +138,9 @@ def test_the_titles_of_a_fan_out_can_be_given_and_the_task_left_out(shop: Shop) 
     assert shop.open("JOB-001")["job"]["title"] == "Audit — a:x"
     shop.ask("tasks.macro.fanout_jobs", anchors=["a:y"], prompt="p")
     assert shop.open("JOB-002")["job"]["title"] == "a:y"
+    task_id = shop.task("the parser", focus=True)
+    assert shop.ask("tasks.macro.fanout_jobs", anchors=["a:z"], prompt="p")["task_id"] == task_id
+    assert shop.open("JOB-003")["job"]["task"] == task_id
 
 
 @pytest.mark.parametrize("anchors", [[], [f"a:{number}" for number in range(11)], ["nonsense"]])

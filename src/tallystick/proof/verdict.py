@@ -138,7 +138,7 @@ def _evidence(ref: Ref, own: Own, known: Known, changed_at: int) -> Evidence:
         case RefKind.LINK:
             return _link(ref, known, changed_at)
         case RefKind.FILE:
-            return _file(ref, own, known.files.get(ref.value))
+            return _file(ref, own, known)
         case RefKind.OTHER:
             return _unproven(ref, EvidenceState.MISSING, "it names nothing that could be looked up")
         case _:
@@ -207,14 +207,15 @@ def _link(ref: Ref, known: Known, changed_at: int) -> Evidence:
     return _claim(ref, known, changed_at, told=True)
 
 
-def _file(ref: Ref, own: Own, fact: FileFact | None) -> Evidence:
+def _file(ref: Ref, own: Own, known: Known) -> Evidence:
+    fact = known.files.get(ref.value)
     if fact is None or not fact.reachable:
         return _unproven(
             ref, EvidenceState.UNREACHABLE, fact.why if fact else "this hub cannot see the files of the job"
         )
     if fact.sha256 is None:
         return _unproven(ref, EvidenceState.MISSING, fact.why)
-    old = fact.changed_at < own.began_at
+    old = fact.changed_at < own.began_at and ref.text not in known.named
     other = ref.sha256 is not None and not fact.sha256.startswith(ref.sha256)
     return Evidence(
         ref=ref.text,

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tallystick.capabilities.jobs.evidence_contract import COMMAND_LIMIT, BranchAsk, FileAsk, ObservedAsk
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.harnesses.headless.protocol import CommandEnded, Failed, HarnessAnswer, Outcome, ProcessStart, Sign
@@ -19,6 +21,7 @@ from tallystick.proof.commands import plain
 from tallystick.proof.files import FileFact
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT, Ref, RefKind, parse, salvage
 from tallystick.proof.verdict import Known, Observation, Own, ProofVerdict, Thing, judge
+from tallystick.runner import worktrees
 from tallystick.runner.answer import ExecutorAnswer, clipped
 from tallystick.runner.rules import ClaimedJob
 from tallystick.runner.worktrees import JobFolder
@@ -104,7 +107,9 @@ class Workplace:
         found = files.find(path, [self.folder.path, self.folder.root, top], top)
         if found is None:
             return path, FileFact(why="there is no such file where the job worked")
-        return self._from_root(found), files.measured(found)
+        fact = files.measured(found)
+        # A new worktree's files are all young; what is in them tells whether the job touched one.
+        return self._from_root(found), replace(fact, changed_at=0) if worktrees.untouched(self.folder, found) else fact
 
     def _top(self) -> Path:
         """The outermost folder in which the job's files may be."""

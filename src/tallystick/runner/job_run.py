@@ -276,7 +276,7 @@ class JobRun:
     def _complete(self, end: EndJob, branch: BranchAsk | None = None) -> None:
         seen = FirstHand(commands=self._seen.named([*end.refs, *self._checks]), files=self._files, branch=branch)
         self._source.complete(self._job, end.status, end.summary, end.refs, seen)
-        self._tell(f"{end.status}: {clipped(end.summary, 200)}")
+        self._tell(f"{end.status}: {clipped(' '.join(end.summary.split()), 200)}")
 
     def _end_with_branch(self, end: EndJob, folder: JobFolder) -> bool:
         """Complete the job with the branch that holds its work; tells whether there is anything to keep."""

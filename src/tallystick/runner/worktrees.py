@@ -88,6 +88,15 @@ def settle(folder: JobFolder, message: str) -> BranchAsk | None:
     )
 
 
+def untouched(folder: JobFolder, file: Path) -> bool:
+    """Whether a file of a worktree is what it was in the commit that the work began from."""
+    if folder.repository is None:
+        return False
+    path = file.relative_to(folder.root.resolve()).as_posix()
+    before = _done(folder.root, "rev-parse", "--verify", "-q", f"{folder.base}:{path}")
+    return not before.returncode and before.stdout == _done(folder.root, "hash-object", "--", path).stdout
+
+
 def told(folder: JobFolder, branch: BranchAsk) -> str:
     """The same in words, for the end of a summary."""
     left = f", {branch.uncommitted} uncommitted files" if branch.uncommitted else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import evidence, queries, rules
@@ -17,21 +17,19 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Reach, as_record, operation
 from tallystick.ledger.tx import Tx
-from tallystick.proof.files import FileFact, FilesToRead, named, survey
+from tallystick.proof.files import FileFact, FilesToRead
 from tallystick.proof.refs import salvage
 from tallystick.proof.verdict import ProofVerdict
 
 
 def _where(tx: Tx, me: Caller, ask: CompleteJob) -> FilesToRead:
-    return FilesToRead(roots=evidence.roots(tx, ask.room_id), tracked_only=me.by_token)
+    return evidence.where(tx, me, ask.room_id)
 
 
 def _read_files(ask: CompleteJob, where: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
     """Read the files that refs name, except those that the runner measured where the job worked."""
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else []
-    known = {each.path for each in ask.files}
-    unread = [f"FILE: {path}" for path in named(refs) if path not in known]
-    return survey(structs.replace(where(), refs=unread)) if unread else {}
+    return evidence.read_files(refs, where, known={each.path for each in ask.files})
 
 
 @operation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -27,12 +27,14 @@ from tallystick.capabilities.jobs.evidence_contract import FileAsk, ObservedAsk
 from tallystick.capabilities.jobs.model import Job, number_of
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks import queries as tasks
+from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.proof.commands import plain
-from tallystick.proof.files import FileFact, FilesToRead
+from tallystick.proof.files import FileFact, FilesToRead, survey
+from tallystick.proof.files import named as files_named
 from tallystick.proof.refs import Ref, RefKind, parse
 from tallystick.proof.verdict import Evidence, EvidenceState, Known, Observation, Own, ProofVerdict, Thing, judge
 
@@ -107,6 +109,19 @@ def roots(tx: Tx, room_id: str) -> list[Path]:
     return [Path(scope.root) for scope in rooms.scopes(tx, room_id) if scope.machine_id == tx.world.machine_id]
 
 
+def where(tx: Tx, me: Caller, room_id: str) -> FilesToRead:
+    """The folders in which files that somebody names are looked for."""
+    return FilesToRead(roots=roots(tx, room_id), tracked_only=me.by_token)
+
+
+def read_files(
+    refs: Sequence[str], where: Callable[[], FilesToRead], *, known: Container[str] = ()
+) -> Mapping[str, FileFact]:
+    """The files that refs name; the folders are looked up only where there is one to read."""
+    unread = [f"FILE: {path}" for path in files_named(refs) if path not in known]
+    return survey(structs.replace(where(), refs=unread)) if unread else {}
+
+
 def measured(asked: Sequence[FileAsk], runner_id: str, *, now: Instant) -> Mapping[str, FileFact]:
     """What a runner measured where the job worked."""
     why = f"measured by {runner_id}"
@@ -149,9 +164,9 @@ def proves(tx: Tx, job: Job, refs: Sequence[str], seen: Sequence[ObservedCommand
     return bool(refs) and judged(tx, job, refs, seen=seen).proven
 
 
-def vouches(tx: Tx, job: Job, refs: Sequence[str]) -> bool:
+def vouches(tx: Tx, job: Job, refs: Sequence[str], files: Mapping[str, FileFact]) -> bool:
     """Whether a manager named evidence: something that exists and may be this job's."""
-    return bool(refs) and judged(tx, job, refs, named=frozenset(refs)).proven
+    return bool(refs) and judged(tx, job, refs, files=files, named=frozenset(refs)).proven
 
 
 def _thing(tx: Tx, job: Job, ref: Ref, record: JobRecord) -> Thing | None:

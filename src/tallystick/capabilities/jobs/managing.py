@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules as agent_rules
@@ -40,6 +42,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, Reach, operation
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead
 from tallystick.proof.refs import pointers, salvage
 
 _CREATE = {
@@ -121,13 +124,24 @@ def _created(ask: CreateJob, needs: Needs, after: list[str], *, number: int) -> 
     )
 
 
+def _where(tx: Tx, me: Caller, ask: MessageJob) -> FilesToRead:
+    return evidence.where(tx, me, ask.room_id)
+
+
+def _read_files(ask: MessageJob, where: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
+    """Read the files that the manager names as evidence."""
+    return evidence.read_files(salvage(ask.refs, ask.message), where)
+
+
 @operation(
     "jobs.message",
     reach=Reach.WORK,
     writes=True,
+    read_before=_where,
+    io_before=_read_files,
     examples=({"room_id": "ROOM", "job": "JOB-001", "message": "Keep the public API; see CARD-001."},),
 )
-def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
+def message(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobChanged:
     """Answer a job's question or steer it while it is queued or running.
 
     The agent gets it inside its running slice where its harness allows that, and else first thing in the next one; the
@@ -135,13 +149,13 @@ def message(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
     evidence that is named in `refs`, never by words; without any, waive the proof with jobs.waive.
     """
     tx.check_open(ask.room_id)
-    return send(tx, me, ask)
+    return send(tx, me, ask, seen)
 
 
-def send(tx: Tx, me: Caller, ask: MessageJob) -> JobChanged:
+def send(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobChanged:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_messageable(job)
-    vouched = evidence.vouches(tx, job, salvage(ask.refs, ask.message))
+    vouched = evidence.vouches(tx, job, salvage(ask.refs, ask.message), seen)
     refs = pointers(ask.refs, ask.message)
     body = JobMessaged(job_id=job.job_id, event="manager", message=ask.message, refs=refs, proof=vouched)
     (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])

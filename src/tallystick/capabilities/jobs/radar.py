@@ -71,7 +71,7 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
         raise ReplyIncomplete
     tx.check_open(ask.room_id)
     answer = MessageJob(room_id=ask.room_id, job=ask.reply_job, message=ask.reply_message, refs=ask.reply_refs)
-    return send(tx, me, answer)
+    return send(tx, me, answer, {})
 
 
 def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
