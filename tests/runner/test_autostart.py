@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from tallystick.hub import autostart
 from tallystick.hub.autostart import BACKOFF_S, Autostart
-from tests.runner.shift import Shift
+from tests.runner.shift import TALLY, Shift
 from tests.surfaces.hubs import RunningHub, hub
 from tests.waiting import until
 
@@ -41,6 +42,23 @@ def test_a_job_that_nobody_would_run_is_run_and_the_runner_ends_with_the_hub(lon
     until(lambda: lone_shift.here("runners.list")["runners"][0]["state"] == "offline")
     assert "serves room" in (lone_shift.settings.data_dir / "runner.log").read_text()
     assert runner["executors"] == ["command"]
+
+
+def test_a_hub_that_starts_runners_tells_nobody_to_start_one(lone_shift: Shift) -> None:
+    """No runner can start here, so that the radar would go on saying so."""
+    lone_shift.create()
+
+    def radar() -> str:
+        argv = [TALLY, "radar", "--room", lone_shift.room_id]
+        return subprocess.run(argv, env=lone_shift.env(), capture_output=True, text=True, check=True).stdout
+
+    command = f"CMD: tally runner --room {lone_shift.room_id}"
+    with started(lone_shift, TALLYSTICK_RUNNER_COMMAND="no-such-program"):
+        assert command in radar()
+    with started(lone_shift, TALLYSTICK_RUNNER_AUTOSTART="1", TALLYSTICK_RUNNER_COMMAND="no-such-program"):
+        shown = radar()
+    assert "runner=offline" in shown
+    assert command not in shown
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ class Hub:
         machine_id: str | None = None,
         grouped: bool = False,
         blobs: Path | None = None,
+        starts_runners: bool = False,
     ) -> None:
         self.store = store
         self.blobs = BlobFolder(blobs, shared_limit=SHARED_LIMIT if store.engine == "postgres" else 0)
@@ -79,6 +80,7 @@ class Hub:
             folds=registry.folds(),
             deferred=registry.deferred(),
             offers={**registry.offers(), Files: self.blobs},
+            starts_runners=starts_runners,
         )
         self._brief_world = structs.replace(self.world, brief=True, offers={**self.world.offers, Files: NoFiles()})
         self.committer = Grouped(store, self.world, self._brief_world) if grouped else None
@@ -87,7 +89,7 @@ class Hub:
         """Told of every finished call, on whatever surface it came in."""
 
     @classmethod
-    def open(cls, settings: Settings, *, grouped: bool = False) -> Hub:
+    def open(cls, settings: Settings, *, grouped: bool = False, starts_runners: bool = False) -> Hub:
         store = open_store(
             settings.database_url,
             settings.data_dir,
@@ -95,7 +97,13 @@ class Hub:
             allow_network_fs=settings.allow_network_fs,
         )
         store.migrate(registry.schema())
-        return cls(store, grouped=grouped, blobs=settings.data_dir / "blobs", stale_ms=settings.agent_stale_ms)
+        return cls(
+            store,
+            grouped=grouped,
+            blobs=settings.data_dir / "blobs",
+            stale_ms=settings.agent_stale_ms,
+            starts_runners=starts_runners,
+        )
 
     def close(self) -> None:
         if self.committer:

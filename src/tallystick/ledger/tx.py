@@ -371,6 +371,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     offers: Mapping[type, Any]
     deferred: Mapping[str, Fold]
     """Folds that run some time after their event was written (see `Tx.catch_up`)."""
+    starts_runners: bool = False
+    """Whether this hub itself starts a runner where jobs wait and none is there."""
     brief: bool = False
     """Whether nothing may take long here: what does is begun by nobody and left to a transaction that has time."""
     caches: RoomCaches = msgspec.field(default_factory=RoomCaches)

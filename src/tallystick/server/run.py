@@ -72,7 +72,7 @@ def run(settings: Settings, options: ServeOptions, limits: Limits, started: Call
         stack.enter_context(where.claimed())
         tcp = stack.enter_context(hub_files.tcp(options.host, options.port))
         sockets = [tcp, stack.enter_context(where.listening())]
-        hub = _open(settings, options.database_wait)
+        hub = _open(settings, options)
         stack.callback(hub.close)
         log = stack.enter_context(_logging(where.log))
         _allow_many_files()
@@ -87,12 +87,13 @@ def run(settings: Settings, options: ServeOptions, limits: Limits, started: Call
             runner.run(_serve(opened, started))
 
 
-def _open(settings: Settings, seconds: float) -> Hub:
+def _open(settings: Settings, options: ServeOptions) -> Hub:
     """The hub, once its database can be reached: services are started in no particular order."""
-    deadline, told = monotonic() + seconds, False
+    seconds, told = options.database_wait, False
+    deadline = monotonic() + seconds
     while True:
         try:
-            return Hub.open(settings, grouped=True)
+            return Hub.open(settings, grouped=True, starts_runners=options.runner_autostart)
         except StoreUnreachable as wrong:
             if settings.database_url is None or monotonic() > deadline:
                 raise

@@ -28,7 +28,6 @@ from tallystick.capabilities.jobs.events import (
 )
 from tallystick.capabilities.jobs.model import Job, Needs, RoutingPolicy, job_id
 from tallystick.capabilities.jobs.views import (
-    Bootstrap,
     CreateJobResult,
     JobChanged,
     JobEvent,
@@ -80,7 +79,7 @@ def create_job(tx: Tx, me: Caller, ask: CreateJob) -> CreateJobResult:
     (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     queries.number_taken(tx, ask.room_id, outlook)
     job = queries.job(tx, ask.room_id, body.job_id)
-    start = None if attended else Bootstrap(cmd=runners.start_command(ask.room_id))
+    start = runners.bootstrap(tx, ask.room_id, attended=attended)
     return CreateJobResult(job=JobView.of(job), event=JobEvent.of(event), runner_bootstrap=start)
 
 

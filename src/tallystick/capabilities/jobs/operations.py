@@ -93,7 +93,7 @@ class JobWork:
             queued=found.get("QUEUED", 0),
             runner="live" if "live" in states else "idle" if states else "offline",
             job=_token(job) if job else None,
-            start=runners.start_command(room_id) if waiting else "",
+            start=(runners.start_command(tx, room_id) or "") if waiting else "",
         )
 
     def order(self, tx: Tx, me: Caller, room_id: str, order: JobOrder) -> JobRef:

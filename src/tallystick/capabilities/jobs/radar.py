@@ -26,7 +26,7 @@ from tallystick.capabilities.jobs.radar_views import (
     RunnerStatus,
     RunnerView,
 )
-from tallystick.capabilities.jobs.views import Bootstrap, JobChanged, JobView, with_reason
+from tallystick.capabilities.jobs.views import JobChanged, JobView, with_reason
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
@@ -99,7 +99,7 @@ def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
         has_more=len(seen) > ask.limit,
         truncated=False,
         left_out=0,
-        runner_bootstrap=Bootstrap(cmd=runners.start_command(ask.room_id)) if waiting else None,
+        runner_bootstrap=runners.bootstrap(tx, ask.room_id, attended=not waiting),
         reply=reply,
         cursor=tx.head(ask.room_id).seq,
         text=None,

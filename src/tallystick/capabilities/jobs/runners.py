@@ -16,6 +16,7 @@ from tallystick.capabilities.jobs.events import ExecutorsOrdered
 from tallystick.capabilities.jobs.model import EXECUTOR_ORDER, PROFILES, ExecutorOrder, texts
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.capabilities.jobs.radar_views import ExecutorsView, ExecutorTable, RunnerLease, Runners, RunnerView
+from tallystick.capabilities.jobs.views import Bootstrap
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, to_json
@@ -24,9 +25,19 @@ from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
 
 
-def start_command(room_id: str) -> str:
-    """What to type to get a runner for a room."""
+def start_command(tx: Tx, room_id: str) -> str | None:
+    """What to type to get a runner for a room; None where the hub starts one by itself."""
+    if tx.world.starts_runners and any(
+        scope.machine_id == tx.world.machine_id for scope in rooms.scopes(tx, room_id)[:1]
+    ):
+        return None
     return f"tally runner --room {room_id}"
+
+
+def bootstrap(tx: Tx, room_id: str, *, attended: bool) -> Bootstrap | None:
+    """The same for an answer: nothing where a runner is there."""
+    command = None if attended else start_command(tx, room_id)
+    return Bootstrap(cmd=command) if command else None
 
 
 @operation(
