@@ -98,7 +98,10 @@ def test_a_job_is_known_by_its_number(room: Place) -> None:
 
     shown = [room.as_("ann", "jobs", "open", "--job", named).data["job"] for named in ("1", "job-1", "JOB-001")]
 
-    assert created.out == "JOB-001 is queued: count the sheep\n"
+    assert created.out.splitlines() == [
+        "JOB-001 is queued: count the sheep",
+        "No runner is there to take it. Start one where it is to work: `tally runner`",
+    ]
     assert shown[0] == shown[1] == shown[2]
 
 

@@ -125,7 +125,7 @@ def reply(session: Session, *, event: str, text: str, attention: bool, path: str
     if job := asked["data"].get("job_id"):
         told = session.call("jobs.message", {"room_id": room, "job": job, "message": text_of(text)})
         if not session.finish(told.data):
-            screen.say(f"Told {job}.")
+            render.render("jobs.message", told)
         return
     given = {"text": text_of(text), "reply_to": event_id, **_priority(attention)}
     sent = delivered(session, room, [asked["by"]], given)

@@ -195,6 +195,22 @@ def exit_code(name: str, reply: CallReply) -> int:
     return STILL_WAITING if found.timed_out else 0
 
 
+def _created(reply: CallReply) -> None:
+    """Plain data: see `session.CallReply`."""
+    job = reply.data["job"]
+    screen.say(f"{job['job_id']} is queued: {job['title']}")
+    if reply.data["runner_bootstrap"]:
+        screen.say("No runner is there to take it. Start one where it is to work: `tally runner`")
+
+
+def _told(reply: CallReply) -> None:
+    """Plain data: see `session.CallReply`."""
+    job = reply.data["job"]
+    running = "inside its running slice where its harness can, else first thing in the next one"
+    reads = "first thing in its next slice" if job["status"] == "QUEUED" else running
+    screen.say(f"Told {job['job_id']}. Its agent reads it {reads}.")
+
+
 def _opened(reply: CallReply) -> None:
     from tallystick.surfaces.cli.jobs import opened
 
@@ -240,7 +256,9 @@ def _permission(reply: CallReply) -> None:
 
 RENDERERS: Mapping[str, Renderer] = {
     "agents.list": _agents,
+    "jobs.create": _created,
     "jobs.list": _jobs,
+    "jobs.message": _told,
     "jobs.open": _opened,
     "jobs.tail": _tail,
     "jobs.wait": _waited,
@@ -281,8 +299,6 @@ SENTENCES: Mapping[str, str] = {
     "jobs.cancel": "{job[job_id]} is canceled.",
     "jobs.claim": "You have {job[job_id]} under claim {claim_revision}: {job[title]}",
     "jobs.complete": "{job[job_id]} is {job[status]}: {job[title]}",
-    "jobs.create": "{job[job_id]} is queued: {job[title]}",
-    "jobs.message": "Told {job[job_id]}.",
     "jobs.release": "{job[job_id]} is {job[status]} again: {job[title]}",
     "jobs.report": "Reported on {job[job_id]}.",
     "jobs.requeue": "{job[job_id]} is queued again: {job[title]}",
