@@ -24,14 +24,15 @@ class CommandReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 _BARE = r"(?:process |command |it )?(?:exit|rc|return|code de|rückgabe|beendet|c[oó]digo|termin|sali[oó])[^\n'\"`]*"
 _NOTE = re.compile(
-    r"\s*(?:[(\[](?P<inside>[^()\[\]]*)[)\]]|\s(?P<mark>[✗✘✖❌])|(?:->|=>|→|⇒|⟶|—|\u2013)\s*(?P<arrow>[^\n]*)"
+    r"\s*(?:[(\[](?P<inside>[^()\[\]]*)[)\]]|\s(?P<mark>[✗✘✖❌]|(?-i:FAIL(?:ED)?|KO))|(?:->|=>|→|⇒|⟶|—|\u2013)\s*(?P<arrow>[^\n]*)"
     rf"|(?:[:;,#]\s*|\s)(?P<bare>{_BARE}))\s*[.!]?$",
     re.IGNORECASE,
 )
 _EXIT = re.compile(
     r"(?:\bexit(?:ed|s)?(?:[ _-]?(?:code|status|value))?|\brc|\breturn(?:ed|s)?(?:[ _-]?(?:code|value|status))?"
-    r"|\b(?:status|code|ret|errorlevel)|\$\?|\bcode de (?:sortie|retour)|\bstatut(?: de sortie)?"
-    r"|\brückgabe(?:wert|code)|\bbeendet|\bc[oó]digo(?: de (?:salida|retorno|error))?|\bsali[oó]|\btermin(?:[oó]|é))"
+    r"|\b(?:status|code|ret|errorlevel)|\$\?|\bcode (?:de )?(?:sortie|retour)|\bstatut(?: de sortie)?"
+    r"|\b(?:rückgabe|fehler|error)(?:wert|code)|\bbeendet"
+    r"|\bc[oó]digo(?: de (?:salida|retorno|error))?|\bsali[oó]|\btermin(?:[oó]|é))"
     r"\s*(?:(?:was|is|of|with|mit|avec|con|war|ist)\b)?\s*(?:code|status|exit)?\s*[:=]*\s*"
     r"(?P<value>-?\d{1,10}|zero|null|zéro|cero|non-?zero)\b",
     re.IGNORECASE,
@@ -39,7 +40,8 @@ _EXIT = re.compile(
 _ZERO = frozenset({"0", "-0", "zero", "null", "zéro", "cero"})
 _FAILURES = (
     r"fail(?:ed|s|ures?|ing)?|errors?|errored|crash(?:ed)?|killed|aborted|timed? ?out|timeout|unsuccessful|non-?zero"
-    r"|signal \d+|sig(?:kill|term|segv|abrt|int)|segfault"
+    r"|signal \d+|sig(?:kill|term|segv|abrt|int)|segfault|ko|did(?: not|n't) (?:finish|pass|complete|succeed)"
+    r"|nicht (?:bestanden|durchgelaufen)|abgestürzt|n'a pas (?:abouti|réussi)"
     r"|fehlgeschlagen|fehlschl[aä]ge?|fehler|gescheitert|abgebrochen"
     r"|échou(?:é|ée|ées|és|e)|échecs?|erreurs?|plant(?:é|ée)"
     r"|fall(?:ó|ido|ida|idos|idas|aron|os?)|fracas(?:ó|aron)|errores"
@@ -58,6 +60,8 @@ def ending(text: str) -> CommandReceipt:
     while found := _NOTE.search(command):
         note = next(part for part in found.group("inside", "mark", "arrow", "bare") if part is not None)
         codes = [0 if each["value"].lower() in _ZERO else _number(each["value"]) for each in _EXIT.finditer(note)]
+        if found["arrow"] and re.fullmatch(r"-?\d{1,10}", note.strip()):
+            codes = [_number(note)]
         sha = _SHA.search(note)
         wrong = bool(_FAILED.search(_NONE_FAILED.sub(" ", note)))
         if not (codes or wrong or sha) or not found.start():
