@@ -140,6 +140,29 @@ def test_the_page_says_which_job_is_stuck_and_what_its_proof_is_worth(hub: Runni
     viewer.shows("#proof", "cmd · claimed · nobody saw it · exit 0")
 
 
+def test_the_page_says_why_a_job_does_not_move_what_it_asks_and_how_far_a_message_came(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("runners.heartbeat", runner_id="r1", status="idle", max_parallel=2)
+    ada.call("jobs.create", title="Asks", prompt="Do it.")
+    ada.call("jobs.create", title="For nobody", prompt="Do it.", executor="gemini")
+    ada.call("jobs.claim", runner_id="r1", job="JOB-001")
+    ada.call("jobs.message", job="JOB-001", message="Keep the API.")
+    held = {"job": "JOB-001", "runner_id": "r1", "claim_revision": 1}
+    ada.call("jobs.report", **held, kind="question", message="Which port?")
+    why = "no suited runner: r1: the job needs gemini, and it has codex"
+    viewer = look()
+    viewer.go(f"/rooms/{room}/jobs")
+    viewer.shows("#JOB-002", why)
+    viewer.shows("#JOB-001", "your message is sent")
+    viewer.go(f"/rooms/{room}/jobs/JOB-002")
+    viewer.shows("#why", why)
+    viewer.go(f"/rooms/{room}/jobs/JOB-001")
+    viewer.shows("#question", "Asks: Which port?")
+    viewer.shows("#told", "is sent.")
+
+
 def test_the_slider_shows_what_was_reserved_and_which_jobs_there_were(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.call("reservations.reserve", path="src/a.py")
