@@ -226,6 +226,11 @@ def test_a_question_is_answered_from_the_radar_and_no_longer_needs_the_manager(s
     assert (row["marker"], row["attention"]["needs_manager"]) == ("", False)
     assert held.report()["manager_seq"] == answered["reply"]["event"]["seq"]
 
+    in_lines = radar(shop, reply_job="JOB-001", reply_message="And the third.", fmt="lines")
+    ref = shop.open("JOB-001")["job"]["message_ref"]
+    assert in_lines["reply"] is None
+    assert in_lines["text"].splitlines()[1] == f"told {ref}: And the third."
+
 
 @pytest.mark.parametrize("given", [{"reply_job": "JOB-001"}, {"reply_message": "x"}, {"reply_refs": ["CARD-001"]}])
 def test_half_a_reply_is_refused(shop: Shop, given: dict[str, object]) -> None:

@@ -221,6 +221,8 @@ def _branch(found: JobOpened) -> Iterator[str]:
 def radar(ask: ShowRadar, found: Radar) -> str:
     moves = Moves(ask)
     rows = [_head(ask, found)]
+    if told := found.reply:
+        rows.append(f"told {told.event.ref}: {one_line(told.event.message)}")
     if found.runner_bootstrap:
         rows.append(f"CMD: {found.runner_bootstrap.cmd}")
     rows += [_runner(each, moves) for each in found.runner_leases[:RUNNERS]]

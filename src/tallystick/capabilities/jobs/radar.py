@@ -325,6 +325,7 @@ def _answer(ask: ShowRadar, found: Radar) -> Radar:
         runner_leases_offline=[],
         runner_diagnostics=[],
         jobs=[],
+        reply=None,
         text=lines.radar(ask, found),
     )
 
