@@ -120,6 +120,21 @@ def test_a_job_is_named_by_a_plain_word_and_read_as_lines(place: Place) -> None:
     assert place.run("--as", "boss", "jobs", "requeue", "job-1").out.startswith("JOB-001 is queued again")
 
 
+def test_runners_are_listed_with_what_they_have_and_where_they_are(place: Place) -> None:
+    place.as_("boss", "join")
+    assert place.run("--as", "boss", "runners", "list").out == "No runner has been here.\n"
+    meta = '{"cwd": "/work", "host": "vm", "pid": 7}'
+    beat = ("runners", "heartbeat", "--runner-id", "r1", "--status", "idle", "--lease-ttl-ms", "300000", "--meta", meta)
+    place.as_("r1", *beat)
+    place.as_("boss", "jobs", "create", "parser", "--prompt", "x")
+    place.as_("r1", "jobs", "claim", "--runner-id", "r1")
+
+    assert place.run("--as", "boss", "runners", "list").out.splitlines() == [
+        "runner\tstate\tjobs\texecutors\tat once\twhere",
+        "r1\tidle\tJOB-001\tcodex\t1\t/work, on vm, process 7",
+    ]
+
+
 def test_anything_is_opened_by_its_ref(place: Place) -> None:
     _asking(place)
     opened = place.as_("boss", "open", "JOB-001").data

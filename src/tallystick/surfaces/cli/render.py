@@ -217,6 +217,26 @@ def _opened(reply: CallReply) -> None:
     opened(reply)
 
 
+def _runners(reply: CallReply) -> None:
+    from tallystick.capabilities.jobs.radar_views import Runners
+
+    found = reply.read(Runners)
+    if not found.runners:
+        screen.say("No runner has been here.")
+        return
+    rows = [
+        [each.runner_id, each.state, each.job_ids, each.executors, each.max_parallel, _where(each.meta)]
+        for each in found.runners
+    ]
+    screen.table(["runner", "state", "jobs", "executors", "at once", "where"], rows)
+
+
+def _where(meta: Mapping[str, Any]) -> str:
+    """The folder, machine and process that a runner told of itself."""
+    told = {"cwd": "{}", "host": "on {}", "pid": "process {}"}
+    return ", ".join(words.format(meta[name]) for name, words in told.items() if name in meta)
+
+
 def _delegated(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import Delegated
 
@@ -273,6 +293,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "reservations.renew": _renewed,
     "reservations.reserve": _reserved,
     "reservations.status": _reservations,
+    "runners.list": _runners,
     "tasks.macro.delegate": _delegated,
     "tasks.macro.merge_report": _merged,
     "tasks.snapshot": _snapshot,
