@@ -121,6 +121,9 @@ def test_a_file_that_the_manager_names_is_evidence_and_one_that_is_not_there_is_
     shop.say("JOB-001", "It is there since yesterday.\nFILE: old.md")
     assert attention(shop)["needs_proof"] is False
 
+    held.report("still no proof", kind="proof_gate")
+    shop.ask("jobs.radar", reply_job="JOB-001", reply_message="As I said.", reply_refs=["FILE: old.md"])
+    assert attention(shop)["needs_proof"] is False
     assert held.complete(refs=["FILE: old.md"])["job"]["status"] == "DONE"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import structs
 
-from tallystick.capabilities.jobs import lines, queries, rules, runners
+from tallystick.capabilities.jobs import evidence, lines, queries, rules, runners
 from tallystick.capabilities.jobs.contract import MessageJob, ShowRadar
 from tallystick.capabilities.jobs.errors import ReplyIncomplete
 from tallystick.capabilities.jobs.events import JobStatus
@@ -32,6 +32,8 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer, Pending, Reach, moment, operation
 from tallystick.ledger.tx import Tx
+from tallystick.proof.files import FileFact, FilesToRead
+from tallystick.proof.refs import salvage
 
 JobsBefore: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 """Of each job that waits for others, those and their status."""
@@ -39,17 +41,28 @@ RECENT_MS = 24 * 60 * 60 * 1000
 _DONE_BADLY = {JobStatus.FAILED.value, JobStatus.CANCELED.value}
 
 
+def _where(tx: Tx, me: Caller, ask: ShowRadar) -> FilesToRead:
+    return evidence.where(tx, me, ask.room_id)
+
+
+def _read_files(ask: ShowRadar, where: Callable[[], FilesToRead]) -> Mapping[str, FileFact]:
+    """Read the files that a reply names as evidence."""
+    return evidence.read_files(salvage(ask.reply_refs, ask.reply_message or ""), where)
+
+
 @operation(
     "jobs.radar",
     reach=Reach.READ,
     waits=True,
+    read_before=_where,
+    io_before=_read_files,
     short="radar",
     examples=(
         {"room_id": "ROOM", "fmt": "lines"},
         {"room_id": "ROOM", "reply_job": "JOB-001", "reply_message": "Yes, keep the public API."},
     ),
 )
-def radar(tx: Tx, me: Caller, ask: ShowRadar) -> Radar | Pending[Radar]:
+def radar(tx: Tx, me: Caller, ask: ShowRadar, named: Mapping[str, FileFact]) -> Radar | Pending[Radar]:
     """See at a glance which jobs need you and who is working: errors, questions, missing proof and lost claims first.
 
     `?` asks you something: answer with reply_job and reply_message. `!` is an error or missing proof, `~` a claim that
@@ -60,18 +73,18 @@ def radar(tx: Tx, me: Caller, ask: ShowRadar) -> Radar | Pending[Radar]:
     if ask.reply_job or ask.reply_message or ask.reply_refs:
         if not tx.writable:
             return Pending(_read(tx, ask, None), act=True)
-        reply = _reply(tx, me, ask)
+        reply = _reply(tx, me, ask, named)
     found = _read(tx, ask, reply)
     quiet = ask.since_seq is not None and found.cursor <= ask.since_seq and reply is None
     return Pending(found, wait_ms=ask.max_wait_ms) if quiet else found
 
 
-def _reply(tx: Tx, me: Caller, ask: ShowRadar) -> JobChanged:
+def _reply(tx: Tx, me: Caller, ask: ShowRadar, named: Mapping[str, FileFact]) -> JobChanged:
     if ask.reply_job is None or ask.reply_message is None:
         raise ReplyIncomplete
     tx.check_open(ask.room_id)
     answer = MessageJob(room_id=ask.room_id, job=ask.reply_job, message=ask.reply_message, refs=ask.reply_refs)
-    return send(tx, me, answer, {})
+    return send(tx, me, answer, named)
 
 
 def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
