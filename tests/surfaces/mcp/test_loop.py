@@ -160,3 +160,20 @@ async def test_the_radar_is_lines_whose_moves_are_tool_calls(every_stage: Stage)
     assert found["jobs"] == []
     assert (opened["kind"], opened["ref"]) == ("job_event", line.split(" ")[0])
     assert (whole["text"], len(rows(whole, "jobs"))) == (None, 1)
+
+
+async def test_a_job_and_a_list_are_read_as_lines_where_that_is_asked_for(served: Stage) -> None:
+    async with served.agent("ada") as ada:
+        await ada.join()
+        await ada.call("jobs", op="create", args={"room_id": ada.room_id, "title": "parser", "prompt": "Do it."})
+        given = {"room_id": ada.room_id, "fmt": "lines"}
+
+        listed = await ada.call("jobs", op="list", args=given)
+        move = str(listed["text"]).splitlines()[-1].split(" | ")[1]
+        tool, _, arguments = move.partition(" ")
+        await ada.call(tool, **json.loads(arguments))
+        opened = await ada.call("jobs", op="open", args={**given, "job": "JOB-001"})
+        fields = await ada.call("jobs", op="open", args={"room_id": ada.room_id, "job": "JOB-001"})
+
+    assert str(opened["text"]).startswith("JOB-001 (QUEUED) parser\n")
+    assert (fields["text"], fields["why"]) == (None, "no runner is there")
