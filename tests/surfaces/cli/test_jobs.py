@@ -120,6 +120,18 @@ def test_a_job_is_named_by_a_plain_word_and_read_as_lines(place: Place) -> None:
     assert place.run("--as", "boss", "jobs", "requeue", "job-1").out.startswith("JOB-001 is queued again")
 
 
+def test_jobs_are_named_by_their_numbers_in_lists_too_and_a_waiver_is_said(place: Place) -> None:
+    _asking(place)
+    place.as_("boss", "jobs", "create", "later", "--prompt", "x", "--after", "1")
+    assert "after JOB-001" in place.run("--as", "boss", "jobs", "open", "2").out
+    assert place.run("--as", "boss", "tasks", "macro", "merge-report", "--jobs", "1", "--jobs", "2").code == 0
+    assert place.run("--as", "boss", "jobs", "waive", "1", "I looked.").out == (
+        "JOB-001 may be DONE without proof, and that stays on its record: I looked.\n"
+    )
+    place.as_("boss", "jobs", "cancel", "1", "--force-running", "--reason", "enough")
+    assert place.run("--as", "boss", "jobs", "tail", "1").out.splitlines()[-1] == "JOB-001@10  canceled: enough"
+
+
 def test_runners_are_listed_with_what_they_have_and_where_they_are(place: Place) -> None:
     place.as_("boss", "join")
     assert place.run("--as", "boss", "runners", "list").out == "No runner has been here.\n"

@@ -113,7 +113,7 @@ def tail(room_id: str, found: JobTail) -> str:
 
 
 def event_line(event: JobEvent) -> str:
-    return f"{event.ref} {one_line(event.kind)}: {one_line(event.message)}"
+    return f"{event.ref} {one_line(event.said)}"
 
 
 class Moves:

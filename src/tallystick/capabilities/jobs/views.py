@@ -99,6 +99,11 @@ class JobEvent(Answer):
     refs: list[str]
     meta: JsonObject
 
+    @property
+    def said(self) -> str:
+        """Its kind and its message, which may begin with that word itself."""
+        return self.message if self.message.startswith(f"{self.kind}: ") else f"{self.kind}: {self.message}"
+
     @classmethod
     def of(cls, event: Event) -> JobEvent:
         body = job_body(event)

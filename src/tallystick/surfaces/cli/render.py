@@ -152,7 +152,7 @@ def job_events(events: Sequence[JobEvent]) -> None:
     """One line for each event; what was said stays on it."""
     for each in events:
         refs = f" [{', '.join(each.refs)}]" if each.refs else ""
-        screen.say(f"{each.ref}  {each.kind}: {each.message}{refs}")
+        screen.say(f"{each.ref}  {each.said}{refs}")
 
 
 def _tail(reply: CallReply) -> None:
@@ -321,6 +321,7 @@ SENTENCES: Mapping[str, str] = {
     "jobs.claim": "You have {job[job_id]} under claim {claim_revision}: {job[title]}",
     "jobs.complete": "{job[job_id]} is {job[status]}: {job[title]}",
     "jobs.release": "{job[job_id]} is {job[status]} again: {job[title]}",
+    "jobs.waive": "{job[job_id]} may be DONE without proof, and that stays on its record: {event[message]}",
     "jobs.report": "Reported on {job[job_id]}.",
     "jobs.requeue": "{job[job_id]} is queued again: {job[title]}",
     "messages.ack": "Accepted{already}.",

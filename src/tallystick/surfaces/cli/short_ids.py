@@ -23,7 +23,15 @@ SHORTEST = 4
 """Letters that the beginning of an id has at least."""
 LOOKED_THROUGH = 1_000
 EVENT_FIELDS = frozenset({"event_id", "related_event_id", "reply_to", "src_event_id"})
-NUMBERED = {"job": "JOB", "reply_job": "JOB", "task": "TASK", "task_id": "TASK", "card": "CARD"}
+NUMBERED = {
+    "job": "JOB",
+    "jobs": "JOB",
+    "after": "JOB",
+    "reply_job": "JOB",
+    "task": "TASK",
+    "task_id": "TASK",
+    "card": "CARD",
+}
 _BEGINNING = re.compile(r"[0-9a-f-]+")
 
 

@@ -98,7 +98,7 @@ def _value(field: Field, given: object) -> object:
         return absolute(str(given))
     if isinstance(given, str):
         return short_ids.numbered(field["name"], given)
-    return list(cast("tuple[object, ...]", given)) if isinstance(given, tuple) else given
+    return [_value(field, each) for each in cast("tuple[object, ...]", given)] if isinstance(given, tuple) else given
 
 
 def _normalised(token: str) -> str:
