@@ -32,6 +32,8 @@ class Model:
         self.script = script
         self.asked: list[Ask] = []
         """Every request that was answered, in order."""
+        self.bodies: list[dict[str, object]] = []
+        """The same as they came."""
         self._numbers = itertools.count(1)
         self._server = _Server(self)
 
@@ -43,6 +45,7 @@ class Model:
         """Status, type and body of the reply."""
         ask = cast("Ask", dialect.read(body))
         self.asked.append(ask)
+        self.bodies.append(body)
         saying = self.script(ask)
         if isinstance(saying, Refuse):
             error = {"type": "error", "error": {"type": "invalid_request_error", "message": saying.message}}

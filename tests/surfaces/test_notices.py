@@ -1,4 +1,4 @@
-"""Unread mail shows beside the answers to other calls, never in them, and not where the mail itself is shown."""
+"""Unread mail shows with the answers to other calls, and not where the mail itself is shown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def test_each_surface_shows_it_in_its_own_place(tmp_path: Path) -> None:
         wire.request("tools/call", name="get_room_state", arguments=given)
         result = cast("dict[str, Any]", wire.read())["result"]
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    assert result["content"][1]["text"] == f"Notice: {said(SIGN, spellings.tool_call, given)}"
+    assert result["structuredContent"]["notices"] == [said(SIGN, spellings.tool_call, given)]
+    assert (len(result["content"]), result["structuredContent"]["room_id"]) == (1, room_id)
     assert result["_meta"]["tallystick/notices"] == [said(SIGN, spellings.tool_call, given)]
     done = subprocess.run(
         [TALLY, "--json", "--as", "ada", "call", "turns.state", "--input", json.dumps(given)],

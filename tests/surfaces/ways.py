@@ -17,7 +17,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.spellings import PORTALS
+from tallystick.kernel.spellings import portal_call, portal_of
 from tallystick.surfaces.mcp.tools import NINE
 from tests.surfaces.hubs import TALLY, hub
 from tests.surfaces.mcp.stage import Stage, bare_environment
@@ -167,6 +167,5 @@ def as_tool(operation: str, given: Mapping[str, object]) -> tuple[str, Row]:
     tools = {name: tool for tool, name in NINE.items()}
     if operation in tools:
         return tools[operation], dict(given)
-    noun = operation.partition(".")[0]
-    portal = next(name for name, nouns in PORTALS.items() if noun in nouns)
-    return portal, {"op": "call", "cmd": operation, "args": dict(given)}
+    portal = portal_of(operation)
+    return portal, {**portal_call(portal, operation), "args": dict(given)}

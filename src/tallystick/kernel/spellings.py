@@ -38,6 +38,10 @@ PORTALS = {
     "open": ("open",),
 }
 """MCP's portal tools and the nouns behind each, its own first."""
+MANAGE = "manage"
+"""The portal for what ends something of others: a harness that asks before such things asks for nothing else."""
+MANAGED = ("rooms.close", "rooms.remove", "turns.revoke")
+"""The operations behind it, each by its whole name."""
 CALL = "call"
 """What a portal is asked for an operation of another noun than its own."""
 
@@ -110,10 +114,23 @@ def tool_call(step: NextStep) -> str:
     """In MCP: the tool and its arguments."""
     if tool := TOOLS.get(step.operation):
         return f"{tool} {json.dumps(step.input, ensure_ascii=False)}"
-    noun, _, verb = step.operation.partition(".")
-    portal = next((name for name, nouns in PORTALS.items() if noun in nouns), noun)
-    op = {"op": verb} if portal == noun else {"op": CALL, "cmd": step.operation}
-    return f"{portal} {json.dumps({**op, 'args': step.input}, ensure_ascii=False)}"
+    portal = portal_of(step.operation)
+    call = {**portal_call(portal, step.operation), "args": step.input}
+    return f"{portal} {json.dumps(call, ensure_ascii=False)}"
+
+
+def portal_of(operation: str) -> str:
+    """The portal tool that an operation is behind."""
+    noun = operation.partition(".")[0]
+    return MANAGE if operation in MANAGED else next((name for name, nouns in PORTALS.items() if noun in nouns), noun)
+
+
+def portal_call(portal: str, operation: str) -> dict[str, str]:
+    """How a portal is asked for an operation."""
+    noun, _, verb = operation.partition(".")
+    if operation in MANAGED:
+        return {"op": operation}
+    return {"op": verb} if noun == portal else {"op": CALL, "cmd": operation}
 
 
 def label(step: NextStep) -> str:

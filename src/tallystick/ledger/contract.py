@@ -18,7 +18,7 @@ SEQ_LIMIT = 2**63 - 1
 
 Text = Annotated[str, Meta(pattern=NO_NUL)]
 """Text that is stored or looked up by itself, not inside a JSON body: PostgreSQL keeps no NUL there."""
-RoomId = Annotated[Text, Meta(max_length=200, description="The room's id, as `rooms.join` or `rooms.list` gave it.")]
+RoomId = Annotated[Text, Meta(max_length=200, description="The room's id.")]
 WaitMs = Annotated[int, Meta(ge=0, le=WAIT_LIMIT_MS, description="How long to wait, in ms; 0 looks once.")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -12,7 +13,8 @@ from mcp_types import Tool
 
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import spellings
-from tallystick.surfaces.mcp.tools import DESTRUCTIVE, NINE, NOT_REPEATABLE, PORTALS, PUT_OFF, ToolSet
+from tallystick.kernel.operation import Reach
+from tallystick.surfaces.mcp.tools import DESTRUCTIVE, EVERYDAY, NINE, PORTALS, PUT_OFF, ToolSet
 
 TOKENS = 4_000
 CHARACTERS_PER_TOKEN = 4
@@ -56,7 +58,7 @@ def test_the_daily_set_adds_the_portals_that_have_operations() -> None:
         name for name, nouns in spellings.PORTALS.items() if any(each.noun in nouns for each in OPERATIONS.values())
     ]
 
-    assert [tool.name for tool in ToolSet.DAILY.listed()] == [*NINE, *expected]
+    assert [tool.name for tool in ToolSet.DAILY.listed()] == [*NINE, *expected, spellings.MANAGE]
 
 
 def test_the_full_set_adds_the_tools_that_were_put_off() -> None:
@@ -70,7 +72,7 @@ def test_every_operation_is_within_reach_of_the_default_tools() -> None:
 
 
 def test_every_name_in_the_tables_is_an_operation() -> None:
-    assert {*NINE.values(), *PUT_OFF.values(), *DESTRUCTIVE, *NOT_REPEATABLE} - set(OPERATIONS) == set()
+    assert {*NINE.values(), *PUT_OFF.values(), *DESTRUCTIVE} - set(OPERATIONS) == set()
 
 
 def test_no_noun_is_behind_two_portals() -> None:
@@ -103,13 +105,12 @@ def test_every_property_has_a_single_type(tool: Tool) -> None:
     assert [schema for schema in nested if not isinstance(schema.get("type"), str)] == []
 
 
-def test_only_joining_lets_a_caller_name_itself() -> None:
+def test_no_model_is_offered_to_name_itself() -> None:
     fields = {
         name: set(cast("dict[str, object]", tool.input_schema["properties"])) for name, tool in EVERY_TOOL.items()
     }
 
-    assert [name for name, given in fields.items() if "agent_id_override" in given] == ["join_path"]
-    assert [name for name, given in fields.items() if "agent_id" in given] == []
+    assert [name for name, given in fields.items() if given & {"agent_id", "agent_id_override"}] == []
 
 
 @pytest.mark.parametrize("tool", {**NINE, **PUT_OFF})
@@ -130,22 +131,60 @@ def test_a_description_is_the_operations_own_text() -> None:
 @pytest.mark.parametrize(
     ("tool", "hints"),
     [
-        ("get_room_state", {"title": "Get room state", "readOnlyHint": True, "openWorldHint": False}),
-        (
-            "wait_for_turn",
-            {"title": "Wait for turn", "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
-        ),
-        (
-            "takeover_stick",
-            {"title": "Takeover stick", "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
-        ),
-        (
-            "close_room",
-            {"title": "Close room", "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
-        ),
-        ("append_note", {"title": "Append note", "destructiveHint": False, "openWorldHint": False}),
-        ("rooms", {"title": "Rooms", "destructiveHint": True, "openWorldHint": False}),
+        ("get_room_state", {"readOnlyHint": True, "openWorldHint": False}),
+        ("wait_for_turn", {"destructiveHint": False, "openWorldHint": False}),
+        ("takeover_stick", {"destructiveHint": False, "openWorldHint": False}),
+        ("close_room", {"destructiveHint": True, "openWorldHint": False}),
+        ("rooms", {"destructiveHint": False, "openWorldHint": False}),
+        ("manage", {"destructiveHint": True, "openWorldHint": False}),
     ],
 )
 def test_hints_say_what_a_tool_may_do(tool: str, hints: Mapping[str, object]) -> None:
     assert wire(EVERY_TOOL[tool])["annotations"] == hints
+
+
+def test_of_the_daily_tools_only_manage_is_asked_about_and_nothing_else_is_behind_it() -> None:
+    asked = [tool.name for tool in ToolSet.DAILY.listed() if _is_destructive(tool)]
+
+    assert asked == [spellings.MANAGE]
+    assert set(PORTALS[spellings.MANAGE].commands) == DESTRUCTIVE
+    assert {OPERATIONS[name].reach for name in DESTRUCTIVE} == {Reach.MANAGE}
+
+
+def _is_destructive(tool: Tool) -> bool:
+    """As Codex decides whether to ask its user."""
+    hints = tool.annotations
+    return hints is None or (not hints.read_only_hint and (hints.destructive_hint is not False))
+
+
+def test_a_harness_that_puts_tools_off_keeps_the_everyday_ones_and_finds_the_others() -> None:
+    meta = {tool.name: wire(tool).get("_meta", {}) for tool in ToolSet.DAILY.listed()}
+
+    assert {name for name, found in meta.items() if found == {"anthropic/alwaysLoad": True}} == EVERYDAY
+    assert all("anthropic/searchHint" in cast("dict[str, object]", meta[name]) for name in PORTALS)
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("reserve file", "agents"),
+        ("lock file", "agents"),
+        ("send message to another agent", "messages"),
+        ("read my mail", "messages"),
+        ("read inbox unread mail", "messages"),
+        ("hand over", "release_stick"),
+        ("leave a note", "rooms"),
+        ("close room", "manage"),
+    ],
+)
+def test_a_search_by_words_finds_the_tool_for_it(query: str, tool: str) -> None:
+    """Claude Code and Codex weigh differently, but both look for a query's words in names, descriptions and hints."""
+    words = query.split()
+    scores = {
+        name: sum(word in re.findall(r"[a-z]+", json.dumps(wire(each)).lower()) for word in words)
+        for name, each in EVERY_TOOL.items()
+        if name not in PUT_OFF
+    }
+
+    assert scores[tool] == max(scores.values())
+    assert scores[tool] >= min(2, len(words))

@@ -79,7 +79,7 @@ class WaitTurn(Ask):
     max_wait_ms: Annotated[WaitMs | None, Meta(description="How long to wait, in ms; 0 looks once.")] = None
     include: Annotated[
         tuple[WaitTarget, ...],
-        Meta(min_length=1, max_length=5, description="What to wait for: turn, messages, notifications, actions, jobs."),
+        Meta(min_length=1, max_length=5, description="What to wait for."),
     ] = (WaitTarget.TURN,)
 
 

@@ -67,7 +67,7 @@ _HANDOFF = {"status": "fixed the parser, tests green", "next_action": "review sr
     examples=({"room_id": "ROOM", "lease_id": "L", "expected_turn_id": 7, "handoff": _HANDOFF},),
 )
 def release(tx: Tx, me: Caller, ask: ReleaseStick) -> ReleaseStickResult:
-    """Give the stick back with a handoff; the next active member in sequence gets it first."""
+    """Hand over: give the stick back with a handoff; the next in sequence gets it first."""
     snapshot = queries.snapshot(tx, ask.room_id, me)
     rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     chosen = rules.successor(snapshot, me, now=tx.now)
@@ -86,7 +86,7 @@ def release(tx: Tx, me: Caller, ask: ReleaseStick) -> ReleaseStickResult:
     ),
 )
 def pass_(tx: Tx, me: Caller, ask: PassStick) -> PassStickResult:
-    """Give the stick to one particular active member, with a handoff; the sequence goes on from there."""
+    """Hand over to one particular active member, with a handoff; the sequence goes on from there."""
     snapshot = queries.snapshot(tx, ask.room_id, me)
     rules.check_owner(snapshot, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id, now=tx.now)
     target = rules.check_recipient(snapshot, me, ask.to_agent_id, now=tx.now)
@@ -127,8 +127,8 @@ def _hand_over(
 def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     """Take the stick from a holder or recipient who failed; its old lease is fenced off at once.
 
-    Only when `wait` or `state` says takeover is available, and with a reason. No handoff comes with it: read the recent
-    events to see what was going on.
+    Only when a wait or the room's state says that takeover is available, and with a reason. No handoff comes with it:
+    read the history of the stick to see what was going on.
     """
     rules.check_reason(ask.reason)
     snapshot = queries.snapshot(tx, ask.room_id, me)

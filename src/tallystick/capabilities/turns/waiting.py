@@ -182,9 +182,9 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     """Wait for your turn; claims the stick when it is free or kept for you, and brings the last handoff.
 
     On `not_yet` call again. On `takeover_available` decide whether to take over; waiting never does that for you. The
-    holder gets its own lease again. With `cursor` it also returns when something new happened in the room. With
-    `include` it also brings new messages and notifications, the action you are asked to do, and what jobs ask their
-    manager.
+    holder gets its own lease again. Mail that wants your ack ends the wait and comes with it. With `cursor` it also
+    returns when something new happened in the room; with `include` it brings all new mail, the action you are asked to
+    do, and what jobs ask their manager.
     """
     snapshot = _snapshot(tx, me, ask)
     if snapshot.room.closed_at is not None:

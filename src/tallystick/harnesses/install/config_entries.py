@@ -5,6 +5,7 @@ The same table serves installing, uninstalling and the search for drift; JSON or
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -18,13 +19,16 @@ from tallystick.harnesses.install.config_edit import FileDraft
 from tallystick.kernel.json_values import is_list, is_object, list_of, object_of
 
 SERVER = "tally"
-"""The name that our server has in every harness."""
+"""The name that our server has in a harness unless the person chose another."""
 
 SECONDS = 30
 """After which a harness gives a hook up and lets the edit pass: far more than a hook takes on a busy machine."""
 
 IDENTITY = "TALLYSTICK_AGENT"
 """The variable by which an agent is named."""
+
+STATUS_EVENT = "StatusLine"
+"""What `tally hook claude` is asked for a status line, which is no hook."""
 
 HOOK_COMMAND = re.compile(r"""(?:^|[/\\\s'"])tally(?:\.exe)?['"]?(?:\s+--data-dir[= ]\S+)?\s+hook\s+\w+\s+\w+""")
 
@@ -39,6 +43,10 @@ class TallyProgram:
     """Only where the person chose another than the usual one."""
     forward: Sequence[str] = field(default=())
     """Variables that the server needs and a harness would not hand on."""
+    name: str = ""
+    """The server's name in the harness, where the person chose one."""
+    allowed: bool = False
+    """Whether our tools run without a question: a permission says so in Claude Code, elsewhere the server's entry."""
 
     @property
     def arguments(self) -> list[str]:
@@ -93,12 +101,21 @@ def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
     if harness == "codex":
         return _codex_server(program)
     entry = {"command": program.path, "args": program.arguments}
-    return {"type": "stdio", **entry, "env": {}} if harness == "claude" else entry
+    if harness == "claude":
+        return {"type": "stdio", **entry, "env": {}}
+    return {**entry, **({"trust": True} if program.allowed else {})}
 
 
 def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
     # Codex gives its servers nothing of its environment; the name that a person or `tally attach` chose is in it.
-    return {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
+    entry = {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
+    return {**entry, "default_tools_approval_mode": "approve"} if program.allowed else entry
+
+
+def is_allowed(entry: object) -> bool:
+    """Whether a server's entry says that its tools run without a question."""
+    found = object_of(entry)
+    return found.get("trust") is True or found.get("default_tools_approval_mode") == "approve"
 
 
 def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[str, object]:
@@ -163,19 +180,35 @@ def servers(harness: str, text: str) -> Mapping[str, object]:
     return object_of(object_of(whole).get(TABLES[harness]))
 
 
+def name_of_ours(known: Mapping[str, object]) -> str | None:
+    """Under which name one of ours is there already."""
+    return next((name for name, entry in known.items() if serves_tally(entry)), None)
+
+
 def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
     """With our server, unless one is there that works; one of ours that no longer does is written anew."""
+    known = servers(harness, draft.text or "")
+    earlier = name_of_ours(known)
+    name = program.name or earlier or SERVER
+    present = known.get(name)
+    if is_allowed(known.get(earlier or name)):
+        # Once agreed to, it stays until it is taken back.
+        program = replace(program, allowed=True)
     wanted = server(harness, program)
-    present = servers(harness, draft.text or "").get(SERVER)
     if present == wanted or reaches_tally(present):
         return draft
     if present is not None:
         if not serves_tally(present):
-            raise ConfigTaken(f"{draft.path} has a server called '{SERVER}' that is not ours.", path=str(draft.path))
-        if draft.receipt is None and shutil.which(command_of(present)):
-            return replace(draft, note=f"the server '{SERVER}' was there already and works")
-        draft = _without(harness, draft.taken_back(is_server))
-    path, text = (TABLES[harness], SERVER), draft.text or ""
+            raise ConfigTaken(
+                f"{draft.path} has a server called '{name}' that is not ours.",
+                hint=f"Give ours another name: `tally install {harness} --name tallystick`.",
+                path=str(draft.path),
+            )
+        if draft.receipt is None and shutil.which(command_of(present)) and not program.allowed:
+            return replace(draft, note=f"the server '{name}' was there already and works")
+    if earlier:
+        draft = _without(harness, draft.taken_back(is_server), earlier, _pieces(draft))
+    path, text = (TABLES[harness], name), draft.text or ""
     if harness == "codex":
         return draft.inserted(*toml_file.added(text, path, _codex_server(program)))
     return draft.inserted(*json_file.add_json(text, path, wanted))
@@ -183,38 +216,60 @@ def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDra
 
 def remove_server(harness: str, draft: FileDraft) -> FileDraft:
     """Without what `tally install` has written; an entry that somebody else made is left, and said to be."""
-    known = draft.receipt is not None
+    written, pieces = draft.receipt is not None, _pieces(draft)
     draft = draft.taken_back(is_server).gone_if_empty()
-    present = servers(harness, draft.text or "").get(SERVER)
-    if not serves_tally(present):
-        return draft
-    if not known and not _as_written(harness, present):
-        return replace(draft, note=f"the server '{SERVER}' is not from `tally install`: take it out by hand")
-    return _without(harness, draft)
+    known = servers(harness, draft.text or "")
+    name = name_of_ours(known)
+    if name is None:
+        return draft if harness == "codex" else _tidied(draft, pieces, (TABLES[harness],))
+    if not written and not _as_written(harness, known[name]):
+        return replace(draft, note=f"the server '{name}' is not from `tally install`: take it out by hand")
+    return _without(harness, draft, name, pieces)
 
 
-def _without(harness: str, draft: FileDraft) -> FileDraft:
-    if draft.text is None or SERVER not in servers(harness, draft.text):
+def _pieces(draft: FileDraft) -> Sequence[str]:
+    return draft.receipt.pieces if draft.receipt else ()
+
+
+def _without(harness: str, draft: FileDraft, name: str, written: Sequence[str]) -> FileDraft:
+    if draft.text is None or name not in servers(harness, draft.text):
         return draft
-    remove = toml_file.removed if harness == "codex" else json_file.removed
-    return replace(draft, text=remove(draft.text, (TABLES[harness], SERVER)))
+    if harness == "codex":
+        return replace(draft, text=toml_file.removed(draft.text, (TABLES[harness], name)))
+    text = json_file.removed(draft.text, (TABLES[harness], name))
+    return _tidied(replace(draft, text=text), written, (TABLES[harness],))
+
+
+def _tidied(draft: FileDraft, written: Sequence[str], *paths: tuple[str, ...]) -> FileDraft:
+    """Without what is empty now and came with our pieces, and without a file that holds nothing else."""
+    for path in paths:
+        found = json_file.find_json(json_file.read_json(draft.text), path) if draft.text else None
+        if draft.text and found and not found.members and any(f'"{path[-1]}": ' in piece for piece in written):
+            draft = replace(draft, text=json_file.removed(draft.text, path))
+    ours = draft.receipt is not None and draft.receipt.created
+    empty = draft.text and draft.text.strip() and not json_file.read_json(draft.text).members
+    return replace(draft, text=None) if ours and empty else draft
 
 
 def is_server(piece: str) -> bool:
-    """Of our pieces, the one that is a server and not a hook."""
-    return f'"{SERVER}"' in piece or f".{SERVER}]" in piece
+    """Of our pieces, the one that is a server: its arguments begin with this word, and no hook has it in quotes."""
+    return '"mcp"' in piece
 
 
 def _as_written(harness: str, present: object) -> bool:
     """Whether an entry has only what `tally install` writes, as in a project where somebody else ran it."""
-    keys = set(server(harness, TallyProgram(path="tally", forward=("-",))))
+    keys = set(server(harness, TallyProgram(path="tally", forward=("-",), allowed=True)))
     return is_object(present) and present.keys() <= keys
 
 
 def add_hooks(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
     """Each of our hooks once, as it is written today; what an older install or a copy left behind goes."""
-    wanted = {entry.event: hook_group(harness, entry, program) for entry in HOOKS[harness]}
-    if our_hooks(draft.text or "") == {event: [group] for event, group in wanted.items()}:
+    present = our_hooks(draft.text or "")
+    wanted = {
+        entry.event: _with_matcher(hook_group(harness, entry, program), present.get(entry.event, ()), draft)
+        for entry in HOOKS[harness]
+    }
+    if present == {event: [group] for event, group in wanted.items()}:
         return draft
     draft = remove_hooks(draft)
     for event, group in wanted.items():
@@ -222,16 +277,27 @@ def add_hooks(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraf
     return draft
 
 
+def _with_matcher(wanted: dict[str, object], present: Sequence[object], draft: FileDraft) -> dict[str, object]:
+    """Our group with the matcher that the person has given it since it was written; one that we wrote is renewed."""
+    chosen = object_of(present[0]).get("matcher") if len(present) == 1 else None
+    if not isinstance(chosen, str) or chosen == wanted.get("matcher"):
+        return wanted
+    ours = any(f'"matcher": {json.dumps(chosen)}' in piece for piece in _pieces(draft))
+    return wanted if ours else {"matcher": chosen, **{key: wanted[key] for key in wanted if key != "matcher"}}
+
+
 def remove_hooks(draft: FileDraft) -> FileDraft:
+    written = _pieces(draft)
     draft = draft.taken_back(is_hook).gone_if_empty()
+    events = list(our_hooks(draft.text or ""))
     while draft.text and (found := _first(draft.text)):
         draft = replace(draft, text=json_file.cut_json(draft.text, *found))
-    return draft
+    return _tidied(draft, written, *(("hooks", event) for event in events), ("hooks",)) if events else draft
 
 
 def is_hook(piece: str) -> bool:
     """Of our pieces, those that are hooks."""
-    return bool(HOOK_COMMAND.search(piece))
+    return bool(HOOK_COMMAND.search(piece)) and STATUS_EVENT not in piece
 
 
 def our_hooks(text: str) -> dict[str, list[object]]:

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from tallystick.harnesses.errors import ConfigUnreadable, UnknownHarness
-from tallystick.harnesses.install import config_entries
+from tallystick.harnesses.install import claude_settings, config_entries
 from tallystick.harnesses.install.config_edit import ConfigEdits, FileChange, FileDraft, InstallReceipts, read_text
 from tallystick.harnesses.install.config_entries import SERVER, TallyProgram
 from tallystick.kernel.json_values import object_of
@@ -76,13 +76,25 @@ def skill_text() -> str:
 
 
 def install(
-    harness: str, config_files: ConfigFiles, program: TallyProgram, receipts: InstallReceipts, *, hooks: bool
+    harness: str,
+    config_files: ConfigFiles,
+    program: TallyProgram,
+    receipts: InstallReceipts,
+    *,
+    hooks: bool,
+    status_line: bool = False,
 ) -> list[FileChange]:
-    """The changes that bring our server, the skill and, if asked for, the hooks into a harness."""
+    """The changes that bring our server, the skill and, if asked for, the rest into a harness."""
     drafts = ConfigEdits(receipts)
     drafts.edit(config_files.servers, "MCP server", lambda draft: config_entries.add_server(harness, draft, program))
     if hooks:
         drafts.edit(config_files.hooks, "hooks", lambda draft: config_entries.add_hooks(harness, draft, program))
+    if harness == "claude" and program.allowed:
+        known = config_entries.servers(harness, read_text(config_files.servers) or "")
+        name = program.name or config_entries.name_of_ours(known) or SERVER
+        drafts.edit(config_files.hooks, "permission", lambda draft: claude_settings.add_permission(draft, name))
+    if harness == "claude" and status_line:
+        drafts.edit(config_files.hooks, "status line", lambda draft: claude_settings.add_status_line(draft, program))
     drafts.edit(config_files.skill, "skill", _with_skill)
     return drafts.changes()
 
@@ -90,6 +102,9 @@ def install(
 def uninstall(harness: str, config_files: ConfigFiles, receipts: InstallReceipts) -> list[FileChange]:
     """The changes that take our part out again, and nothing else. The hooks came last and go first."""
     drafts = ConfigEdits(receipts)
+    if harness == "claude":
+        drafts.edit(config_files.hooks, "status line", claude_settings.remove_status_line)
+        drafts.edit(config_files.hooks, "permission", claude_settings.remove_permission)
     drafts.edit(config_files.hooks, "hooks", config_entries.remove_hooks)
     drafts.edit(config_files.servers, "MCP server", lambda draft: config_entries.remove_server(harness, draft))
     drafts.edit(config_files.skill, "skill", _without_skill)

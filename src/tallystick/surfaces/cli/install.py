@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,13 @@ NEXT = {
     ("gemini", "user"): "Gemini CLI starts servers only in folders that you trust.",
     ("gemini", "project"): "Gemini CLI starts servers only in folders that you trust.",
 }
+NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+NAME = r"[a-z][a-z0-9-]{0,31}"
+ABSENT = "{} is not here: there is no `{}` on the PATH. What was written waits for it."
+ASKS = (
+    "{} may ask before it calls our tools, and an agent that nobody watches then stands still. "
+    "`tally install {}{} --{} --allow-tools` lets them run; see what it writes with --print."
+)
 TRUST_HOOKS = "Codex runs hooks only after you have looked at them: start codex and type /hooks."
 
 _harness = click.argument("harness", type=click.Choice(HARNESSES))
@@ -50,9 +59,25 @@ _print = click.option("--print", "only_print", is_flag=True, help="Show what wou
 @_user
 @_project
 @click.option("--hooks", is_flag=True, help="Also check edits against reservations, and greet and remind the agent.")
+@click.option(
+    "--allow-tools", is_flag=True, help="Let the agent call our own tools without a question to you; one setting."
+)
+@click.option("--name", default="", help="What the harness calls our server, where `tally` is taken already.")
+@click.option("--status-line", is_flag=True, help="Claude Code: show stick, mail and reservations below the prompt.")
 @_print
 @click.pass_obj
-def install(session: Session, *, harness: str, user: bool, project: bool, hooks: bool, only_print: bool) -> None:
+def install(
+    session: Session,
+    *,
+    harness: str,
+    user: bool,
+    project: bool,
+    hooks: bool,
+    allow_tools: bool,
+    name: str,
+    status_line: bool,
+    only_print: bool,
+) -> None:
     """Set a harness up: MCP server, skill and, with --hooks, hooks.
 
     Everything else in its configuration stays byte for byte. Running it again changes nothing, or mends what has become
@@ -60,10 +85,17 @@ def install(session: Session, *, harness: str, user: bool, project: bool, hooks:
     """
     from tallystick.harnesses.install import plan
 
+    if name and not re.fullmatch(NAME, name):
+        raise Usage("--name takes lower-case letters, digits and hyphens, as in --name tallystick.")
+    if status_line and harness != "claude":
+        raise Usage("--status-line is for Claude Code: the other harnesses have none that a program can fill.")
     scope, config_files, receipts = place(session, harness, user=user, project=project)
-    changes = plan.install(harness, config_files, program(session, scope), receipts, hooks=hooks)
-    hints = [NEXT[harness, scope]] if (harness, scope) in NEXT else []
+    ours = replace(program(session, scope), name=name, allowed=allow_tools)
+    changes = plan.install(harness, config_files, ours, receipts, hooks=hooks, status_line=status_line)
+    hints = [] if shutil.which(harness) else [ABSENT.format(NAMES[harness], harness)]
+    hints += [NEXT[harness, scope]] if (harness, scope) in NEXT else []
     hints += [TRUST_HOOKS] if harness == "codex" and hooks else []
+    hints += [] if allow_tools else [ASKS.format(NAMES[harness], harness, " --hooks" if hooks else "", scope)]
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
 
 

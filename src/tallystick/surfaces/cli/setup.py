@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from tallystick.surfaces.cli.session import Session
 if TYPE_CHECKING:
     from tallystick.harnesses.install.config_edit import FileChange, InstallReceipts
 
-NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 NONE = "No harness is on the PATH: neither claude, codex nor gemini. Install one and run `tally setup` again."
 
 
@@ -33,19 +32,20 @@ class HarnessSetup:
 
 
 @click.command(cls=Command)
+@click.option("--allow-tools", is_flag=True, help="Let agents call our own tools without a question to you.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--undo", is_flag=True, help="Take back all that this command did here; stop hub and service.")
 @click.pass_obj
-def setup(session: Session, *, yes: bool, dry_run: bool, undo: bool) -> int:
+def setup(session: Session, *, allow_tools: bool, yes: bool, dry_run: bool, undo: bool) -> int:
     """Set up every harness here, guard commits and start the hub.
 
     Finds Claude Code, Codex and Gemini CLI, shows one diff and asks once. What is there already stays as it is.
     """
     from tallystick.harnesses.install import config_edit
 
-    found = [name for name in NAMES if undo or shutil.which(name)]
-    parts = [_planned(session, name, undo=undo) for name in found]
+    found = [name for name in install.NAMES if undo or shutil.which(name)]
+    parts = [_planned(session, name, undo=undo, allow_tools=allow_tools) for name in found]
     diff = [line for part in parts for change in part.changes for line in install.diff(change)]
     repository = _in_repository()
     if not session.as_json:
@@ -59,20 +59,22 @@ def setup(session: Session, *, yes: bool, dry_run: bool, undo: bool) -> int:
         return 0
     for name in found:
         # Planned again: what was written where is noted in one file, which the one before has just changed.
-        part = _planned(session, name, undo=undo)
+        part = _planned(session, name, undo=undo, allow_tools=allow_tools)
         config_edit.apply(part.changes, part.receipts, forget=undo)
     _guard(undo=undo, repository=repository)
     if session.finish({**facts, "done": True}):
         return 0
-    screen.say(*(f"{NAMES[part.name]}: {'taken back' if undo else 'set up'}." for part in parts if _changed(part)))
+    screen.say(
+        *(f"{install.NAMES[part.name]}: {'taken back' if undo else 'set up'}." for part in parts if _changed(part))
+    )
     return _hub(session, undo=undo)
 
 
-def _planned(session: Session, name: str, *, undo: bool) -> HarnessSetup:
+def _planned(session: Session, name: str, *, undo: bool, allow_tools: bool) -> HarnessSetup:
     from tallystick.harnesses.install import plan
 
     scope, files, receipts = install.place(session, name, user=True, project=False)
-    program = install.program(session, scope)
+    program = replace(install.program(session, scope), allowed=allow_tools)
     changes = (
         plan.uninstall(name, files, receipts) if undo else plan.install(name, files, program, receipts, hooks=True)
     )
@@ -81,7 +83,7 @@ def _planned(session: Session, name: str, *, undo: bool) -> HarnessSetup:
 
 def _tell(found: list[str], diff: list[str], *, undo: bool, repository: bool) -> None:
     if not undo:
-        screen.say(f"Found: {', '.join(NAMES[name] for name in found)}." if found else NONE)
+        screen.say(f"Found: {', '.join(install.NAMES[name] for name in found)}." if found else NONE)
     screen.say(*(line.rstrip("\n") for line in diff))
     if found and not diff:
         screen.say("Nothing of ours is in their configuration." if undo else "They are set up already.")

@@ -23,6 +23,9 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -53,6 +56,7 @@ from tallystick.kernel.errors import (
 )
 from tallystick.kernel.operation import Answer, AnyOperation
 from tallystick.kernel.spellings import tool_call
+from tallystick.surfaces.mcp import prompts
 from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.server import ClientContext, McpRequest
 from tallystick.surfaces.mcp.tools import Portal, ToolSet
@@ -202,10 +206,17 @@ NOTICES = "tallystick/notices"
 
 
 def answered(answer: Answer, notices: Sequence[str] = ()) -> CallToolResult:
-    """The answer first; what else the caller should know stands beside it and never in it."""
-    content = [TextContent(text=answer.to_json().decode()), *(TextContent(text=f"Notice: {each}") for each in notices)]
-    result = CallToolResult(content=list(content), structured_content=answer.to_data())
-    return result.model_copy(update={"meta": {NOTICES: list(notices)}}) if notices else result
+    """The answer, and in it under `notices` what else the caller should know.
+
+    Claude Code and Codex show their model nothing but the structured content, so what stands elsewhere is never read.
+    """
+    if not notices:
+        return CallToolResult(
+            content=[TextContent(text=answer.to_json().decode())], structured_content=answer.to_data()
+        )
+    told = {**answer.to_data(), "notices": list(notices)}
+    result = CallToolResult(content=[TextContent(text=msgspec.json.encode(told).decode())], structured_content=told)
+    return result.model_copy(update={"meta": {NOTICES: list(notices)}})
 
 
 def refused(error: TallyError) -> CallToolResult:
@@ -296,6 +307,15 @@ class Handlers:
     async def read_resource(self, request: McpRequest, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
         return await _read(lambda: read(uri, self._asking(request), self._client.workspace(request)))
+
+    async def list_prompts(self, _request: McpRequest, _params: PaginatedRequestParams | None) -> ListPromptsResult:
+        return ListPromptsResult(prompts=prompts.listed())
+
+    async def get_prompt(self, _request: McpRequest, params: GetPromptRequestParams) -> GetPromptResult:
+        try:
+            return prompts.spoken(params.name, params.arguments or {})
+        except TallyError as refusal:
+            raise protocol_error(refusal) from refusal
 
     def _asking(self, request: McpRequest) -> Ask:
         async def ask(name: str, given: Mapping[str, object]) -> Answer:

@@ -105,17 +105,17 @@ class ProcessClient:
 Tools: TypeAlias = Literal["core", "daily", "full"]
 
 INSTRUCTIONS = """\
-Several agents share this workspace; one at a time holds its stick and changes things.
-1. list_rooms shows what is going on; join_path enters the room of your workspace. Use the room_id it returns, even if
-   its path is not the one you asked for.
-2. wait_for_turn until it answers your_turn; call it again on not_yet. Do no shared work before that.
-3. Read the handoff first: load its artifacts, respect do_not. Give turn_id and lease_id with every call as holder,
-   never a name: who you are is known.
-4. While you work, call heartbeat at the room's heartbeat_interval_ms.
-5. End with release_stick (next in sequence) or pass_stick (one member), with a true status and a next_action.
-On stale_lease, turn_mismatch or unknown_member stop: the stick is not yours. Read get_room_state, wait again.
-takeover_stick, with a reason, only when wait_for_turn or get_room_state offers it; get_room_events tells the rest.
-Every refusal has a hint that says what to do next."""
+Several agents share this workspace: they take turns with its stick, reserve what they edit and write to each other.
+1. join_path enters the room of your workspace; use the room_id it returns. list_rooms shows what is going on elsewhere.
+2. Read your mail: messages {"op": "inbox", "args": {"room_id": …}}; answer with op send, accept with op ack.
+3. wait_for_turn until it answers your_turn; on not_yet call it again. Read the handoff first and respect its do_not.
+   As holder give lease_id and turn_id with every call, never a name: who you are is known.
+4. Reserve before you edit: agents {"op": "call", "cmd": "reservations.reserve", "args": {"room_id": …, "path": …}}.
+5. While you hold the stick, call heartbeat at the room's heartbeat_interval_ms.
+6. Hand over with release_stick (next in sequence) or pass_stick (one member): a true status and a next_action.
+`notices` in an answer are for you. On stale_lease or turn_mismatch stop: the stick is not yours; wait again.
+takeover_stick, with a reason, only when wait_for_turn or get_room_state offers it. Leave a note with rooms
+{"op": "call", "cmd": "notes.add"}. Every refusal has a hint that says what to do next."""
 
 
 def build_server(client: ClientContext, tools: Tools = "daily") -> Server[None]:
@@ -147,6 +147,8 @@ def build_server(client: ClientContext, tools: Tools = "daily") -> Server[None]:
         on_list_resources=late("list_resources"),
         on_list_resource_templates=late("list_templates"),
         on_read_resource=late("read_resource"),
+        on_list_prompts=late("list_prompts"),
+        on_get_prompt=late("get_prompt"),
     )
 
 

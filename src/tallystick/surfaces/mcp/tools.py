@@ -1,8 +1,9 @@
 """Which tools there are: Talking Stick's nine, the ones it put off, and the portals, in three sets.
 
 Everything a client reads about a tool comes from the operation behind it; only names and hints are kept here. A portal
-is one tool per noun, `{op, cmd?, args, workspace?}`: `op` is a verb of its own noun, or `call` with the whole name in
-`cmd`. A schema cannot list the fields of all that is behind it, so each of its refusals carries a whole correct call.
+is one tool per noun, `{op, cmd?, args, workspace?}`: `op` is a verb of its own noun, a whole name, or `call` with the
+whole name in `cmd`. A schema cannot list the fields of all that is behind it, so each of its refusals carries a whole
+correct call.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _Definitions: TypeAlias = Mapping[str, Schema]
 _KEPT = ("type", "description", "enum", "maximum", "default")
 UNSHOWN = "x-not-for-models"
 """Marks a field that programs and tests set; a model that sets it is understood too."""
+SPELT_OUT = 4
+"""An answer's enumeration with more values is a text: it costs every model its words, and is read and not written."""
 _NO_LIMIT = 2**31
 """A maximum from here on only keeps numbers storable."""
 
@@ -55,11 +58,13 @@ def _asked(node: Schema, defs: _Definitions) -> Schema:
         del lean["maximum"]
     if "items" in node:
         lean["items"] = _asked(node["items"], defs)
+        if "enum" in lean["items"]:
+            lean["items"].pop("description", None)
     if node.get("minItems") == node.get("maxItems"):
         lean |= {key: node[key] for key in ("minItems", "maxItems") if key in node}
     if properties := _properties(node):
         lean["properties"] = {name: _asked(each, defs) for name, each in properties.items() if not each.get(UNSHOWN)}
-        lean["required"] = node.get("required", [])
+        lean |= {"required": node["required"]} if node.get("required") else {}
     return lean
 
 
@@ -71,14 +76,14 @@ def _shape(node: Schema, defs: _Definitions) -> Schema:
     if "const" in node:
         return {"enum": [node["const"]]}
     if "enum" in node:
-        return {"enum": node["enum"]}
+        return {"enum": node["enum"]} if len(node["enum"]) <= SPELT_OUT else {"type": "string"}
     return {"type": node["type"]} if "type" in node else {}
 
 
 def _or_null(shape: Schema) -> Schema:
     if "enum" in shape:
         return {"enum": [*shape["enum"], None]}
-    return {"type": [shape["type"], "null"]} if shape else {}
+    return {}
 
 
 def _either(one: Schema, other: Schema) -> Schema:
@@ -116,7 +121,32 @@ def _properties(node: Schema) -> Mapping[str, Schema]:
     return found
 
 
-_USE = "what has no tool of its own. A refusal shows a correct call."
+_ABOUT: Mapping[str, str] = {
+    "rooms": "Leave a note for the others (notes.add), read notes and events; a room's members, policy, history.",
+    "agents": "Reserve a file or folder before you edit it (reservations.reserve), release or check reservations, see "
+    "who reserved what and which agents are here; say HANDOFF or BLOCKED (protocol.send).",
+    "messages": "Send a message to another agent, read your mail (inbox), read, ack, reply (send with reply_to), "
+    "search; attach files as blobs.",
+    "actions": "Ask an agent on the bus to do something, and answer what you are asked to do.",
+    "tasks": "Tasks, cards, anchors to plan with; fan work out to jobs and merge their reports (macros).",
+    "jobs": "Delegate work to background runners: create, watch (radar, tail), answer, cancel; claim and report.",
+    "open": "Show one thing by its id or reference: an event, message, job, task, card or artifact.",
+    spellings.MANAGE: "End what others have: close a room for good, remove a member, end a living holder's turn.",
+}
+_HINTS: Mapping[str, str] = {
+    "pass_stick": "hand over to one agent",
+    "rooms": "leave a note, read notes",
+    "agents": "reserve file, lock path before edit",
+    "messages": "send message to another agent, read my mail, inbox",
+    "actions": "ask an agent on the bus",
+    "tasks": "plan, delegate",
+    "jobs": "background work, delegate to a runner",
+    "open": "look up an id",
+    spellings.MANAGE: "close room, remove member",
+}
+"""What somebody searches for who needs the tool: a harness that puts tools off finds them by these words."""
+EVERYDAY = frozenset({"join_path", "wait_for_turn", "heartbeat", "release_stick"})
+"""Without these nobody can begin, so a harness that puts tools off is asked to keep them loaded."""
 _ARGS = "Put the command's own fields into args; `example` is a whole correct call."
 
 
@@ -144,29 +174,34 @@ class Portal:
     @property
     def commands(self) -> list[str]:
         """What is behind it; of another noun only what has no tool of its own."""
+        if self.name == spellings.MANAGE:
+            return list(spellings.MANAGED)
         return [
             name
             for noun in self.nouns
             for name, operation in OPERATIONS.items()
-            if operation.noun == noun and (noun == self.name or name not in spellings.TOOLS)
+            if operation.noun == noun
+            and name not in spellings.MANAGED
+            and (noun == self.name or name not in spellings.TOOLS)
         ]
 
     @property
     def description(self) -> str:
-        nouns = dict.fromkeys(OPERATIONS[name].noun for name in self.commands)
-        return f"{', '.join(nouns).capitalize()}: {_USE}"
+        return _ABOUT[self.name]
 
     @property
     def schema(self) -> Schema:
         own = f"{self.name}."
         verbs = [name.removeprefix(own) for name in self.commands if name.startswith(own)]
         others = [name for name in self.commands if not name.startswith(own)]
-        cmd = {"cmd": {"type": "string", "description": f"With op call: {', '.join(others)}"}} if others else {}
+        cmd = (
+            {"cmd": {"type": "string", "description": f"With op call: {', '.join(others)}"}} if others and verbs else {}
+        )
         properties: Schema = {
-            "op": {"type": "string", "enum": [*verbs, CALL] if others else verbs},
+            "op": {"type": "string", "enum": [*verbs, CALL] if cmd else verbs or others},
             **cmd,
             "args": {"type": "object"},
-            "workspace": {"type": "string", "description": "Room id, or an absolute path in it."},
+            "workspace": {"type": "string", "description": "Room id or path."},
         }
         return {"type": "object", "properties": properties, "required": ["op"]}
 
@@ -183,12 +218,12 @@ class Portal:
     def with_example(self, refusal: Refused, name: str, *, hint: str) -> Refused:
         """The refusal, with a whole correct call of that operation."""
         operation = OPERATIONS[name]
-        call = {"op": operation.verb} if operation.noun == self.name else {"op": CALL, "cmd": name}
+        call = spellings.portal_call(self.name, name)
         example = {**call, "args": dict(operation.examples[0]) if operation.examples else {}}
         return type(refusal)(refusal.message, hint=hint, details={**refusal.details, "example": example})
 
     def _named(self, asked: PortalCall) -> str:
-        name = f"{self.name}.{asked.op}" if asked.op != CALL else asked.cmd
+        name = asked.cmd if asked.op == CALL else asked.op if asked.op in self.commands else f"{self.name}.{asked.op}"
         if name is None:
             wrong = InvalidField("op 'call' needs the operation's name in cmd.", field="cmd")
             raise self.with_example(wrong, self.commands[-1], hint=_ARGS)
@@ -203,7 +238,10 @@ class Portal:
         return name
 
 
-_EVERY = [Portal(name=name, nouns=nouns) for name, nouns in spellings.PORTALS.items()]
+_EVERY = [
+    *(Portal(name=name, nouns=nouns) for name, nouns in spellings.PORTALS.items()),
+    Portal(name=spellings.MANAGE, nouns=()),
+]
 
 
 PORTALS: Mapping[str, Portal] = {portal.name: portal for portal in _EVERY if portal.commands}
@@ -220,9 +258,8 @@ PUT_OFF: Mapping[str, str] = {
     "reorder_members": "rooms.reorder",
     "set_room_policy": "rooms.set_policy",
 }
-DESTRUCTIVE = frozenset({"turns.takeover", "rooms.close"})
-NOT_REPEATABLE = frozenset({"notes.add"})
-"""Everything else is fenced or settles: the same call again adds nothing."""
+DESTRUCTIVE = frozenset(spellings.MANAGED)
+"""A takeover is not: it is open only when the holder has failed, and it is an event with a reason."""
 
 
 class ToolSet(StrEnum):
@@ -255,11 +292,10 @@ def _named(tool: str, name: str) -> Tool:
         input_schema=of_ask(operation.ask),
         output_schema=of_answer(operation.answer),
         annotations=_annotations(
-            tool,
             reads=not operation.writes and not operation.waits,
             destructive=name in DESTRUCTIVE,
-            repeatable=name not in NOT_REPEATABLE,
         ),
+        _meta=_found_by(tool),
     )
 
 
@@ -270,19 +306,22 @@ def _portal(portal: Portal) -> Tool:
         description=portal.description,
         input_schema=portal.schema,
         annotations=_annotations(
-            portal.name,
             reads=not any(operation.writes for operation in commands),
             destructive=any(operation.name in DESTRUCTIVE for operation in commands),
-            repeatable=False,
         ),
+        _meta=_found_by(portal.name),
     )
 
 
-def _annotations(tool: str, *, reads: bool, destructive: bool, repeatable: bool) -> ToolAnnotations:
-    """Hints for a client that asks its user; what the protocol assumes anyway is left out."""
-    title = tool.replace("_", " ").capitalize()
+def _found_by(tool: str) -> dict[str, object] | None:
+    """For harnesses that show their model a tool only when it searches for one."""
+    if tool in EVERYDAY:
+        return {"anthropic/alwaysLoad": True}
+    return {"anthropic/searchHint": _HINTS[tool]} if tool in _HINTS else None
+
+
+def _annotations(*, reads: bool, destructive: bool) -> ToolAnnotations:
+    """Hints for a harness that asks its user before a call; no harness asks for the sake of any other hint."""
     if reads:
-        return ToolAnnotations(title=title, read_only_hint=True, open_world_hint=False)
-    return ToolAnnotations(
-        title=title, destructive_hint=destructive, idempotent_hint=repeatable or None, open_world_hint=False
-    )
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(destructive_hint=destructive, open_world_hint=False)

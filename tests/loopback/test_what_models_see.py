@@ -1,0 +1,151 @@
+"""What reaches the model of a real harness that runs headless, with its approvals on and nobody to answer a dialog."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tallystick.harnesses import processes
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, Process, SessionKind
+from tests.loopback.saying import Ask, Say, Saying, Use
+from tests.loopback.workplace import HARNESSES, STARTING, Workplace, hub_for, workplace
+from tests.stories.cast import Hand, played
+
+pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
+
+GONE = "gone"
+HANDOFF = {"status": "taken over and tidied", "next_action": "go on"}
+
+
+def answer(text: str) -> dict[str, object]:
+    """The tool's answer, without what each harness puts around it."""
+    whole = text[text.index("{") :]
+    decoded, _ = json.JSONDecoder().raw_decode(whole)
+    found = cast("dict[str, object]", decoded)
+    inner = found.get("output")
+    return answer(inner) if isinstance(inner, str) else found
+
+
+class Newcomer:
+    """Joins a room whose holder has died, is written to, takes over, and does one of each thing that is taught."""
+
+    def __init__(self, harness: str) -> None:
+        self.harness = harness
+        self.seen: dict[str, dict[str, object]] = {}
+        self.place: Workplace | None = None
+        self.room_id = ""
+
+    def act(self, hand: Hand) -> Iterator[Saying]:
+        place = self.place
+        assert place is not None
+        for _ in range(20):
+            if place.tool("join_path") in hand.ask.tools:
+                break
+            yield STARTING[self.harness]
+
+        def use(name: str, **given: object) -> Iterator[Saying]:
+            yield Use(tool=place.tool(name), given=given)
+            self.seen[str(given.get("cmd", name))] = answer(hand.result)
+
+        yield from use("join_path", context_path=str(place.root))
+        me = str(self.seen["join_path"]["agent_id"])
+        in_room = {"room_id": self.room_id}
+        mail = ["--to", me, "--text", "look at cart.py", "--priority", "attention"]
+        place.tally("messages", "send", "--room", self.room_id, *mail, agent="ann")
+        yield from use("get_room_state", **in_room)
+        yield from use("wait_for_turn", **in_room, max_wait_ms=0)
+        turn = self.seen["wait_for_turn"]
+        yield from use("takeover_stick", **in_room, expected_turn_id=turn.get("turn_id"), reason="its process ended")
+        held = {**in_room, "lease_id": self.seen["takeover_stick"].get("lease_id")}
+        note = {**in_room, "body": "cart.py is next"}
+        yield from use("rooms", op="call", cmd="notes.add", args=note)
+        path = {**in_room, "path": "cart.py"}
+        yield from use("agents", op="call", cmd="reservations.reserve", args=path)
+        turn_id = self.seen["takeover_stick"].get("turn_id")
+        yield from use("release_stick", **held, expected_turn_id=turn_id, handoff=HANDOFF)
+        yield Say(text="That was all.")
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["alone", "hub"])
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_with_approvals_on_a_model_sees_its_mail_and_takes_over_from_the_dead(
+    tmp_path: Path, harness: str, served: bool
+) -> None:
+    newcomer = Newcomer(harness)
+    with (
+        workplace(tmp_path, harness, played(newcomer.act), "--hooks", "--allow-tools") as (place, model),
+        hub_for(place) if served else nullcontext(),
+    ):
+        newcomer.place = place
+        newcomer.room_id = str(place.tally("join", agent="ann")["room_id"])
+        _die_with_the_stick(place, newcomer.room_id)
+        done = place.run()
+
+    seen = newcomer.seen
+    assert "release_stick" in seen, (done.stdout, done.stderr, [ask.results[-1:] for ask in model.asked])
+    (notice,) = cast("list[str]", seen["get_room_state"]["notices"])
+    assert notice.startswith("1 unread message, 1 needs your ack: `messages ")
+    assert seen["wait_for_turn"]["status"] == "takeover_available"
+    assert (seen["takeover_stick"]["status"], seen["takeover_stick"]["revoked_agent_id"]) == ("your_turn", GONE)
+    assert "seq" in json.dumps(seen["notes.add"])
+    assert "cart.py" in json.dumps(seen["reservations.reserve"])
+    assert seen["release_stick"]["status"] == "released"
+
+
+def _die_with_the_stick(place: Workplace, room_id: str) -> None:
+    with subprocess.Popen(["sleep", "100"]) as process:
+        started_at = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        living = Process(host_id=processes.host_id(), pid=process.pid, started_at=started_at)
+        dying = Caller(agent_id=GONE, session=SessionKind.MCP_HARNESS, process=living)
+        hub = Hub.open(Settings(data_dir=Path(place.environ["HOME"]) / ".local/share/tallystick"))
+        hub.call("rooms.join", {"room_id": room_id}, dying)
+        hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, dying)
+        hub.close()
+        process.kill()
+
+
+QUERIES = {
+    "reserve file": "agents",
+    "send message to another agent": "messages",
+    "read my mail": "messages",
+    "hand over": "pass_stick",
+    "leave a note": "rooms",
+}
+
+
+def test_claude_code_that_defers_tools_keeps_the_everyday_ones_and_finds_the_others(tmp_path: Path) -> None:
+    """As it runs against its own address, where every tool of a server is put off unless it says otherwise."""
+    asked = list(QUERIES)
+    loaded: list[tuple[str, ...]] = []
+
+    def search(hand: Hand) -> Iterator[Saying]:
+        for _ in range(100):
+            if "mcp__tally__join_path" in hand.ask.tools:
+                break
+            yield Use(tool="ToolSearch", given={"query": "select:NotebookEdit"})
+        loaded.append(hand.ask.tools)
+        for query in asked:
+            yield Use(tool="ToolSearch", given={"query": query, "max_results": 3})
+        yield Say(text="That was all.")
+
+    found: list[Ask] = []
+    with workplace(tmp_path, "claude", played(search), "--allow-tools") as (place, model):
+        deferring = Workplace(place.root, "claude", place.home, {"ENABLE_TOOL_SEARCH": "true"})
+        done = deferring.run()
+        found = model.asked
+
+    assert loaded, (done.stdout, done.stderr)
+    ours = {name.removeprefix("mcp__tally__") for name in loaded[0] if name.startswith("mcp__tally__")}
+    assert ours == {"join_path", "wait_for_turn", "heartbeat", "release_stick"}
+    last = json.dumps(model.bodies[-1])
+    results = [part for part in last.split('"tool_reference"') if "mcp__tally__" in part]
+    for query, tool in QUERIES.items():
+        assert any(f"mcp__tally__{tool}" in part for part in results), (query, found[-1].results)
