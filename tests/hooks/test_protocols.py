@@ -309,4 +309,4 @@ def test_help_says_which_hooks_there_are(desk: Desk) -> None:
     done = desk.place.run("hook", "--help")
 
     assert (done.code, done.err) == (0, "")
-    assert "gemini  BeforeTool, SessionStart, AfterAgent" in done.out
+    assert "gemini  BeforeTool, AfterTool, BeforeAgent, SessionStart, AfterAgent, SessionEnd" in done.out

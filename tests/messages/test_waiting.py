@@ -319,6 +319,36 @@ def test_only_what_there_is_can_be_waited_for(busy: tuple[Actor, Actor], include
         bob.here("turns.wait", include=include)
 
 
+def test_mail_that_wants_an_ack_ends_a_plain_wait_and_comes_with_it_once(busy: tuple[Actor, Actor]) -> None:
+    ada, bob = busy
+    with waiting(bob, "turn") as (patience, result):
+        before = say(ada, "by the way", to=["bob"])
+        event = ask_attention(ada, "stop", to=["bob"])
+        found = result.result(30)
+        assert patience.stopped() is False
+
+    assert found == {
+        "status": "not_yet",
+        "cursor": str(event["seq"]),
+        "room_state": "owned",
+        "current_owner": "ada",
+        "messages": [before, event],
+        "notifications": [],
+    }
+    assert "messages" not in listen(bob, "turn"), "the next wait waits"
+    assert counts(bob) == (2, 1)
+
+
+def test_the_turn_comes_with_the_mail_that_wants_an_ack(busy: tuple[Actor, Actor]) -> None:
+    ada, bob = busy
+    event = ask_attention(ada, "read this first", to=["bob"])
+    ada.release(Turn(ada.room_id, 1, str(ada.state()["lease_id"])))
+
+    found = listen(bob, "turn")
+
+    assert (found["status"], found["messages"]) == ("your_turn", [event])
+
+
 @dataclass
 class Counting:
     """A store that counts its write transactions."""

@@ -8,23 +8,36 @@ from __future__ import annotations
 import json
 
 EDIT, START, STOP, END, SUBAGENT = "edit", "start", "stop", "end", "subagent"
+NEWS, STATUS = "news", "status"
 
 EVENTS = {
     "claude": {
         "PreToolUse": EDIT,
+        "PostToolUse": NEWS,
+        "UserPromptSubmit": NEWS,
         "SessionStart": START,
         "SubagentStart": SUBAGENT,
         "Stop": STOP,
         "SessionEnd": END,
+        "StatusLine": STATUS,
     },
     "codex": {
         "PreToolUse": EDIT,
+        "PostToolUse": NEWS,
+        "UserPromptSubmit": NEWS,
         "SessionStart": START,
         "SubagentStart": SUBAGENT,
         "Stop": STOP,
         "SessionEnd": END,
     },
-    "gemini": {"BeforeTool": EDIT, "SessionStart": START, "AfterAgent": STOP, "SessionEnd": END},
+    "gemini": {
+        "BeforeTool": EDIT,
+        "AfterTool": NEWS,
+        "BeforeAgent": NEWS,
+        "SessionStart": START,
+        "AfterAgent": STOP,
+        "SessionEnd": END,
+    },
 }
 SLUGS = {"claude": "claude-code"}
 """What a harness is called elsewhere, where that is not what its hooks are told."""
@@ -44,6 +57,13 @@ class HookReply:
 
 
 ALLOW = HookReply()
+
+
+def show(text: str) -> HookReply:
+    """Plain text, for a status line."""
+    reply = HookReply()
+    reply.out = f"{text}\n" if text else ""
+    return reply
 
 
 def deny(harness: str, event: str, reason: str) -> HookReply:

@@ -150,6 +150,15 @@ def new_mail(tx: Tx, room: Room, me: Caller, *, kinds: Collection[str], after: i
     return NewMail(events=events, cursor=cursor, act=bool(events) or notifications.is_overdue(tx, room))
 
 
+def is_called(tx: Tx, room_id: str, me: Caller, *, after: int | None) -> bool:
+    """Whether somebody wants an ack of the caller for what no wait has brought yet."""
+    actor_id = agent_rules.principal(me.agent_id)
+    if not queries.inbox(tx, room_id, actor_id).unacked:
+        return False
+    start = _listened_until(tx, room_id, me) if after is None else after
+    return bool(queries.delivered(tx, room_id, actor_id, start, owed=True, limit=1))
+
+
 def _listened_until(tx: Tx, room_id: str, me: Caller) -> int:
     """Where this member's last wait ended, or what it has read since, whichever is later."""
     listener = queries.listener(tx, room_id, me.agent_id)

@@ -83,6 +83,9 @@ def read_news(tx: Tx, room: Room, me: Caller, ask: WaitTurn) -> WaitNews:
     actions = _actions(tx, room, me) if WaitTarget.ACTIONS in ask.include else None
     after = int(ask.cursor) if ask.cursor is not None else None
     asked = tuple(jobs.questions(tx, room.room_id, after=after)) if WaitTarget.JOBS in ask.include else None
+    if not wanted and inbox.is_called(tx, room.room_id, me, after=after):
+        # All that came up to there is brought along, so that what a wait has brought stays one stretch of the inbox.
+        wanted = tuple(KINDS)
     if not wanted:
         return WaitNews(actions=actions, questions=asked)
     news = inbox.new_mail(tx, room, me, kinds=[KINDS[each] for each in wanted], after=after)

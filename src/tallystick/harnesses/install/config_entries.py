@@ -75,6 +75,8 @@ HOOKS: Mapping[str, Sequence[HookEntry]] = {
     "claude": (
         # Our own tools too: only a hook is told which sub-agent calls one.
         HookEntry(event="PreToolUse", matcher="^(Edit|MultiEdit|Write|NotebookEdit|Bash|mcp__.*tally.*)$"),
+        HookEntry(event="PostToolUse", matcher="Edit|MultiEdit|Write|NotebookEdit|Bash|Read"),
+        HookEntry(event="UserPromptSubmit"),
         HookEntry(event="SessionStart"),
         HookEntry(event="SubagentStart"),
         HookEntry(event="Stop"),
@@ -82,6 +84,8 @@ HOOKS: Mapping[str, Sequence[HookEntry]] = {
     ),
     "codex": (
         HookEntry(event="PreToolUse", matcher="Bash|apply_patch"),
+        HookEntry(event="PostToolUse", matcher="Bash|apply_patch"),
+        HookEntry(event="UserPromptSubmit"),
         HookEntry(event="SessionStart"),
         HookEntry(event="SubagentStart"),
         HookEntry(event="Stop"),
@@ -89,6 +93,8 @@ HOOKS: Mapping[str, Sequence[HookEntry]] = {
     ),
     "gemini": (
         HookEntry(event="BeforeTool", matcher="write_file|replace|run_shell_command"),
+        HookEntry(event="AfterTool", matcher="write_file|replace|run_shell_command|read_file"),
+        HookEntry(event="BeforeAgent"),
         HookEntry(event="SessionStart"),
         HookEntry(event="AfterAgent"),
         HookEntry(event="SessionEnd"),

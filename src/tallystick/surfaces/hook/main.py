@@ -5,13 +5,14 @@ Whatever goes wrong on our side, the harness is told and its agent goes on.
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import sys
 
 from tallystick.commandline.global_options import quickly
 from tallystick.harnesses import hook_protocol
-from tallystick.harnesses.hook_protocol import EDIT, END, EVENTS, START, STOP, SUBAGENT, HookReply
+from tallystick.harnesses.hook_protocol import EDIT, END, EVENTS, NEWS, START, STATUS, STOP, SUBAGENT, HookReply
 from tallystick.kernel import places
 
 TYPE_CHECKING = False
@@ -37,6 +38,11 @@ class Payload:
         """The sub-agent that does it; empty for the session itself."""
         found = self.fields.get("agent_id")
         return found if isinstance(found, str) else ""
+
+    @property
+    def heard_by(self) -> str:
+        """Who hears what a hook tells: the session or one sub-agent of it."""
+        return f"{self.session} {self.subagent}".rstrip()
 
     @property
     def told(self) -> HarnessSession | None:
@@ -69,15 +75,43 @@ def main(args: list[str]) -> int | None:
 
 def answer(words: list[str]) -> int:
     """Tell the harness what to do; the exit code is part of the answer."""
+    fields: dict[str, object] = {}
+    answering = _thread.allocate_lock()
+    answering.acquire()
+    _thread.start_new_thread(_give_up, (answering, words, fields))
     try:
-        reply = _answered(words)
+        fields.update(_fields())
+        reply = _answered(words, fields)
     except Exception as wrong:  # noqa: BLE001 - the outermost handler: a fault of ours stops no one's work
-        reply = hook_protocol.remark(
-            f"Tallystick could not answer `tally hook {' '.join(words)}`: {_said(wrong)}{ALLOWED}"
-        )
+        reply = _open(words, fields, _said(wrong))
+    answering.release()
     sys.stdout.write(reply.out)
     sys.stderr.write(reply.err)
     return reply.code
+
+
+PATIENCE_SECONDS = 10.0
+"""A store or disk that needs longer is not waited for; a harness would wait for us three times as long."""
+
+
+def _give_up(answering: _thread.LockType, words: list[str], fields: dict[str, object]) -> None:
+    """Answer for a hook that stands still, and end it: what it stands in may never come back."""
+    if answering.acquire(timeout=PATIENCE_SECONDS):
+        return
+    reply = _open(words, fields, f"the store did not answer in {PATIENCE_SECONDS:.0f} seconds.")
+    os.write(1, reply.out.encode())
+    os.write(2, reply.err.encode())
+    os._exit(reply.code)
+
+
+def _open(words: list[str], fields: dict[str, object], what: str) -> HookReply:
+    """Let everything pass; what was wrong is said to the person, once in a session."""
+    from tallystick.surfaces.hook import faults
+
+    session = fields.get("session_id")
+    if STATUS in words or (isinstance(session, str) and not faults.is_first(places.data_dir(), session)):
+        return hook_protocol.ALLOW
+    return hook_protocol.remark(f"Tallystick could not answer `tally hook {' '.join(words)}`: {what}{ALLOWED}")
 
 
 ALLOWED = " Nothing was checked, and nothing is held up; run `tally doctor`."
@@ -88,18 +122,25 @@ def _said(wrong: Exception) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def _answered(words: list[str]) -> HookReply:
+def _answered(words: list[str], fields: dict[str, object]) -> HookReply:
     if len(words) != 2 or words[0] not in EVENTS or words[1] not in EVENTS[words[0]]:
         raise ValueError("there is no such hook; `tally hook --help` lists them")
-    payload = Payload(words[0], words[1], _fields())
+    payload = Payload(words[0], words[1], fields)
     moment = EVENTS[payload.harness][payload.event]
     if moment == EDIT:
         return _before_edit(payload)
-    if moment != START and not _has_store():
+    if moment != START and (not _has_store() or (moment == NEWS and _has_heard(payload))):
         return hook_protocol.ALLOW
     from tallystick.surfaces.hook import replies
 
-    answers = {START: replies.at_start, STOP: replies.at_stop, END: replies.at_end, SUBAGENT: replies.at_subagent}
+    answers = {
+        START: replies.at_start,
+        NEWS: replies.at_news,
+        STOP: replies.at_stop,
+        END: replies.at_end,
+        SUBAGENT: replies.at_subagent,
+        STATUS: replies.status_line,
+    }
     return answers[moment](payload)
 
 
@@ -117,6 +158,15 @@ def _before_edit(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import replies
 
     return replies.before_edit(payload, paths, unclear)
+
+
+def _has_heard(payload: Payload) -> bool:
+    """Whether the agent has been told all there is, as far as a quick look can tell."""
+    from tallystick.surfaces.hook import seen
+
+    folder = places.data_dir()
+    database = None if os.environ.get("TALLYSTICK_DATABASE_URL") else f"{folder}/tally.sqlite"
+    return seen.nothing_new(database, seen.read(folder, payload.heard_by))
 
 
 def _fields() -> dict[str, object]:

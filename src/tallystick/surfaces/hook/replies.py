@@ -13,7 +13,7 @@ from tallystick.kernel import places
 from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import is_object, objects_of
 from tallystick.kernel.spellings import tool_call
-from tallystick.surfaces.hook import agent_cache
+from tallystick.surfaces.hook import agent_cache, seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,10 +191,15 @@ def _others(ask: Asking, folder: str) -> list[Row]:
 
 def at_start(payload: Payload) -> HookReply:
     """Join the room of the folder that the session works in, and say in a few lines what is going on there."""
+    from tallystick.surfaces.hook import news
+
     _note_window(payload)
     with closing(_line(payload)) as line:
         joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
         text = greeting(line.ask, joined)
+        _, now = news.since(line.ask, payload.folder, None)
+    if payload.session:
+        seen.keep(places.data_dir(), payload.heard_by, now)
     agent_cache.sweep(places.data_dir())
     _remember(payload)
     return hook_protocol.tell(payload.event, text)
@@ -237,14 +242,61 @@ def at_end(payload: Payload) -> HookReply:
 
 
 def at_stop(payload: Payload) -> HookReply:
-    """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop."""
+    """Remind a holder of the stick to hand it over: once as a task, then only as a remark, so that it can stop.
+
+    Who owes an ack is told of that once, too.
+    """
+    from tallystick.surfaces.hook import news
+
+    folder = places.data_dir()
+    told = seen.read(folder, payload.heard_by) or seen.Seen()
     with closing(_line(payload)) as line:
-        held = held_sticks(line.ask, reservation_check.rooms(line.ask, payload.folder))
-    if not held:
-        return hook_protocol.ALLOW
-    if payload.again:
+        rooms = reservation_check.rooms(line.ask, payload.folder)
+        held = held_sticks(line.ask, rooms)
+        owed = None if payload.again else news.owed(line.ask, rooms, told.owed)
+    if owed:
+        told.owed = owed[1]
+        seen.keep(folder, payload.heard_by, told)
+    if held and payload.again:
         return hook_protocol.remark(still_holding(held))
-    return hook_protocol.go_on(payload.harness, reminder(held))
+    reasons = [*([owed[0]] if owed else []), *([reminder(held)] if held else [])]
+    return hook_protocol.go_on(payload.harness, "\n".join(reasons)) if reasons else hook_protocol.ALLOW
+
+
+def at_news(payload: Payload) -> HookReply:
+    """Tell a busy agent what came since it last heard: its mail, what it lost, what others did."""
+    from tallystick.surfaces.hook import news
+
+    folder = places.data_dir()
+    with closing(_line(payload)) as line:
+        lines, now = news.since(line.ask, payload.folder, seen.read(folder, payload.heard_by))
+    seen.keep(folder, payload.heard_by, now)
+    return hook_protocol.tell(payload.event, "\n".join(["Tallystick:", *lines])) if lines else hook_protocol.ALLOW
+
+
+def status_line(payload: Payload) -> HookReply:
+    """The room in a few words, for a person to see below the prompt."""
+    with closing(_line(payload)) as line:
+        rooms = reservation_check.rooms(line.ask, payload.folder)
+        if not rooms:
+            return hook_protocol.show("")
+        in_room = {"room_id": rooms[0]}
+        state = line.ask("turns.state", in_room).data
+        inbox = line.ask("messages.inbox", {**in_room, "limit": 1}).data
+        me = line.ask("reservations.check", {**in_room, "paths": []}).data["agent_id"]
+        rows = _rows(line.ask("reservations.status", {**in_room, "limit": 100}).data, "reservations")
+    mine = sum(row["agent_id"] == me for row in rows)
+    owed = f" ({inbox['unacked']} to accept)" if inbox["unacked"] else ""
+    return hook_protocol.show(
+        f"stick: {_whose(str(me), state)} · mail: {inbox['unread']}{owed} · "
+        f"reserved: {mine} by me, {len(rows) - mine} by others"
+    )
+
+
+def _whose(me: str, state: Row) -> str:
+    if state["owner"] == me:
+        return "mine"
+    return _plain(state["owner"] or (f"kept for {state['reserved_for']}" if state["reserved_for"] else "free"))
 
 
 def _line(payload: Payload) -> Nearest:

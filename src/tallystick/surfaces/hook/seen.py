@@ -1,0 +1,94 @@
+"""How far a session has been told what is going on, so that a hook after every tool need not ask each time.
+
+Most looks are one column of one row of the embedded store. On PostgreSQL, and where the session has not been told
+anything yet, the hook asks at most every few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import crc32
+from time import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    class Reader(Protocol):
+        def execute(self, statements: str, bindings: Sequence[str], /) -> Rows: ...
+
+    class Rows(Protocol):
+        def fetchall(self) -> list[tuple[int, ...]]: ...
+
+
+PAUSE_SECONDS = 5
+"""So long a session hears nothing more after it was told something, or where the store cannot be looked at."""
+BUSY_MS = 100
+
+
+class Seen:
+    """What one session has been told."""
+
+    __slots__ = ("at", "notices", "owed", "room_id", "seq")
+
+    def __init__(self, room_id: str = "", seq: int = 0, notices: str = "", owed: int = 0, at: float = 0.0) -> None:
+        self.room_id, self.seq = room_id, seq
+        self.notices = notices
+        """A mark of the notices that were told last."""
+        self.owed = owed
+        """The newest message whose missing ack kept the agent from stopping, once."""
+        self.at = at
+
+
+def read(folder: str, session: str) -> Seen | None:
+    try:
+        with open(_file(folder, session), encoding="utf-8") as file:  # noqa: PTH123
+            written = os.fstat(file.fileno()).st_mtime
+            room_id, seq, notices, owed = file.read().split("\n")[:4]
+        return Seen(room_id, int(seq), notices, int(owed), written)
+    except (OSError, ValueError):
+        return None
+
+
+def keep(folder: str, session: str, seen: Seen) -> None:
+    path = _file(folder, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+    part = f"{path}.{os.getpid()}"
+    with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(f"{seen.room_id}\n{seen.seq}\n{seen.notices}\n{seen.owed}\n")
+    os.replace(part, path)  # noqa: PTH105
+
+
+def mark(texts: list[str]) -> str:
+    return f"{crc32(chr(10).join(texts).encode()):08x}" if texts else ""
+
+
+def nothing_new(database: str | None, seen: Seen | None) -> bool:
+    """Whether it is certain that the room has had no event since; with no store to look at, whether it is too soon."""
+    if seen is None:
+        return False
+    if time() - seen.at < PAUSE_SECONDS and (database is None or not seen.room_id):
+        return True
+    return database is not None and seen.room_id != "" and _head(database, seen.room_id) == seen.seq
+
+
+def _head(database: str, room_id: str) -> int | None:
+    import apsw
+
+    try:
+        store = apsw.Connection(database, flags=apsw.SQLITE_OPEN_READONLY)
+        store.set_busy_timeout(BUSY_MS)
+        reader: Reader = store  # pyright: ignore[reportAssignmentType] - the driver's own types are partly unknown
+        try:
+            found = reader.execute("SELECT seq FROM heads WHERE room_id = ?", (room_id,)).fetchall()
+        finally:
+            store.close()
+    except apsw.Error:
+        return None
+    return found[0][0] if found else None
+
+
+def _file(folder: str, session: str) -> str:
+    key = f"{os.environ.get('TALLYSTICK_AGENT', '')} {session}"
+    return f"{folder}/hooks/{crc32(key.encode('utf-8', 'surrogatepass')):08x}.seen"
