@@ -106,10 +106,10 @@ def _give_up(answering: _thread.LockType, words: list[str], fields: dict[str, ob
 
 def _open(words: list[str], fields: dict[str, object], what: str) -> HookReply:
     """Let everything pass; what was wrong is said to the person, once in a session."""
-    from tallystick.surfaces.hook import faults
+    from tallystick.surfaces.hook import seen
 
     session = fields.get("session_id")
-    if STATUS in words or (isinstance(session, str) and not faults.is_first(places.data_dir(), session)):
+    if STATUS in words or (isinstance(session, str) and not seen.hears_first(places.data_dir(), session)):
         return hook_protocol.ALLOW
     return hook_protocol.remark(f"Tallystick could not answer `tally hook {' '.join(words)}`: {what}{ALLOWED}")
 
