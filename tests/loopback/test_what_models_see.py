@@ -16,7 +16,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, Process, SessionKind
 from tests.loopback.saying import Ask, Say, Saying, Use
-from tests.loopback.workplace import HARNESSES, STARTING, Workplace, hub_for, workplace
+from tests.loopback.workplace import HARNESSES, STARTING, HarnessHome, hub_for, workplace
 from tests.stories.cast import Hand, played
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -40,7 +40,7 @@ class Newcomer:
     def __init__(self, harness: str) -> None:
         self.harness = harness
         self.seen: dict[str, dict[str, object]] = {}
-        self.place: Workplace | None = None
+        self.place: HarnessHome | None = None
         self.room_id = ""
 
     def act(self, hand: Hand) -> Iterator[Saying]:
@@ -100,7 +100,7 @@ def test_with_approvals_on_a_model_sees_its_mail_and_takes_over_from_the_dead(
     assert seen["release_stick"]["status"] == "released"
 
 
-def _die_with_the_stick(place: Workplace, room_id: str) -> None:
+def _die_with_the_stick(place: HarnessHome, room_id: str) -> None:
     with subprocess.Popen(["sleep", "100"]) as process:
         started_at = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
         living = Process(host_id=processes.host_id(), pid=process.pid, started_at=started_at)
@@ -138,7 +138,7 @@ def test_claude_code_that_defers_tools_keeps_the_everyday_ones_and_finds_the_oth
 
     found: list[Ask] = []
     with workplace(tmp_path, "claude", played(search), "--allow-tools") as (place, model):
-        deferring = Workplace(place.root, "claude", place.home, {"ENABLE_TOOL_SEARCH": "true"})
+        deferring = HarnessHome(place.root, "claude", place.home, {"ENABLE_TOOL_SEARCH": "true"})
         done = deferring.run()
         found = model.asked
 

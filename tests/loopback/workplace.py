@@ -42,7 +42,7 @@ STARTING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class HarnessHome:
     root: Path
     harness: str
     home: Home
@@ -84,20 +84,20 @@ class Workplace:
 
 
 @contextmanager
-def workplace(folder: Path, harness: str, script: Script, *install: str) -> Generator[tuple[Workplace, Model]]:
+def workplace(folder: Path, harness: str, script: Script, *install: str) -> Generator[tuple[HarnessHome, Model]]:
     """`install` are options of `tally install`; none installs nothing."""
     root = folder / "repository"
     root.mkdir(parents=True)
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     with scripted(script) as model:
-        place = Workplace(root, harness, Home(folder / "home", model))
+        place = HarnessHome(root, harness, Home(folder / "home", model))
         if install:
             place.tally("install", harness, *install)
         yield place, model
 
 
 @contextmanager
-def hub_for(place: Workplace) -> Generator[RunningHub]:
+def hub_for(place: HarnessHome) -> Generator[RunningHub]:
     data = Path(place.environ["HOME"]) / ".local/share/tallystick"
     hub = RunningHub(data, environ={"TALLYSTICK_HTTP_RATE": "0"}).start()
     try:
@@ -106,7 +106,7 @@ def hub_for(place: Workplace) -> Generator[RunningHub]:
         hub.stop()
 
 
-class Steps:
+class CallsInTurn:
     """A model that makes one call after the other once its tools are there, and then says that it is done."""
 
     def __init__(self, harness: str, *uses: Use, calls_at_most: int = 40) -> None:

@@ -16,7 +16,7 @@ from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import objects_of
 from tallystick.kernel.spellings import tool_call
 from tallystick.ledger.contract import Envelope
-from tallystick.surfaces.hook.seen import Seen, mark
+from tallystick.surfaces.hook.seen import ToldSoFar, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ LOST_TURN = frozenset({StickTakenOver.kind, StickRevoked.kind})
 AT_ONCE, SHOWN, LONGEST = 50, 5, 200
 
 
-def since(ask: Asking, folder: str, seen: Seen | None) -> tuple[list[str], Seen]:
+def since(ask: Asking, folder: str, seen: ToldSoFar | None) -> tuple[list[str], ToldSoFar]:
     """What is new for the agent in the room of this folder, in lines, and how far it has been told with them."""
     rooms = reservation_check.rooms(ask, folder)
     if not rooms:
-        return [], Seen(owed=seen.owed if seen else 0)
+        return [], ToldSoFar(owed=seen.owed if seen else 0)
     room_id = rooms[0]
     answered = ask("turns.state", {"room_id": room_id})
     notices = [said(each, tool_call, {"room_id": room_id}) for each in answered.notices]
-    now = Seen(room_id, int(str(answered.data["cursor"])), mark(notices), seen.owed if seen else 0)
+    now = ToldSoFar(room_id, int(str(answered.data["cursor"])), mark(notices), seen.owed if seen else 0)
     fresh = seen is None or seen.room_id != room_id or seen.notices != now.notices
     lines = [f"For you: {_plain(each)}." for each in notices] if fresh else []
     # Whoever has been told nothing yet is not told what was before it came.

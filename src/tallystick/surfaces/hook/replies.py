@@ -249,7 +249,7 @@ def at_stop(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import news
 
     folder = places.data_dir()
-    told = seen.read(folder, payload.heard_by) or seen.Seen()
+    told = seen.read(folder, payload.heard_by) or seen.ToldSoFar()
     with closing(_line(payload)) as line:
         rooms = reservation_check.rooms(line.ask, payload.folder)
         held = held_sticks(line.ask, rooms)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
-    class Reader(Protocol):
-        def execute(self, statements: str, bindings: Sequence[str], /) -> Rows: ...
+    class HeadReader(Protocol):
+        def execute(self, statements: str, bindings: Sequence[str], /) -> HeadRows: ...
 
-    class Rows(Protocol):
+    class HeadRows(Protocol):
         def fetchall(self) -> list[tuple[int, ...]]: ...
 
 
@@ -27,7 +27,7 @@ PAUSE_SECONDS = 5
 BUSY_MS = 100
 
 
-class Seen:
+class ToldSoFar:
     """What one session has been told."""
 
     __slots__ = ("at", "notices", "owed", "room_id", "seq")
@@ -41,17 +41,17 @@ class Seen:
         self.at = at
 
 
-def read(folder: str, session: str) -> Seen | None:
+def read(folder: str, session: str) -> ToldSoFar | None:
     try:
         with open(_file(folder, session), encoding="utf-8") as file:  # noqa: PTH123
             written = os.fstat(file.fileno()).st_mtime
             room_id, seq, notices, owed = file.read().split("\n")[:4]
-        return Seen(room_id, int(seq), notices, int(owed), written)
+        return ToldSoFar(room_id, int(seq), notices, int(owed), written)
     except (OSError, ValueError):
         return None
 
 
-def keep(folder: str, session: str, seen: Seen) -> None:
+def keep(folder: str, session: str, seen: ToldSoFar) -> None:
     path = _file(folder, session)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
     part = f"{path}.{os.getpid()}"
@@ -64,7 +64,7 @@ def mark(texts: list[str]) -> str:
     return f"{crc32(chr(10).join(texts).encode()):08x}" if texts else ""
 
 
-def nothing_new(database: str | None, seen: Seen | None) -> bool:
+def nothing_new(database: str | None, seen: ToldSoFar | None) -> bool:
     """Whether it is certain that the room has had no event since; with no store to look at, whether it is too soon."""
     if seen is None:
         return False
@@ -79,7 +79,7 @@ def _head(database: str, room_id: str) -> int | None:
     try:
         store = apsw.Connection(database, flags=apsw.SQLITE_OPEN_READONLY)
         store.set_busy_timeout(BUSY_MS)
-        reader: Reader = store  # pyright: ignore[reportAssignmentType] - the driver's own types are partly unknown
+        reader: HeadReader = store  # pyright: ignore[reportAssignmentType] - the driver's own types are partly unknown
         try:
             found = reader.execute("SELECT seq FROM heads WHERE room_id = ?", (room_id,)).fetchall()
         finally:
