@@ -53,6 +53,7 @@ def test_a_hit_says_where_it_is_and_marks_the_word(scene: Scene) -> None:
     assert hits(bob, "parser") == [
         {
             "kind": "message",
+            "ref": None,
             "event_id": event["id"],
             "seq": event["seq"],
             "by": "ada",
@@ -177,7 +178,7 @@ def test_filters_narrow_the_search(scene: Scene) -> None:
     }
 
 
-@pytest.mark.parametrize("given", [{"kinds": ["job"]}, {"since_ts": "yesterday"}, {"limit": 0}, {"by": "a\x00"}])
+@pytest.mark.parametrize("given", [{"kinds": ["nonsense"]}, {"since_ts": "yesterday"}, {"limit": 0}, {"by": "a\x00"}])
 def test_a_wrong_filter_is_refused(scene: Scene, given: dict[str, object]) -> None:
     (ada,) = scene.joined("ada")
     with scene.refused("invalid_input"):
@@ -332,3 +333,21 @@ def test_a_snippet_of_anything_is_one_short_line(text: str, query: str) -> None:
     snippet = texts.snippet(text, texts.words(query))
     assert "\n" not in snippet
     assert len(snippet) <= 2 * 160 + 2 * 80
+
+
+def test_jobs_tasks_cards_and_paths_are_found_with_what_to_open(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    ada.here("tasks.create", title="A new lens for the lamp")
+    ada.here("cards.create", title="Lens prices", body="Two glaziers answered.")
+    ada.here("jobs.create", title="Compare the lenses", prompt="Count the lamp's watches.")
+    ada.here("reservations.reserve", path="lamp/lens.py")
+
+    found = cast("list[Row]", ada.here("messages.search", query="lens")["hits"])
+    assert [(each["kind"], each["ref"]) for each in found] == [
+        ("path", None),
+        ("job", "JOB-001"),
+        ("card", "CARD-001"),
+        ("task", "TASK-001"),
+    ]
+    (by_id,) = cast("list[Row]", ada.here("messages.search", query="JOB-001")["hits"])
+    assert (by_id["kind"], by_id["ref"]) == ("job", "JOB-001")

@@ -33,7 +33,7 @@ ALLOWED = re.compile(
         ("# a\n- - -\nb", '<p class="hd">a</p><p>---</p><p>b</p>'),
         ("`a` __init__.py, src/*.py, *.md and _x_", "<p><code>a</code> __init__.py, src/*.py, *.md and _x_</p>"),
         ("**a** &lt;b&gt; \\# > q | t", "<p><b>a</b> &amp;lt;b&amp;gt; \\# &gt; q | t</p>"),
-        ("**a** ![p](http://x/y.png) <http://x>", "<p><b>a</b> ![p](http://x/y.png) &lt;http://x&gt;</p>"),
+        ("**a** ![p](javascript:x) <script>", "<p><b>a</b> ![p](javascript:x) &lt;script&gt;</p>"),
         ('```" onclick="x\ny\n```', "<pre><code>y</code></pre>"),
         ("```py\nx < 1\n# no title\n```\nend", "<pre><code>x &lt; 1\n# no title</code></pre><p>end</p>"),
         ("```\nnever closed", "<pre><code>never closed</code></pre>"),

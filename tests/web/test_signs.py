@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.surfaces.web.needs import Need
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, read_page
-from tallystick.surfaces.web.room import Need, Person
+from tallystick.surfaces.web.people import Person
 from tests.scene import Scene
 
 USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN))
@@ -21,11 +22,11 @@ def overview(scene: Scene) -> dict[str, Any]:
 
 def signs(scene: Scene) -> dict[str, tuple[str, str]]:
     found = cast("list[Person]", overview(scene)["people"])
-    return {person.agent_id: (person.tone, " · ".join(person.signs)) for person in found}
+    return {person.agent_id: (person.tone, person.told) for person in found}
 
 
 def needs(scene: Scene) -> list[tuple[str, str, str]]:
-    return [(need.sign, need.who, need.text) for need in cast("list[Need]", overview(scene)["needs"])]
+    return [(need.item.sign, need.item.who, need.item.reason) for need in cast("list[Need]", overview(scene)["needs"])]
 
 
 def test_an_agent_that_holds_something_and_gets_nowhere_is_stalled(scene: Scene) -> None:
@@ -36,7 +37,7 @@ def test_an_agent_that_holds_something_and_gets_nowhere_is_stalled(scene: Scene)
     for _ in range(4):
         scene.clock.forward(minutes=10)
         ada.here("agents.heartbeat")
-    assert signs(scene)["ada"] == ("warn", "holds the stick · src/a.py · stalled · active")
+    assert signs(scene)["ada"] == ("warn", "holds the stick · src/a.py · stalled")
 
 
 def test_a_silent_agent_is_stale_and_then_evicted(scene: Scene) -> None:

@@ -84,11 +84,11 @@ def test_one_glance_says_who_is_stuck_and_on_what(hub: RunningHub, look: Look, r
     mine = viewer.find(f"#needs li:has(a[href='/rooms/{room}'])")
     expect(mine).to_have_count(5)
     told = [" ".join(text.split()) for text in mine.all_inner_texts()]
-    assert [text[0] for text in told] == ["!", "?", "?", "~", "~"]
+    assert [text[0] for text in told] == ["?", "?", "!", "~", "~"]
     for expected in (
-        "JOB-001 proof gate: no test run after the last change",
-        "ada which currency first?",
-        "JOB-002 question: keep v1 or drop it?",
+        "JOB-001 “Migrate retries” says it is done, without proof",
+        "which currency first?",
+        "keep v1 or drop it?",
         "ghost holds the stick, and its process is gone; takeover is open",
         "bob tried docs/a.md, reserved by ada",
     ):

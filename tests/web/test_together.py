@@ -59,8 +59,10 @@ def test_the_stick_goes_round_and_everybody_sees_where_it_is(hub: RunningHub, lo
     second.find("#act-note textarea").fill("shipped on a Monday")
     second.find("#act-note button.p").click()
     first.shows("#talk", "shipped on a Monday")
-    first.find("#act-more > summary").click()
-    first.find("#act-more .danger").click()
+    first.find("#act-close > summary").click()
+    first.find("#act-close [name=reason]").fill("shipped")
+    first.find("#act-close [type=checkbox]").check()
+    first.find("#act-close .danger").click()
     second.shows("#title", "closed")
     assert call(hub, "ada", "rooms.show", room_id=room)["closed_at"]
     assert loads((first, second)) == loaded
@@ -88,9 +90,9 @@ def test_what_is_said_answered_and_relayed_is_seen_by_all(
     first.find("#say [name=text]").fill("we shall")
     first.find("#say [type=file]").set_input_files(notes)
     first.find("#say button.p").click()
-    second.shows("#rows .ev:first-child", "we shall")
-    second.shows("#rows .ev:first-child blockquote", "shall we?")
-    second.shows("#rows .ev:first-child .file", "plan.txt")
+    second.shows("#rows > .ev:last-child", "we shall")
+    second.shows("#rows > .ev:last-child blockquote", "shall we?")
+    second.shows("#rows > .ev:last-child .file", "plan.txt")
     (letter,) = call(hub, "ada", "messages.inbox", room_id=room)["messages"]
     assert (letter["event"]["data"]["text"], letter["event"]["data"]["reply_to"]) == ("we shall", sent["id"])
     third = look()

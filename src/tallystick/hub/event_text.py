@@ -27,6 +27,7 @@ from tallystick.capabilities.agents.events import (
     NewerSession,
     SequenceEntered,
 )
+from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
 from tallystick.capabilities.blobs.events import BlobAdded
 from tallystick.capabilities.jobs.events import ExecutorsOrdered, JobBody, JobCanceled, JobCompleted, JobCreated
 from tallystick.capabilities.messages.events import (
@@ -150,7 +151,7 @@ def _of_body(body: Body | None, called: Naming) -> EventText | None:
             text = f"turn {body.turn_id} of {called(body.from_agent_id)}: {body.reason}"
             return EventText(tag="Ended a turn", did="ended a turn", tone="i", text=text)
         case _:
-            plain = (_of_room, _of_members, _of_mail, _of_conversation, _of_work, _of_board)
+            plain = (_of_room, _of_members, _of_mail, _of_list, _of_conversation, _of_work, _of_board)
             named = (_of_protocol, _of_reservation, _of_permission)
             found = next((found for part in plain if (found := part(body))), None)
             return found or next((found for part in named if (found := part(body, called))), None)
@@ -280,6 +281,16 @@ def _of_mail(body: Body | None) -> EventText | None:
         case ContextChanged():
             names = ", ".join(each.name for each in body.ops)
             return EventText(tag="Context", did="changed the shared context", text=names)
+        case _:
+            return None
+
+
+def _of_list(body: Body | None) -> EventText | None:
+    match body:
+        case ItemSetAside():
+            return EventText(tag="Put aside", did="put aside", text=body.item)
+        case ItemRestored():
+            return EventText(tag="Put back", did="put back", text=body.item)
         case _:
             return None
 

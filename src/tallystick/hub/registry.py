@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tallystick.capabilities.actions import operations as actions
 from tallystick.capabilities.agents import operations as agents
 from tallystick.capabilities.agents.model import Holdings
+from tallystick.capabilities.attention import operations as attention
 from tallystick.capabilities.blobs import operations as blobs
 from tallystick.capabilities.jobs import operations as jobs
 from tallystick.capabilities.messages import operations as messages
@@ -38,6 +39,7 @@ CAPABILITIES: Sequence[Capability] = (
     reservations.CAPABILITY,
     permissions.CAPABILITY,
     protocol.CAPABILITY,
+    attention.CAPABILITY,
     hub_operations.CAPABILITY,
 )
 

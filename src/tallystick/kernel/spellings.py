@@ -31,7 +31,7 @@ TOOLS = {
 PORTALS = {
     "rooms": ("rooms", "notes", "events", "hub", "turns"),
     "agents": ("agents", "reservations", "protocol"),
-    "messages": ("messages", "notifications", "blobs", "context", "permissions"),
+    "messages": ("messages", "notifications", "blobs", "context", "permissions", "attention"),
     "actions": ("actions",),
     "tasks": ("tasks", "cards", "anchors"),
     "jobs": ("jobs", "runners"),
@@ -83,6 +83,7 @@ A flag without a name is left out: the command finds that by itself.
 """
 
 LABELS = {
+    "attention.list": "Needs a human",
     "agents.list": "Agents",
     "jobs.list": "Jobs",
     "jobs.open": "Jobs",

@@ -63,6 +63,7 @@ SECTIONS: Sequence[Callable[[Writer], None]] = (
     rooms.persons_orders,
     permissions.permissions,
     rooms.being_seen,
+    messages.put_aside,
 )
 
 

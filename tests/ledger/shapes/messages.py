@@ -159,3 +159,17 @@ def overdue_acks(w: Writer) -> None:
         w.scene.clock.forward(minutes=31)
         w.shape(f"system.notify: an ack is overdue, found by {operation}")
         bob.here(operation, **({"include": ["messages"], "max_wait_ms": 0} if operation == "turns.wait" else {}))
+
+
+def put_aside(w: Writer) -> None:
+    (ada,) = w.room("what waits for the person", "ada")
+    person = w.person(ada.room_id)
+    for text in ("one", "two"):
+        ada.here("messages.send", text=text, to=["@user"], priority="attention")
+    kept, gone = (each["item"] for each in cast("list[Row]", person.here("attention.list")["items"]))
+    w.shape("attention.set_aside: for a while")
+    person.here("attention.snooze", item=kept, minutes=60)
+    w.shape("attention.set_aside: for good")
+    person.here("attention.dismiss", item=gone)
+    w.shape("attention.restore")
+    person.here("attention.restore", item=gone)

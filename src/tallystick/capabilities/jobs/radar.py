@@ -72,9 +72,9 @@ def radar(tx: Tx, me: Caller, ask: ShowRadar, named: Mapping[str, FileFact]) -> 
     reply = None
     if ask.reply_job or ask.reply_message or ask.reply_refs:
         if not tx.writable:
-            return Pending(_read(tx, ask, None), act=True)
+            return Pending(look(tx, ask), act=True)
         reply = _reply(tx, me, ask, named)
-    found = _read(tx, ask, reply)
+    found = look(tx, ask, reply)
     quiet = ask.since_seq is not None and found.cursor <= ask.since_seq and reply is None
     return Pending(found, wait_ms=ask.max_wait_ms) if quiet else found
 
@@ -87,7 +87,8 @@ def _reply(tx: Tx, me: Caller, ask: ShowRadar, named: Mapping[str, FileFact]) ->
     return send(tx, me, answer, named)
 
 
-def _read(tx: Tx, ask: ShowRadar, reply: JobChanged | None) -> Radar:
+def look(tx: Tx, ask: ShowRadar, reply: JobChanged | None = None) -> Radar:
+    """The radar as it is now."""
     online = queries.runners_online(tx, ask.room_id)
     held = queries.jobs_of_runners(tx, ask.room_id)
     seen = radar_rows(tx, ask.room_id, status=ask.status, task=ask.task, anchor=ask.anchor, limit=ask.limit)

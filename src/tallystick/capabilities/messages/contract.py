@@ -233,7 +233,7 @@ class SearchMessages(Ask):
         Annotated[Text, Meta(min_length=1, max_length=200)] | None, Meta(description="Only what this author wrote.")
     ] = None
     kinds: Annotated[
-        Annotated[list[Searched], Meta(max_length=3)] | None, Meta(description="Only these; all when left out.")
+        Annotated[list[Searched], Meta(max_length=8)] | None, Meta(description="Only these; all when left out.")
     ] = None
     since_ts: Annotated[Annotated[str, Meta(max_length=60)] | None, Meta(description="Not before this time.")] = None
     until_ts: Annotated[Annotated[str, Meta(max_length=60)] | None, Meta(description="Before this time.")] = None
@@ -242,6 +242,8 @@ class SearchMessages(Ask):
 
 class SearchHit(Answer):
     kind: Searched
+    ref: str | None
+    """What it is about, by an id that can be opened: a job, a task, a card."""
     event_id: str
     seq: int
     by: str

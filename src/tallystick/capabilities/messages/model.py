@@ -128,7 +128,7 @@ class InboxListener(msgspec.Struct, frozen=True, kw_only=True):
         return cls(heard_seq=heard_seq, listener_id=listener_id, since=since or 0, until=until or 0, process=process)
 
 
-Searched: TypeAlias = Literal["message", "note", "handoff"]
+Searched: TypeAlias = Literal["message", "note", "handoff", "job", "task", "card", "path", "file"]
 """What of an event a search finds."""
 
 

@@ -13,6 +13,6 @@ SELECT room_id, actor_id, :seq, delivered, :event_id, :kind, :sender, :needs_ack
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
 FROM texts JOIN events e ON e.room_id = texts.room_id AND e.seq = texts.seq
 WHERE texts.room_id = :room_id AND array_to_tsvector(string_to_array(texts.words, ' ')) @@ CAST(:tsquery AS tsquery)
-    AND texts.kind IN (:kind_1, :kind_2, :kind_3) AND (:by = '' OR texts.author = :by)
+    AND texts.kind IN (:kind_0, :kind_1, :kind_2, :kind_3, :kind_4, :kind_5, :kind_6, :kind_7) AND (:by = '' OR texts.author = :by)
     AND texts.ts >= :since AND texts.ts < :until
 ORDER BY texts.seq DESC LIMIT :limit

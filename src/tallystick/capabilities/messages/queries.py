@@ -12,6 +12,7 @@ from tallystick.capabilities.messages.model import (
     Reaction,
 )
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -49,6 +50,19 @@ def delivered(
     return tx.all(
         query, DeliveredEvent.of_row, room_id=room_id, recipient=recipient, seq=after, kind=value, limit=limit
     )
+
+
+def unread_plain(tx: Tx, room_id: str, recipient: str, after: int) -> int:
+    """How much was delivered after a seq that asks for no ack."""
+    return tx.one(SQL["unread_plain"], _count, room_id=room_id, recipient=recipient, seq=after) or 0
+
+
+def _count(*, count: int) -> int:
+    return count
+
+
+def newest_plain(tx: Tx, room_id: str, recipient: str, after: int) -> Event | None:
+    return tx.one(SQL["newest_plain"], Event, room_id=room_id, recipient=recipient, seq=after)
 
 
 def overdue(tx: Tx, room_id: str, cutoff: Instant) -> list[AwaitedMessage]:

@@ -27,6 +27,16 @@ WHERE d.room_id = :room_id AND d.recipient = :recipient AND d.seq > :seq AND d.n
     AND (:kind = '' OR d.kind = :kind)
 ORDER BY d.seq LIMIT :limit
 
+-- unread_plain -- how much one recipient got after a seq that asks for no ack
+SELECT COUNT(*) AS count FROM deliveries
+WHERE room_id = :room_id AND recipient = :recipient AND seq > :seq AND needs_ack = 0
+
+-- newest_plain -- the last of that
+SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
+FROM deliveries d JOIN events e ON e.room_id = d.room_id AND e.seq = d.seq
+WHERE d.room_id = :room_id AND d.recipient = :recipient AND d.seq > :seq AND d.needs_ack = 0
+ORDER BY d.seq DESC LIMIT 1
+
 -- deliver -- one more in the inbox, and its place there
 INSERT INTO inboxes (room_id, actor_id, delivered, read_seq, unread, unacked)
 VALUES (:room_id, :recipient, 1, 0, 1, :needs_ack)
@@ -129,7 +139,7 @@ INSERT INTO texts (room_id, seq, kind, author, ts, words) VALUES (:room_id, :seq
 SELECT e.room_id, e.seq, e.id, e.ts, e.kind, e.scope_key, e.author AS "by", e.body, e.prev_hash, e.hash, e.v
 FROM texts JOIN events e ON e.room_id = texts.room_id AND e.seq = texts.seq
 WHERE texts MATCH 'room_id:"' || :room_id || '" AND words:(' || :fts || ')'
-    AND texts.kind IN (:kind_1, :kind_2, :kind_3) AND (:by = '' OR texts.author = :by)
+    AND texts.kind IN (:kind_0, :kind_1, :kind_2, :kind_3, :kind_4, :kind_5, :kind_6, :kind_7) AND (:by = '' OR texts.author = :by)
     AND texts.ts >= :since AND texts.ts < :until
 ORDER BY texts.rowid DESC LIMIT :limit
 

@@ -1,4 +1,4 @@
-"""`messages.search`: find what was said, noted or handed over in a room.
+"""`messages.search`: find what was said, noted or handed over in a room, and its jobs, tasks, cards, paths and files.
 
 The index of words is a deferred projection. What it does not hold yet is at most `BACKLOG` events (see `Tx`); those are
 read and compared one by one, so that a search finds what was just said and never has to write.
@@ -13,30 +13,57 @@ from itertools import islice
 from typing import TypeAlias
 
 from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.blobs.events import BlobAdded
+from tallystick.capabilities.jobs.events import JobBody, JobCompleted, JobCreated, JobQuestioned
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits, SearchMessages
 from tallystick.capabilities.messages.events import MessageSent
 from tallystick.capabilities.messages.model import Searched
 from tallystick.capabilities.messages.queries import SQL
+from tallystick.capabilities.reservations.events import ReservationGranted
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.events import NoteAdded
+from tallystick.capabilities.tasks.events import CardCreated, CardUpdated, TaskCreated, TaskUpdated
 from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import from_wire
-from tallystick.kernel.envelope import Event
+from tallystick.kernel.envelope import Body, Event
 from tallystick.kernel.operation import JsonObject, Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
 
-Searchable: TypeAlias = MessageSent | NoteAdded | StickReleased | StickPassed
+Searchable: TypeAlias = (
+    MessageSent
+    | NoteAdded
+    | StickReleased
+    | StickPassed
+    | JobBody
+    | TaskCreated
+    | TaskUpdated
+    | CardCreated
+    | CardUpdated
+    | ReservationGranted
+    | BlobAdded
+)
 SEARCHED: Mapping[type[Searchable], Searched] = {
     MessageSent: "message",
     NoteAdded: "note",
     StickReleased: "handoff",
     StickPassed: "handoff",
+    JobCreated: "job",
+    JobQuestioned: "job",
+    JobCompleted: "job",
+    TaskCreated: "task",
+    TaskUpdated: "task",
+    CardCreated: "card",
+    CardUpdated: "card",
+    ReservationGranted: "path",
+    BlobAdded: "file",
 }
 """What is searched -> what a searcher calls it."""
 _NAMES: Mapping[str, Searched] = {body.kind: name for body, name in SEARCHED.items()}
+
+_EVERY: Sequence[Searched] = sorted(set(SEARCHED.values()))
 
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_WORD = 64
@@ -57,6 +84,38 @@ def text_of(body: Searchable) -> str:
             return text
         case StickReleased(handoff=handoff) | StickPassed(handoff=handoff):
             return "\n".join(_lines(handoff))
+        case JobCreated():
+            return f"{body.job_id} {body.title}\n{body.prompt}"
+        case JobCompleted():
+            return f"{body.job_id} {body.message}\n{body.summary or ''}"
+        case JobBody():
+            return f"{body.job_id} {body.message}"
+        case _:
+            return _of_things(body)
+
+
+def _of_things(body: Searchable) -> str:
+    match body:
+        case TaskCreated() | TaskUpdated():
+            return " ".join(str(each) for each in (body.task_id, body.title, body.description) if each)
+        case CardCreated() | CardUpdated():
+            return " ".join(str(each) for each in (body.card_id, body.title, body.body) if each)
+        case ReservationGranted():
+            return body.path
+        case BlobAdded():
+            return body.name
+        case _:
+            return ""
+
+
+def _ref(body: Body | None) -> str | None:
+    match body:
+        case JobBody(job_id=ref) | TaskCreated(task_id=ref) | TaskUpdated(task_id=ref):
+            return ref
+        case CardCreated(card_id=ref) | CardUpdated(card_id=ref):
+            return ref
+        case _:
+            return None
 
 
 def _text(event: Event) -> str:
@@ -119,10 +178,13 @@ AT_ONCE = 500
     examples=({"room_id": "ROOM", "query": "parser timeout", "kinds": ["handoff"]},),
 )
 def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
-    """Search the room's messages, notes and handoffs; newest first, with the hits marked in a snippet."""
+    """Search everything in the room: messages, notes and handoffs, jobs, tasks, cards, paths and files.
+
+    Newest first, with the hits marked in a snippet.
+    """
     room = rooms.room(tx, ask.room_id)
     terms = words(ask.query)[:TERMS_LIMIT]
-    kinds = [*(ask.kinds or sorted(set(SEARCHED.values())))]
+    kinds = [*(ask.kinds or _EVERY)]
     if not terms or not kinds:
         return SearchHits(hits=[])
     by = agents.principal_named(tx, room.room_id, ask.by) if ask.by else ""
@@ -141,9 +203,7 @@ def search(tx: Tx, me: Caller, ask: SearchMessages) -> SearchHits:
             # Terms are letters and digits only, so neither engine's query language can be reached from a query.
             fts=" AND ".join(f'"{term}"*' for term in terms),
             tsquery=" & ".join(f"'{term}':*" for term in terms),
-            kind_1=kinds[0],
-            kind_2=kinds[1 % len(kinds)],
-            kind_3=kinds[2 % len(kinds)],
+            **{f"kind_{place}": kinds[place % len(kinds)] for place in range(len(_EVERY))},
             by=by,
             since=since,
             until=until,
@@ -170,6 +230,7 @@ def _not_indexed(tx: Tx, room_id: str, terms: Sequence[str], kinds: Sequence[str
 def _hit(event: Event, terms: list[str]) -> SearchHit:
     return SearchHit(
         kind=_NAMES[event.kind],
+        ref=_ref(event.content),
         event_id=event.id,
         seq=event.seq,
         by=event.by,

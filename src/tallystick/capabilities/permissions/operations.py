@@ -305,6 +305,11 @@ def _open(tx: Tx, room_id: str) -> list[PermissionRequest]:
     return [each for each in waiting if not _is_gone(tx, room_id, each)]
 
 
+def open_requests(tx: Tx, room_id: str) -> list[PermissionView]:
+    """What agents of a room wait for somebody to answer."""
+    return [_view(tx, room_id, each) for each in _open(tx, room_id)]
+
+
 def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
     """What those who may answer should know."""
     waiting = _open(tx, room_id)

@@ -20,6 +20,7 @@ from tallystick.storage.queries import Queries
 
 SQL = Queries("tallystick.capabilities.reservations")
 SWEEP_LIMIT = 50
+INCURSIONS_AT_ONCE = 20
 _ALL = "\U0010ffff"
 
 
@@ -104,3 +105,12 @@ def _place(*, reservation_id: str, seq: int) -> tuple[str, int]:
 def _liveness_at(tx: Tx, room_id: str, seq: int) -> str | None:
     body = reading.event_at(tx, room_id, seq).content
     return body.payload.owner_liveness if isinstance(body, IncursionRecorded) else None
+
+
+def open_incursions(tx: Tx, room_id: str) -> list[int]:
+    """The newest attempts to enter what is still reserved, as the events that recorded them."""
+    return tx.all(SQL["open_incursions"], _seq, room_id=room_id, now=tx.now, limit=INCURSIONS_AT_ONCE)
+
+
+def _seq(*, seq: int) -> int:
+    return seq

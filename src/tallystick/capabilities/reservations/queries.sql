@@ -56,6 +56,12 @@ SELECT reservation_id, seq FROM incursions
 WHERE room_id = :room_id AND incoming_agent = :incoming_agent AND incoming_key = :incoming_key
     AND reservation_id IN (SELECT value FROM json_each(:ids))
 
+-- open_incursions -- attempts to enter what is still reserved, newest first
+SELECT i.seq FROM incursions i
+JOIN reservations r ON r.room_id = i.room_id AND r.reservation_id = i.reservation_id
+WHERE i.room_id = :room_id AND r.state = 'active' AND r.until > :now
+ORDER BY i.seq DESC LIMIT :limit
+
 -- grant --
 INSERT INTO reservations (room_id, reservation_id, agent_id, path, key, folded, folds, mode, task_id, fence, granted_at,
     until, state)

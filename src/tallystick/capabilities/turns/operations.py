@@ -187,13 +187,18 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
 @operation("turns.state", reach=Reach.READ, short="state", examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
-    snapshot = queries.snapshot(tx, ask.room_id, me)
+    return state_for(tx, me, ask.room_id)
+
+
+def state_for(tx: Tx, me: Caller, room_id: str) -> TurnState:
+    """The stick of a room as this caller may see it."""
+    snapshot = queries.snapshot(tx, room_id, me)
     stick, lease, policy = snapshot.stick, snapshot.lease, snapshot.room.policy
     opening = rules.opening(snapshot, now=tx.now)
     here = MembersHere.of(snapshot.members, now=tx.now, presence_ttl_ms=policy.presence_ttl_ms)
     order = [member.agent_id for member in here.views]
     return TurnState(
-        room_id=ask.room_id,
+        room_id=room_id,
         canonical_path=snapshot.room.canonical_path,
         sequence_index=order.index(stick.sequence_at) if stick.sequence_at in order else 0,
         owner=stick.owner,
@@ -210,7 +215,7 @@ def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
         next=rules.upcoming(snapshot, now=tx.now),
         waiting=[member.agent_id for member in rules.waiting(snapshot, now=tx.now)][:LISTED],
         policy=PolicyView.of(policy),
-        cursor=str(tx.head(ask.room_id).seq),
+        cursor=str(tx.head(room_id).seq),
         members_here=here.here,
         members_gone=here.gone,
         members=here.views,

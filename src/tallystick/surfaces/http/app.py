@@ -83,6 +83,7 @@ def build(
             "/healthz": HandlerApp(service_pages.health),
             "/metrics": HandlerApp(service_pages.measures),
             "/login": HandlerApp(service_pages.login),
+            "/logout": HandlerApp(service_pages.logout),
             **mounts.exact,
         },
         others=Router(

@@ -76,6 +76,10 @@ class HubAddress:
         lasts = tokens.PAGE_LASTS_MS // 1000
         return f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}".encode()
 
+    def forget_cookie(self) -> bytes:
+        secure = "; Secure" if self.tls else ""
+        return f"{self.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0{secure}".encode()
+
 
 def _loopback(host: str) -> bool:
     try:

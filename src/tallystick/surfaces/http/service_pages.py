@@ -11,6 +11,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from tallystick import __version__
+from tallystick.hub import tokens
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
@@ -108,6 +109,15 @@ class ServicePages:
         self.links.use(code)
         cookie = self.address.set_cookie(await browser_session(self.serving))
         await answer(send, _WELCOME, (b"set-cookie", cookie), kind=HTML)
+
+    async def logout(self, scope: Scope, send: Send) -> None:
+        """End the session of the browser that asks, here and in the store."""
+        _named(scope, "logout", "POST")
+        context = context_of(scope)
+        if self.address.secret_in_cookie(context.head) is None:
+            raise RouteNotFound("Only a browser that is signed in signs out; `tally token revoke` ends a token.")
+        await self.serving.read(lambda: tokens.revoke(self.serving.hub, context.visitor.token_id))
+        await answer(send, b'{"ok":true}', (b"set-cookie", self.address.forget_cookie()))
 
     async def nowhere(self, scope: Scope, _send: Send) -> None:
         raise RouteNotFound(f"There is nothing at {scope['path'][:100]}.")

@@ -1,6 +1,7 @@
 """The stick as a picture: one lane per agent, one bar per turn, and a line wherever the stick changed hands.
 
-Pure geometry in a drawing 1000 wide; the template only draws what is computed here.
+Pure geometry, across in percent and down in pixels, so that it fits any width; the template only draws it. The window
+is as long as it was chosen to be: a bar does not move or shrink while one looks at it.
 """
 
 from __future__ import annotations
@@ -13,23 +14,38 @@ from tallystick.capabilities.turns.contract import StickEvent
 from tallystick.kernel.clock import Instant
 from tallystick.surfaces.web import filters
 
-LEFT, RIGHT, TOP, PITCH, BAR = 150.0, 985.0, 10.0, 34.0, 20.0
-NARROWEST = 4.0
+TOP, PITCH, BAR, TICKS_BELOW = 8, 30, 18, 22
+NARROWEST = 0.5
+"""Percent of the width."""
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
-SPANS = (
-    *(count * _SECOND for count in (15, 30)),
-    *(count * _MINUTE for count in (1, 2, 5, 10, 20, 40)),
-    *(count * _HOUR for count in (1, 2, 3, 6, 12)),
-    *(count * _DAY for count in (1, 2, 4, 7)),
+STEPS = 10
+"""The window moves on by so many parts of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartWindow:
+    """How much time the picture shows."""
+
+    name: str
+    length: int
+    tick: int
+
+
+WINDOWS: Sequence[ChartWindow] = (
+    ChartWindow(name="2min", length=2 * _MINUTE, tick=30 * _SECOND),
+    ChartWindow(name="10min", length=10 * _MINUTE, tick=2 * _MINUTE),
+    ChartWindow(name="1h", length=_HOUR, tick=10 * _MINUTE),
+    ChartWindow(name="6h", length=6 * _HOUR, tick=_HOUR),
+    ChartWindow(name="1d", length=_DAY, tick=4 * _HOUR),
+    ChartWindow(name="1w", length=7 * _DAY, tick=_DAY),
 )
-TICKS = (
-    *(count * _SECOND for count in (5, 10, 30)),
-    *(count * _MINUTE for count in (1, 2, 5, 10, 30)),
-    *(count * _HOUR for count in (1, 2, 6, 12)),
-    _DAY,
-)
-TURNS = 16
-"""Turns that fit side by side."""
+USUAL = WINDOWS[2]
+
+
+def window(name: str, age: int) -> ChartWindow:
+    """The one that was asked for; else an hour, or less for a room that is younger."""
+    short = next((each for each in WINDOWS if each.length >= age or each is USUAL), USUAL)
+    return next((each for each in WINDOWS if each.name == name), short)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,19 +55,28 @@ class HeldTurn:
     start: Instant
     end: Instant | None = None
     how: str = ""
-    """How it ended: release, pass, takeover or close."""
+    """How it ended: release, pass, takeover, revoke or close."""
     seq: int | None = None
     """The event that ended it."""
     said: str = ""
+    taken: bool = False
+    """It began with a takeover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
     turn: HeldTurn
     x: float
-    y: float
+    y: int
     width: float
-    lost: bool
+
+    @property
+    def lost(self) -> bool:
+        return self.turn.how in {"takeover", "revoke"}
+
+    @property
+    def end(self) -> float:
+        return round(self.x + self.width, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,22 +84,25 @@ class Link:
     """From the end of one bar to the start of the next."""
 
     x1: float
-    y1: float
+    y1: int
     x2: float
-    y2: float
-    lost: bool
+    y2: int
+    taken: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    lanes: Sequence[tuple[str, float]]
+    lanes: Sequence[tuple[str, int]]
     bars: Sequence[Bar]
     links: Sequence[Link]
     ticks: Sequence[tuple[float, Instant]]
-    height: float
+    height: int
     span: str
-    fine: bool
-    """Ticks are less than a minute apart."""
+    now: float | None
+    """Where the present is; None in a picture of the past."""
+    earlier: Instant | None
+    """Where a picture of the time before would end."""
+    later: Instant | None
 
 
 def turns(events: Sequence[StickEvent]) -> list[HeldTurn]:
@@ -87,64 +115,68 @@ def turns(events: Sequence[StickEvent]) -> list[HeldTurn]:
             ended.end, ended.how, ended.seq = at, kind, event.event_seq
             ended.said = event.handoff["status"] if event.handoff else event.reason or ""
         if kind in {"claim", "takeover"} and event.to_agent_id:
-            found.append(HeldTurn(agent_id=event.to_agent_id, turn_id=event.turn_id, start=at))
+            taken = kind == "takeover"
+            found.append(HeldTurn(agent_id=event.to_agent_id, turn_id=event.turn_id, start=at, taken=taken))
     return found
 
 
-def draw(events: Sequence[StickEvent], order: Sequence[str], now: Instant) -> Chart | None:
-    """The newest turns, in the members' order; None when nobody has held the stick."""
-    held = turns(events)[-TURNS:]
-    if not held:
+def draw(
+    events: Sequence[StickEvent],
+    order: Sequence[str],
+    now: Instant,
+    *,
+    begun: Instant = 0,
+    window: ChartWindow = USUAL,
+    end: Instant | None = None,
+) -> Chart | None:
+    """The turns of a window, in the members' order; None when nobody has held the stick."""
+    every = turns(events)
+    if not every:
         return None
-    since = _window(held, now)
-    held = [turn for turn in held if (turn.end or now) >= since]
-    names = list(dict.fromkeys([*(name for name in order if any(t.agent_id == name for t in held)), *_names(held)]))
-    rows = {name: TOP + PITCH * index for index, name in enumerate(names)}
-    bars = [_bar(turn, rows[turn.agent_id], since, now) for turn in held]
+    until = _until(begun, now, window, end)
+    since = until - window.length
+    held = [turn for turn in every if (turn.end or now) >= since and turn.start <= until] or every[-1:]
+    names = [*(name for name in order if any(turn.agent_id == name for turn in held)), *(t.agent_id for t in held)]
+    rows = {name: TOP + PITCH * index for index, name in enumerate(dict.fromkeys(names))}
+    bars = [_bar(turn, rows[turn.agent_id], since, until, now) for turn in held]
     return Chart(
         lanes=list(rows.items()),
         bars=bars,
         links=[_link(before, after) for before, after in pairwise(bars)],
-        ticks=_ticks(since, now),
-        height=TOP + PITCH * len(names) + 24,
-        span=filters.span(now - since),
-        fine=now - since <= 3 * _MINUTE,
+        ticks=[
+            (_x(at, since, until), at) for at in range((since // window.tick + 1) * window.tick, until, window.tick)
+        ],
+        height=TOP + PITCH * len(rows) + TICKS_BELOW,
+        span=filters.span(window.length),
+        now=_x(now, since, until) if since <= now <= until else None,
+        earlier=since if every[0].start < since else None,
+        later=min(until + window.length, now + window.length) if until < now else None,
     )
 
 
-def _names(held: Sequence[HeldTurn]) -> list[str]:
-    return [turn.agent_id for turn in held]
+def _until(begun: Instant, now: Instant, window: ChartWindow, end: Instant | None) -> Instant:
+    """Where the window ends: it begins with the room at the earliest, and moves on in steps, not all the time."""
+    if end is not None:
+        return max(end, begun + window.length)
+    step = window.length // STEPS
+    return max(begun + window.length, (now // step + 1) * step)
 
 
-def _window(held: Sequence[HeldTurn], now: Instant) -> Instant:
-    """The start of the picture: a round span that shows all these turns, or as many as a week holds."""
-    wanted = now - held[0].start
-    return now - next((span for span in SPANS if span >= wanted), SPANS[-1])
+def _x(at: Instant, since: Instant, until: Instant) -> float:
+    return round(100 * max(0.0, min(1.0, (at - since) / (until - since))), 2)
 
 
-def _x(at: Instant, since: Instant, now: Instant) -> float:
-    part = (at - since) / max(now - since, 1)
-    return round(LEFT + max(0.0, min(1.0, part)) * (RIGHT - LEFT), 1)
-
-
-def _bar(turn: HeldTurn, y: float, since: Instant, now: Instant) -> Bar:
-    x, end = _x(turn.start, since, now), _x(turn.end or now, since, now)
-    return Bar(turn=turn, x=x, y=y, width=max(NARROWEST, round(end - x, 1)), lost=turn.how == "takeover")
+def _bar(turn: HeldTurn, y: int, since: Instant, until: Instant, now: Instant) -> Bar:
+    x, end = _x(turn.start, since, until), _x(turn.end or now, since, until)
+    return Bar(turn=turn, x=min(x, 100 - NARROWEST), y=y, width=max(NARROWEST, round(end - x, 2)))
 
 
 def _link(before: Bar, after: Bar) -> Link:
     down = after.y > before.y
     return Link(
-        x1=before.x + before.width,
+        x1=before.end,
         y1=before.y + (BAR if down else 0),
         x2=after.x,
         y2=after.y + (0 if down else BAR),
-        lost=before.lost,
+        taken=after.turn.taken,
     )
-
-
-def _ticks(since: Instant, now: Instant) -> list[tuple[float, Instant]]:
-    step = next((tick for tick in TICKS if (now - since) / tick <= 6), TICKS[-1])
-    first = (since // step + 1) * step
-    # The last one would stand under the word "now".
-    return [(_x(at, since, now), at) for at in range(first, now - step // 3, step)]

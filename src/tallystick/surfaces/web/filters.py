@@ -107,7 +107,7 @@ def person(agent_id: str) -> str:
     """A principal as the page calls it."""
     if agent_id.startswith("human:"):
         return f"you at {agent_id.rpartition(':')[2]}"
-    return "you" if agent_id == "user" else agent_id
+    return "you" if agent_id in {"user", "@user"} else agent_id
 
 
 def spaced(name: str) -> str:

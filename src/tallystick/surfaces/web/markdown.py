@@ -1,8 +1,8 @@
 """Text that somebody else wrote, with the little Markdown that agents use made readable: headings, lists, code, bold.
 
 `markdown-it-py` parses it, without HTML, links and pictures. What it found is written here: every tag is a constant
-of this module and all text is escaped, so there is nothing in it that a hostile text could use. What is not rendered
-stays as it was written.
+of this module or made by `links`, and all text is escaped, so there is nothing in it that a hostile text could use.
+What is not rendered stays as it was written; addresses and the ids of the room are links.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, list_block
 from markdown_it.token import Token
@@ -18,6 +20,7 @@ from markupsafe import Markup, escape
 
 from tallystick.kernel.errors import InvalidField
 from tallystick.surfaces.web import filters
+from tallystick.surfaces.web.links import NOWHERE, LinkContext, linked
 
 DEEPEST = 12
 """Lists nest up to here. The parser drops what is deeper than its own bound; ours is lower and shows it as text."""
@@ -54,28 +57,35 @@ def _parser() -> MarkdownIt:
 _PARSER = _parser()
 
 
-def prose(given: object) -> Markup:
+@pass_context
+def prose_in(context: Context, given: object, room_id: str = "") -> Markup:
+    """The template's filter: the ids in a text are those of the page's room, or of the one that is named."""
+    here: LinkContext = context.get("place") or NOWHERE
+    return prose(given, LinkContext(room_id=room_id) if room_id and room_id != here.room_id else here)
+
+
+def prose(given: object, place: LinkContext = NOWHERE) -> Markup:
     """A text as it is shown; safe whatever it says."""
-    text = str(filters.visible(str(given)))
-    return _rendered(text) if _MARKED.search(text) else escape(text)
+    return _rendered(str(filters.visible(str(given))), place)
 
 
 @lru_cache(maxsize=1024)
-def _rendered(text: str) -> Markup:
+def _rendered(text: str, place: LinkContext) -> Markup:
     """Kept: a page that follows a room shows the same texts at every change."""
-    return Markup("".join(_html(_PARSER.parse(text))))  # noqa: S704 - made of our own tags and of escaped text
+    plain = not _MARKED.search(text)
+    html = linked(text, place) if plain else "".join(_html(_PARSER.parse(text), place))
+    return Markup(html)  # noqa: S704 - made of our own tags and of escaped text
 
 
-def _html(tokens: Iterable[Token]) -> Iterator[str]:
+def _html(tokens: Iterable[Token], place: LinkContext) -> Iterator[str]:
     for token in tokens:
         match token.type:
             case "inline":
-                yield from _html(token.children or ())
+                yield from _html(token.children or (), place)
             case "text":
-                # Escaping leaves digits alone, so a time is found in the escaped text as it was written.
-                yield _TIME.sub(_time, str(escape(token.content)))
+                yield linked(token.content, place, _timed)
             case "code_inline":
-                yield f"<code>{escape(token.content)}</code>"
+                yield f"<code>{linked(token.content, place)}</code>"
             case "fence":
                 yield f"<pre><code>{escape(token.content.removesuffix(chr(10)))}</code></pre>"
             case "ordered_list_open" if token.attrs:
@@ -87,6 +97,11 @@ def _html(tokens: Iterable[Token]) -> Iterator[str]:
             case _:
                 # Underscores and single stars stand in names and patterns: __init__.py, src/*.py.
                 yield str(escape(token.markup))
+
+
+def _timed(text: str) -> str:
+    # Escaping leaves digits alone, so a time is found in the escaped text as it was written.
+    return _TIME.sub(_time, str(escape(text)))
 
 
 def _time(found: re.Match[str]) -> str:

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
+from tallystick.surfaces.web import needs
+from tallystick.surfaces.web.needs import RoomNeeds, by_urgency, needs_in
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
-from tallystick.surfaces.web.room import Need, Person, StickStatus, everybody, needs_in, people_in, stick_of
+from tallystick.surfaces.web.people import Person, everybody, people_in
+from tallystick.surfaces.web.room import StickStatus, stick_of
 
 ROOMS = 1000
 FRESH_MS = 10_000
@@ -26,7 +29,7 @@ KEPT = 5_000
 class RoomCard:
     room: RoomView
     stick: StickStatus
-    needs: Sequence[Need]
+    waiting: RoomNeeds
     people: Sequence[Person]
     seq: int
     at: Instant
@@ -34,7 +37,7 @@ class RoomCard:
     @property
     def order(self) -> tuple[int, int]:
         """Trouble first, then work, then rest."""
-        return -len(self.needs), {"bad": 0, "ok": 1, "warn": 2}.get(self.stick.tone, 3)
+        return -self.waiting.count, {"bad": 0, "ok": 1, "warn": 2}.get(self.stick.tone, 3)
 
     def holds(self, seq: int, now: Instant) -> bool:
         """Whether what it says is still true."""
@@ -73,8 +76,8 @@ def _look(snapshot: PageReader, head: HeadView) -> RoomCard:
     return RoomCard(
         room=room,
         stick=state,
-        needs=[] if closed else needs_in(snapshot, room, state),
-        people=[] if closed else people_in(snapshot, room, state),
+        waiting=needs_in(snapshot, room),
+        people=[] if closed else people_in(snapshot, room, state.facts),
         seq=head.seq,
         at=snapshot.now,
     )
@@ -93,6 +96,7 @@ class Overview:
         every = self._cards.cards(snapshot)
         cards = sorted((card for card in every if not card.room.closed_at), key=lambda card: card.order)
         present = everybody(cards)
+        waiting = by_urgency(need for card in cards for need in card.waiting.needs)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
             "now": snapshot.now,
@@ -101,7 +105,8 @@ class Overview:
             "shown": SHOWN,
             "open": len(cards),
             "closed": [card.room for card in every if card.room.closed_at][:SHOWN],
-            "needs": [need for card in cards for need in card.needs],
+            "needs": waiting[: asked.number("needs") or needs.SHOWN],
+            "waiting": sum(card.waiting.count for card in cards),
             "people": present[:PEOPLE],
             "others": max(0, len(present) - PEOPLE),
             "holding": sum(1 for card in cards if card.stick.facts.owner),

@@ -15,6 +15,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer
+from tallystick.surfaces.web.links import LinkContext
 
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)
@@ -68,20 +69,27 @@ class PageView:
 
 TABS = (
     ("", "Room"),
-    ("sessions", "Sessions"),
+    ("sessions", "Conversation"),
+    ("stick", "Stick"),
     ("reservations", "Reservations"),
     ("jobs", "Jobs"),
     ("history", "History"),
 )
 """Each view of a room and its name."""
-SELECTORS = ("@all", "@peers", "@foreman", "@user")
-"""Whom a message may go to besides single agents."""
+SELECTORS = ("@all", "@peers", "@foreman")
+"""Whom a message of the person may go to besides single agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFrame:
     room: RoomView
     context: dict[str, object]
+
+
+def place_of(room: RoomView) -> LinkContext:
+    """Where the ids of a text in this room lead."""
+    names = frozenset(name for each in room.members for name in (each.agent_id, each.name))
+    return LinkContext(room_id=room.room_id, names=names - {"user", "system", ""})
 
 
 def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
@@ -93,5 +101,7 @@ def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
         "head": room.head,
         "tabs": TABS,
         "selectors": SELECTORS,
+        "place": place_of(room),
+        "tab": asked.path.removeprefix(f"/rooms/{asked.room_id}").strip("/").partition("/")[0],
     }
     return RoomFrame(room=room, context=context)

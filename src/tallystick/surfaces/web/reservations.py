@@ -53,18 +53,26 @@ def _joined(branch: PathNode) -> PathNode:
     return branch
 
 
+def overlap(reserved: str, path: str) -> bool:
+    """Whether one is the other, or a folder that it is in, as the page shows paths."""
+    one, other = (f"{each.removesuffix('*').strip('/')}/" for each in (reserved, path))
+    return one.startswith(other) or other.startswith(one) or one == "/"
+
+
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     around = page.framed(snapshot, asked)
     room_id = asked.room_id
     status = snapshot.read("reservations.status", ReservationList, room_id=room_id, limit=HELD)
-    held = status.reservations
+    path = asked.word("path")
+    held = [each for each in status.reservations if not path or overlap(each.path, path)]
     ended = snapshot.read("reservations.status", ReservationList, room_id=room_id, ended=True, limit=ENDED)
     context: dict[str, object] = {
         **around.context,
+        "only": path,
         "tree": tree(held),
         "held": held,
         "contested": set(status.contested),
-        "ended": ended.reservations,
+        "ended": [each for each in ended.reservations if not path or overlap(each.path, path)],
         "incursions": incursions(snapshot, room_id),
         "member": snapshot.me in {member.agent_id for member in around.room.members},
     }

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tallystick.capabilities.actions.events import ActionSubmitted
+from tallystick.capabilities.agents.events import AgentResumed
+from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
+from tallystick.capabilities.jobs.events import JobBody, JobMessaged, JobWaived
 from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
 from tallystick.capabilities.messages.events import (
     ContextChanged,
     MessageAcked,
+    MessageSent,
     MessagesRead,
     NotificationAcked,
     NotificationSent,
     ReactionAdded,
 )
+from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.capabilities.rooms.events import NoteAdded, StickClosed
 from tallystick.capabilities.tasks.events import TaskFocused
+from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.hub import event_text
-from tallystick.kernel.envelope import tasks_of
+from tallystick.kernel.envelope import Body, tasks_of
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
 from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import filters
 from tallystick.surfaces.web.page import PageReader
 
-_MARKS = (MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged, TaskFocused)
+_MARKS = (
+    *(MessagesRead, MessageAcked, ReactionAdded, NotificationAcked, ContextChanged, TaskFocused),
+    *(ItemSetAside, ItemRestored),
+)
+_SPOKEN = (
+    *(MessageSent, NotificationSent, NoteAdded, WorkHandedOver, WorkBlocked, AgentResumed, ActionSubmitted),
+    *(StickReleased, StickPassed, StickTakenOver, StickRevoked, StickClosed),
+)
 QUIET = frozenset(each.kind for each in _MARKS)
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
@@ -40,6 +55,23 @@ class RelaySource:
     event_id: str
     title: str = ""
     href: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredRow:
+    """The message that another one replies to, as far as it is shown beside it."""
+
+    seq: int
+    by: str
+    text: str
+
+
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a browser shows as a picture and runs no part of."""
+
+
+def is_image(file: JsonObject) -> bool:
+    return file.get("mime_type") in IMAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +94,16 @@ class EventRow:
     source: RelaySource | None = None
     speech: bool = False
     """Somebody says something, so it can be answered, quoted and relayed."""
+    machinery: bool = False
+    """What programs do all day; a conversation folds it."""
+    answers: AnsweredRow | None = None
+    """What this row replies to."""
+
+    @property
+    def files(self) -> Sequence[JsonObject]:
+        """What came along, images first to be seen."""
+        given: Sequence[JsonObject] = self.data.get("attachments") or () if self.speech else ()
+        return sorted(given[:20], key=lambda file: not is_image(file))
 
     @property
     def clipped(self) -> bool:
@@ -86,6 +128,21 @@ class EventRow:
         return str(self.data.get("message_id") or self.id)
 
     @property
+    def action(self) -> str:
+        """The request among agents that this is, or says something of."""
+        return str(self.data.get("action_id") or "")
+
+    @property
+    def answered_action(self) -> str:
+        """The request that this message answers."""
+        return _named(self.data, "conversation", "reply_to_action_id")
+
+    @property
+    def context(self) -> str:
+        """The conversation among agents that it belongs to."""
+        return _named(self.data, "context", "context_id") or str(self.data.get("task_id") or self.id)
+
+    @property
     def notice(self) -> bool:
         return self.kind == NotificationSent.kind
 
@@ -97,6 +154,11 @@ class EventRow:
     @property
     def task(self) -> str:
         return next(iter(tasks_of(self.data)), "")
+
+
+def _named(data: JsonObject, part: str, name: str) -> str:
+    found: JsonObject | None = data.get(part)
+    return str(found.get(name) or "") if found else ""
 
 
 def row(event: Envelope) -> EventRow:
@@ -114,7 +176,15 @@ def row(event: Envelope) -> EventRow:
         text=text.text,
         handoff=text.handoff,
         speech=text.speech,
+        machinery=not _said(event.content),
     )
+
+
+def _said(body: Body | None) -> bool:
+    """Whether somebody speaks, hands over or asks; everything else is machinery."""
+    if isinstance(body, JobBody):
+        return body.event == "question" or isinstance(body, JobMessaged | JobWaived)
+    return isinstance(body, _SPOKEN)
 
 
 def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow]) -> list[EventRow]:
@@ -130,7 +200,34 @@ def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow])
             receipts.setdefault(each.event_id, []).append(each)
     letters = {row.target for row in found if row.target != row.id}
     shown = sorted((row for row in found if row.id not in letters), key=lambda row: -row.seq)
-    return [_with_receipts(snapshot, row, receipts.get(row.target, [])) for row in shown]
+    known = {each.id: each for each in found}
+    return [
+        replace(
+            _with_receipts(snapshot, row, receipts.get(row.target, [])),
+            answers=_answered(snapshot, room_id, row, known),
+        )
+        for row in shown
+    ]
+
+
+def _answered(snapshot: PageReader, room_id: str, row: EventRow, known: Mapping[str, EventRow]) -> AnsweredRow | None:
+    """What a reply answers, wherever in the room it was said."""
+    event_id = row.data.get("reply_to") if row.speech else None
+    if not isinstance(event_id, str):
+        return None
+    found = known.get(event_id) or _by_id(snapshot, room_id, event_id)
+    return AnsweredRow(seq=found.seq, by=found.by, text=found.text) if found else None
+
+
+def _by_id(snapshot: PageReader, room_id: str, event_id: str) -> EventRow | None:
+    try:
+        after = snapshot.read("events.list", Events, room_id=room_id, since_event_id=event_id, limit=1)
+    except TallyError:
+        return None
+    # The cursor of an empty page is the head, which may be the event itself.
+    seq = after.events[0].seq - 1 if after.events else after.head
+    found = snapshot.read("events.list", Events, room_id=room_id, since_seq=seq - 1, limit=1).events
+    return row(found[0]) if found and found[0].id == event_id else None
 
 
 def _with_receipts(snapshot: PageReader, row: EventRow, receipts: Sequence[DeliveryReceipt]) -> EventRow:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.ledger.contract import Events
-from tallystick.surfaces.web import page, rows
+from tallystick.surfaces.web import chat, page, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.rows import EventRow
 
 LIMIT = 80
+RELAYED_TO = 200
 
 SHOWN: Mapping[str, tuple[str, Callable[[EventRow], bool]]] = {
     "": ("all", lambda _: True),
@@ -37,6 +38,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     context: dict[str, object] = {
         **around.context,
         "rows": found.rows,
+        "entries": chat.conversation(found.rows),
         "agents": agents,
         "agent": agent,
         "task": task,
@@ -44,7 +46,8 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "shown": [(name, label) for name, (label, _) in SHOWN.items()],
         "before": before,
         "older": found.older,
-        "rooms": [each for each in _rooms(snapshot) if each.room_id != asked.room_id],
+        "rooms": rooms_to_relay_to(snapshot, asked.room_id),
+        "filters": [(name, label, "") for name, (label, _) in SHOWN.items()],
         "reply": _replied(snapshot, asked),
     }
     return PageView(template="sessions.html", context=context)
@@ -56,11 +59,12 @@ def _about(row: EventRow, agent: str) -> bool:
     return agent in row.data.get("recipients", ()) or agent == row.data.get("to_agent_id")
 
 
-def _rooms(snapshot: PageReader) -> list[RoomSummary]:
+def rooms_to_relay_to(snapshot: PageReader, room_id: str) -> list[RoomSummary]:
     """Where a message may be relayed to; a token for one room reaches no other."""
     if snapshot.visitor.room_id is not None:
         return []
-    return [room for room in snapshot.read("rooms.list", Rooms, limit=200).rooms if not room.closed_at]
+    every = snapshot.read("rooms.list", Rooms, limit=RELAYED_TO).rooms
+    return [room for room in every if not room.closed_at and room.room_id != room_id]
 
 
 def _replied(snapshot: PageReader, asked: PageRequest) -> EventRow | None:

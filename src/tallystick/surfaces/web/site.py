@@ -22,7 +22,7 @@ from tallystick.kernel import spellings
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, sessions
+from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, rows, search, sessions, things
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, PageView, read_page
 
@@ -69,7 +69,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     # The stubs know only the filters and globals that jinja itself brings.
-    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose)
+    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose_in)
+    cast("dict[str, object]", made.tests).update(is_image=rows.is_image)
     cast("dict[str, object]", made.globals).update(static=f"/static/{release()}")
     return made
 
@@ -84,12 +85,22 @@ OVERVIEW = "Go to the overview at / and choose a room there."
 ROOM_VIEWS: Mapping[str, Callable[..., PageView]] = {
     "": room.view,
     "sessions": sessions.view,
+    "stick": room.stick_view,
     "history": history.view,
     "replay": history.replay,
     "reservations": reservations.view,
     "jobs": jobs.view,
     "event": history.event,
 }
+THINGS: Mapping[str, Callable[..., PageView]] = {
+    "agents": things.agent,
+    "tasks": things.task,
+    "cards": things.card,
+    "runners": things.runner,
+    "actions": things.action,
+    "blobs": things.blob,
+}
+"""What has a page of its own by its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +145,18 @@ class Site:
         match [unquote(step) for step in path.strip("/").split("/")]:
             case [""]:
                 return self._overview.view, PageRequest(path=path, query=fields)
+            case ["search"]:
+                return search.view, PageRequest(path=path, query=fields)
+            case ["palette"]:
+                return search.palette, PageRequest(path=path, query=fields)
             case ["rooms", room_id]:
                 return room.view, PageRequest(path=path, query=fields, room_id=room_id)
             case ["rooms", room_id, name] if name in ROOM_VIEWS:
                 return ROOM_VIEWS[name], PageRequest(path=path, query=fields, room_id=room_id)
-            case ["rooms", room_id, name, item] if name in ROOM_VIEWS:
-                return ROOM_VIEWS[name], PageRequest(path=path, query=fields, room_id=room_id, item=item)
+            case ["rooms", room_id, name, item] if name in THINGS or name in ROOM_VIEWS:
+                return THINGS.get(name) or ROOM_VIEWS[name], PageRequest(
+                    path=path, query=fields, room_id=room_id, item=item
+                )
             case _:
                 raise RouteNotFound(f"There is nothing at {path[:100]}.", hint=OVERVIEW)
 

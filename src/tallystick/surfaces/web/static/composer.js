@@ -1,6 +1,8 @@
-// Replying and quoting: fills the composer from a row. The words to quote are those selected in it, or all of them.
+// The composer: whom one speaks to is kept from message to message, and a reply or a quote is filled in from its row.
 
 export function compose() {
+  const form = document.getElementById("say");
+  if (form) recall(form);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     const form = document.getElementById("say");
@@ -9,14 +11,79 @@ export function compose() {
     if (button.dataset.quote) answer(form, button, button.dataset.quote, words(button));
     if ("unquote" in button.dataset) clear(form);
   });
+  document.addEventListener("change", (event) => {
+    const form = event.target.form;
+    if (form?.id !== "say") return;
+    if (event.target.name === "to") choose(form, event.target);
+    if (event.target.type === "file") files(form);
+  });
   document.addEventListener("dragover", (event) => event.target.closest?.("#say") && event.preventDefault());
   document.addEventListener("drop", (event) => {
     const form = event.target.closest?.("#say");
     if (!form || !event.dataTransfer.files.length) return;
     event.preventDefault();
     form.elements.attachments.files = event.dataTransfer.files;
+    files(form);
   });
-  document.addEventListener("tally:done", (event) => event.target.id === "say" && clear(event.target));
+  document.addEventListener("submit", (event) => event.target.id === "say" && check(event), true);
+  document.addEventListener("tally:done", (event) => event.target.id === "say" && sent(event.target));
+}
+
+const chips = (form) => [...form.querySelectorAll("input[name=to]")];
+const chosen = (form) => chips(form).filter((chip) => chip.checked).map((chip) => chip.value);
+const place = (form) => `tally-to ${form.dataset.room}`;
+
+/** One recipient takes the place of everybody, and everybody that of the rest. */
+function choose(form, chip) {
+  if (chip.checked && chip.value.startsWith("@")) only(form, [chip.value]);
+  else if (chip.checked) for (const each of chips(form)) if (each.value.startsWith("@")) each.checked = false;
+  if (!chosen(form).length) only(form, ["@all"]);
+  keep(form);
+}
+
+function only(form, names) {
+  for (const chip of chips(form)) chip.checked = names.includes(chip.value);
+  if (!chosen(form).length) for (const chip of chips(form)) chip.checked = chip.value === "@all";
+}
+
+function keep(form) {
+  if (!form.dataset.to) sessionStorage.setItem(place(form), JSON.stringify(chosen(form)));
+  tell(form);
+}
+
+function recall(form) {
+  const kept = form.dataset.to ? [form.dataset.to] : JSON.parse(sessionStorage.getItem(place(form)) ?? "[]");
+  if (kept.length) only(form, kept);
+  tell(form);
+}
+
+function tell(form) {
+  const to = chosen(form);
+  form.elements.text.placeholder = `Write to ${to.includes("@all") ? "everybody" : to.join(", ")}… Markdown; drop files here`;
+}
+
+function check(event) {
+  const form = event.target;
+  const { text, attachments } = form.elements;
+  text.setCustomValidity(text.value.trim() || attachments.files.length ? "" : "Write something, or attach a file.");
+  if (form.reportValidity()) return;
+  event.preventDefault();
+  event.stopPropagation();
+  text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
+}
+
+/** The form was emptied: whom it was for stays. */
+function sent(form) {
+  const to = form.dataset.to ? [form.dataset.to] : JSON.parse(sessionStorage.getItem(place(form)) ?? '["@all"]');
+  clear(form);
+  only(form, to);
+  files(form);
+  form.elements.text.focus();
+}
+
+function files(form) {
+  const names = [...form.elements.attachments.files].map((file) => file.name);
+  document.getElementById("say-files").textContent = names.length ? ` ${names.join(", ")}` : "";
 }
 
 function answer(form, button, id, quote) {
@@ -26,7 +93,8 @@ function answer(form, button, id, quote) {
   box.hidden = false;
   box.querySelector("blockquote").textContent = quote || words(button).slice(0, 200);
   const by = button.dataset.by === "user" ? "@all" : button.dataset.by;
-  for (const field of form.querySelectorAll("input[name=to]")) field.checked = field.value === by;
+  only(form, [by]);
+  tell(form);
   form.elements.text.focus();
 }
 

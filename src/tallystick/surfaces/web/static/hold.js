@@ -1,6 +1,7 @@
 // While the person at this page holds the stick, the open page keeps the lease; a refusal says that it is lost.
 
-import { call, toast } from "./forms.js";
+import { toast } from "./feedback.js";
+import { call } from "./forms.js";
 
 let held = "";
 let timer = 0;

@@ -2,11 +2,18 @@
 
 import { listen } from "./stream.js";
 import { morph } from "./morph.js";
-import { tell as tellTimes } from "./times.js";
+import { localFields, tell as tellTimes } from "./times.js";
 import { attend } from "./forms.js";
 import { hold } from "./hold.js";
+import { chat } from "./chat.js";
+import { keys } from "./keys.js";
+import { menu } from "./menu.js";
+import { notify } from "./notify.js";
+import { palette } from "./palette.js";
+import { stay } from "./order.js";
 
 const QUIET_MS = 15000; // Leases and presence change without an event, so look again now and then.
+const HIDDEN_MS = 30000; // Nobody looks, and the tab's title still says what waits.
 const main = () => document.getElementById("main");
 
 let asking = false;
@@ -45,6 +52,7 @@ function show(text) {
   for (const row of document.querySelectorAll(".ev[id]")) if (!known.has(row.id)) row.classList.add("new");
   tellTimes();
   hold(main());
+  notify();
   document.dispatchEvent(new CustomEvent("tally:shown"));
 }
 
@@ -72,18 +80,25 @@ function follow() {
   });
 }
 
-/** What is newest stands at the right of a wide picture, and where we are may be far along the tabs. */
+/** Where we are may be far along the tabs. */
 function aim() {
-  for (const wide of document.querySelectorAll(".wide[data-end]")) wide.scrollLeft = wide.scrollWidth;
   const tabs = document.getElementById("tabs");
   const here = tabs?.querySelector("[aria-current]");
   if (here) tabs.scrollLeft = here.offsetLeft - tabs.clientWidth / 3;
 }
 
 tellTimes();
+localFields();
 aim();
+chat();
+menu();
+palette();
+keys();
 hold(main());
+notify();
+stay(main);
 attend(refresh);
 follow();
 setInterval(tellTimes, 1000);
 setInterval(() => document.hidden || !main()?.dataset.live || refresh(), QUIET_MS);
+setInterval(() => document.hidden && main()?.dataset.live && refresh(), HIDDEN_MS);

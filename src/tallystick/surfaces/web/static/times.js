@@ -41,3 +41,13 @@ export function tell() {
     if (tick.textContent !== text) tick.textContent = text;
   }
 }
+
+/** Fields for a day and a time are the reader's own; what is sent along in their place is the same moment in UTC. */
+export function localFields() {
+  for (const field of document.querySelectorAll("input[data-utc]")) {
+    const sent = field.form.elements.namedItem(field.dataset.utc);
+    const then = Date.parse(sent.value);
+    if (!Number.isNaN(then)) field.value = new Date(then - new Date(then).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    field.addEventListener("change", () => (sent.value = field.value ? new Date(field.value).toISOString() : ""));
+  }
+}

@@ -1,0 +1,138 @@
+"""Who is in a room: how they are called, what they do now, and whether they are there; one word for one state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.capabilities.turns.contract import TurnState
+from tallystick.hub import event_text
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.operation import Moment
+from tallystick.ledger.contract import Envelope, Events
+from tallystick.surfaces.web import filters
+from tallystick.surfaces.web.page import PageReader
+
+HARNESSES: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+HEARD = 100
+"""Events that are looked through for what everybody said last."""
+EDITS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    agent_id: str
+    name: str
+    harness: str
+    """What it runs in, if that is known."""
+    tone: str
+    """ok, warn, bad or off."""
+    state: str
+    """The one word for whether it is there."""
+    signs: Sequence[str]
+    edits: Sequence[str]
+    """What it has reserved."""
+    doing: str
+    """What it was told to do next, while it holds the stick, else its last words."""
+    last_seen_at: Moment
+    room: RoomView
+
+    @property
+    def seen(self) -> Instant:
+        return self.last_seen_at
+
+    @property
+    def told(self) -> str:
+        return " · ".join([*self.signs, *self.edits, self.state])
+
+
+class HasPeople(Protocol):
+    @property
+    def people(self) -> Sequence[Person]: ...
+
+
+def harness_of(agent: AgentView) -> str:
+    named = f"{agent.harness} {agent.agent_id}".lower()
+    return next((shown for word, shown in HARNESSES.items() if word in named), agent.harness)
+
+
+def people_in(snapshot: PageReader, room: RoomView, stick: TurnState, told: str = "") -> list[Person]:
+    """Everybody in the room; `told` is what the holder of the stick was asked to do next."""
+    status = {member.agent_id: member.status for member in stick.members}
+    agents = snapshot.read("agents.list", Agents, room_id=room.room_id).agents
+    words = last_words(snapshot.read("events.list", Events, room_id=room.room_id, newest=True, limit=HEARD).events)
+    return [
+        _person(
+            agent,
+            status.get(agent.agent_id, "inactive"),
+            room,
+            stick,
+            told if told and stick.owner == agent.agent_id else words.get(agent.agent_id, ""),
+        )
+        for agent in agents
+    ]
+
+
+def last_words(events: Iterable[Envelope]) -> dict[str, str]:
+    """What everybody said last, of events oldest first."""
+    found: dict[str, str] = {}
+    for event in events:
+        said = event_text.of(event, filters.person)
+        words = said.text if said.speech or not said.handoff else str(said.handoff.get("status") or "")
+        if words and (said.speech or said.handoff or said.tone in {"b", "i"}):
+            found[event.by] = " ".join(words.split())
+    return found
+
+
+def _person(agent: AgentView, status: str, room: RoomView, stick: TurnState, doing: str) -> Person:
+    signs = [
+        *(["holds the stick"] if stick.owner == agent.agent_id else []),
+        *(["is next"] if stick.reserved_for == agent.agent_id else []),
+        *([agent.role] if agent.role == "foreman" else []),
+    ]
+    return Person(
+        agent_id=agent.agent_id,
+        name=agent.name if agent.name and agent.name != agent.agent_id else "",
+        harness=harness_of(agent),
+        tone=_tone(agent, status),
+        state=state_of(agent, status),
+        signs=signs,
+        edits=[each for each in agent.holds if each != "the stick"][:EDITS],
+        doing=doing,
+        last_seen_at=agent.last_seen_at,
+        room=room,
+    )
+
+
+def state_of(agent: AgentView, status: str) -> str:
+    """The one word: death beats silence, silence beats standing still."""
+    if agent.process == "gone":
+        return "process gone"
+    if agent.liveness != "active":
+        return agent.liveness
+    return "stalled" if agent.stalled else status
+
+
+def _tone(agent: AgentView, status: str) -> str:
+    if agent.process == "gone" or agent.liveness == "evicted":
+        return "bad"
+    if agent.stalled or agent.liveness == "stale":
+        return "warn"
+    return "ok" if status == "active" else "off"
+
+
+def everybody(rooms: Iterable[HasPeople]) -> list[Person]:
+    """Everybody once, where they hold the stick or else as last seen; those in trouble first, then the most recent."""
+    found: dict[str, Person] = {}
+    for person in (person for room in rooms for person in room.people):
+        known = found.get(person.agent_id)
+        if known is None or _telling(person) > _telling(known):
+            found[person.agent_id] = person
+    return sorted(found.values(), key=lambda person: (person.tone != "bad", -person.seen))
+
+
+def _telling(person: Person) -> tuple[bool, Instant]:
+    return "holds the stick" in person.signs, person.seen

@@ -1,0 +1,25 @@
+// What the page says back: one short note at a time, with a way to undo, and the focus where something opened.
+
+let timer = 0;
+
+/** A note that replaces the one before. With `undo` it can be taken back while it stands. */
+export function toast(text, tone = "", undo = null) {
+  const note = Object.assign(document.createElement("div"), { className: `toast ${tone}`, textContent: text });
+  if (undo) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Undo", id: "undo" });
+    button.addEventListener("click", () => {
+      note.remove();
+      undo();
+    });
+    note.append(" ", button);
+  }
+  document.getElementById("toasts").replaceChildren(note);
+  clearTimeout(timer);
+  timer = setTimeout(() => note.remove(), undo ? 10000 : 6000);
+}
+
+/** The first field of what opened, or its first button. */
+export function focusIn(box) {
+  const fields = box.querySelectorAll("textarea, input:not([type=hidden]):not([hidden]), select, .panel button, .panel a");
+  [...fields].find((each) => each.checkVisibility())?.focus();
+}

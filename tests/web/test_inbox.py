@@ -1,0 +1,210 @@
+"""Needs a human: everything that waits is settled where it stands, by mouse and by keyboard, until nothing does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.http.running import RunningHub
+from tests.web.browsing import HANDOFF, Agent, Viewer, call, join
+from tests.web.conftest import Look
+
+pytestmark = pytest.mark.browser
+
+
+def claimed(ada: Agent, title: str) -> dict[str, Any]:
+    """A job of its own in the hands of a runner."""
+    ada.call("runners.heartbeat", runner_id="r1", status="idle", max_parallel=9)
+    job = ada.call("jobs.create", title=title, prompt="Do it.")["job"]["job_id"]
+    claim = ada.call("jobs.claim", runner_id="r1", job=job)["claim_revision"]
+    return {"job": job, "runner_id": "r1", "claim_revision": claim}
+
+
+def busy(hub: RunningHub, room: str) -> tuple[Agent, Agent]:
+    """A room where one thing of every kind waits that two agents can bring about."""
+    ada, bob = join(hub, room, "ada", "bob")
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    ada.call("notifications.send", kind="info", title="CI is red", target_actor_id="user", requires_ack=True)
+    ada.call("jobs.report", **claimed(ada, "Webhooks"), kind="question", message="keep v1 or drop it?")
+    ada.call("jobs.report", **claimed(ada, "Retries"), kind="proof_gate", message="no test was run")
+    ada.call("jobs.complete", **claimed(ada, "Load test"), status="FAILED", summary="the machine is too small")
+    ada.call("reservations.reserve", path="docs")
+    assert bob.client.post("reservations.reserve", {"room_id": room, "path": "docs/a.md"}).status == 409
+    bob.say("just so you know", to=["@user"])
+    return ada, bob
+
+
+def kinds(viewer: Viewer) -> list[str]:
+    return viewer.find("#needs [data-need]").evaluate_all("each => each.map(item => item.dataset.tag)")
+
+
+def item(viewer: Viewer, kind: str) -> Locator:
+    return viewer.find(f"#needs [data-tag={kind}]")
+
+
+def test_each_thing_is_settled_where_it_stands_until_nothing_waits(hub: RunningHub, look: Look, room: str) -> None:
+    ada, _bob = busy(hub, room)
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    assert kinds(viewer) == ["question", "message", "notice", "proof", "failed", "incursion", "unread"]
+    expect(viewer.page).to_have_title(re.compile(r"^\(7\) payments-api"))
+    for kind, said in (("question", "drop it"), ("message", "euros")):
+        item(viewer, kind).locator("summary:has-text('Answer')").click()
+        viewer.page.keyboard.type(said)
+        viewer.page.keyboard.press("Control+Enter")
+        expect(item(viewer, kind)).to_have_count(0)
+    item(viewer, "notice").get_by_role("button", name="Accept").click()
+    item(viewer, "proof").locator("summary:has-text('Waive')").click()
+    viewer.page.keyboard.type("a document, nothing to run")
+    item(viewer, "proof").get_by_role("button", name="Waive the proof").click()
+    item(viewer, "failed").get_by_role("button", name="Acknowledge").click()
+    item(viewer, "incursion").get_by_role("button", name="Dismiss").click()
+    item(viewer, "unread").get_by_role("button", name="Mark read").click()
+    expect(viewer.find("#needs")).to_have_count(0)
+    expect(viewer.page).to_have_title(re.compile(r"^payments-api"))
+    (letter,) = ada.call("messages.inbox")["messages"]
+    assert letter["event"]["data"]["text"] == "euros"
+    assert [event["message"] for event in ada.call("jobs.tail", job="JOB-001")["events"]][-1] == "drop it"
+    assert ada.call("jobs.open", job="JOB-002")["waiver"]["message"] == "a document, nothing to run"
+    assert call(hub, "ada", "attention.list", room_id=room)["items"] == []
+
+
+def test_what_is_dismissed_or_put_aside_can_be_taken_back(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    first, second = look(), look()
+    for viewer in (first, second):
+        viewer.go(f"/rooms/{room}")
+    item(first, "message").get_by_role("button", name="Dismiss").click()
+    expect(second.find("#needs")).to_have_count(0)
+    first.find("#undo").click()
+    expect(item(second, "message")).to_have_count(1)
+    item(second, "message").locator("summary:has-text('Later')").click()
+    item(second, "message").get_by_role("button", name="4 hours").click()
+    expect(first.find("#needs")).to_have_count(0)
+    second.find("#undo").click()
+    expect(item(first, "message")).to_have_count(1)
+
+
+def test_over_all_rooms_the_most_urgent_comes_first(hub: RunningHub, look: Look) -> None:
+    calm, pressing = hub.user.room("the calm one"), hub.user.room("the pressing one")
+    (ada,) = join(hub, calm, "ada")
+    ada.say("just so you know", to=["@user"])
+    (bob,) = join(hub, pressing, "bob")
+    bob.say("may I?", to=["@user"], priority="attention")
+    viewer = look()
+    viewer.go("/")
+    mine = viewer.find("#needs [data-need]").filter(has_text=re.compile("the calm one|the pressing one"))
+    told = [" ".join(text.split()) for text in mine.all_inner_texts()]
+    assert ["the pressing one" in told[0], "the calm one" in told[1]] == [True, True]
+    viewer.shows(f"#room-{calm}", "1 unread")
+
+
+def test_the_stick_that_is_kept_for_me_is_on_top_and_taken_from_there(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    turn = ada.claim()
+    ada.say("may I?", to=["@user"], priority="attention")
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#act-queue button").click()
+    viewer.shows("#sequence", "you")
+    ada.call("turns.release", **turn, handoff=HANDOFF)
+    expect(viewer.find("#needs [data-need]").first).to_contain_text("you have the stick next; 1 agent waits")
+    item(viewer, "stick").get_by_role("button", name="Take the stick").click()
+    viewer.shows("#stick-line", "turn 2 · you")
+    assert kinds(viewer) == ["message"]
+
+
+def test_who_does_not_want_it_lets_the_others_go_on(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    turn = ada.claim()
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#act-queue button").click()
+    viewer.shows("#sequence", "you")
+    ada.call("turns.release", **turn, handoff=HANDOFF)
+    item(viewer, "stick").get_by_role("button", name="Not me").click()
+    expect(viewer.find("#sequence")).not_to_contain_text("you")
+    assert ada.call("turns.wait", max_wait_ms=0)["status"] == "your_turn"
+
+
+def test_a_refused_take_leaves_nothing_behind(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.claim()
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#act-take button").click()
+    viewer.shows("#act-take output", "ada holds it.")
+    viewer.shows("#act-take output", "You are not in the turn order.")
+    expect(viewer.find("#sequence")).not_to_contain_text("you")
+    assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada"]
+
+
+def test_a_tab_that_closes_leaves_the_turn_order(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.claim()
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#act-queue button").click()
+    viewer.shows("#sequence", "you")
+    viewer.find("#tabs a:has-text('Jobs')").click()
+    viewer.find("#tabs a:has-text('payments-api')").click()
+    viewer.shows("#sequence", "you")
+    viewer.page.close()
+    members = call(hub, "ada", "events.follow", room_id=room, kinds=["actor.remove"], max_wait_ms=20_000)["events"]
+    assert [event["data"]["actor_id"] for event in members] == ["user"]
+
+
+def test_the_whole_inbox_is_settled_by_keyboard(hub: RunningHub, look: Look, room: str) -> None:
+    busy(hub, room)
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    keys = viewer.page.keyboard
+    keys.press("j")
+    for kind, press, said in (
+        ("question", "r", "drop it"),
+        ("message", "r", "euros"),
+        ("notice", "a", ""),
+        ("proof", "a", "nothing to run"),
+        ("failed", "a", ""),
+        ("incursion", "e", ""),
+        ("unread", "a", ""),
+    ):
+        expect(viewer.find(f"#needs [data-tag={kind}]:focus")).to_have_count(1)
+        keys.press(press)
+        if said:
+            keys.type(said)
+            keys.press("Control+Enter")
+        expect(item(viewer, kind)).to_have_count(0)
+    expect(viewer.find("#needs")).to_have_count(0)
+
+
+def test_j_and_k_go_from_item_to_item_and_enter_opens(hub: RunningHub, look: Look, room: str) -> None:
+    busy(hub, room)
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    keys = viewer.page.keyboard
+    for key, kind in (("j", "question"), ("j", "message"), ("j", "notice"), ("k", "message"), ("k", "question")):
+        keys.press(key)
+        expect(viewer.find(f"[data-tag={kind}]:focus")).to_have_count(1)
+    keys.press("Enter")
+    expect(viewer.find("h1")).to_contain_text("JOB-001: Webhooks")
+
+
+def test_something_new_is_told_on_the_desktop_while_nobody_looks(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    viewer = look(own=True, permissions=["notifications"])
+    viewer.page.add_init_script(
+        "window.told = []; window.Notification = class { static permission = 'granted';"
+        " constructor(title, options) { window.told.push(`${title}: ${options.body}`); } };"
+        " Object.defineProperty(document, 'hidden', {get: () => window.away ?? false, configurable: true});"
+    )
+    viewer.go(f"/rooms/{room}")
+    viewer.page.evaluate("window.away = true")
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    expect(item(viewer, "message")).to_have_count(1)
+    (told,) = viewer.page.evaluate("window.told")
+    assert told.startswith("Tallystick needs you: ada asks for your attention")
