@@ -53,11 +53,13 @@ def test_each_thing_is_settled_where_it_stands_until_nothing_waits(hub: RunningH
     expect(viewer.page).to_have_title(re.compile(r"^\(7\) payments-api"))
     for kind, said in (("question", "drop it"), ("message", "euros")):
         item(viewer, kind).locator("summary:has-text('Answer')").click()
+        expect(item(viewer, kind).locator("textarea")).to_be_focused()
         viewer.page.keyboard.type(said)
         viewer.page.keyboard.press("Control+Enter")
         expect(item(viewer, kind)).to_have_count(0)
     item(viewer, "notice").get_by_role("button", name="Accept").click()
     item(viewer, "proof").locator("summary:has-text('Waive')").click()
+    expect(item(viewer, "proof").locator("[name=reason]")).to_be_focused()
     viewer.page.keyboard.type("a document, nothing to run")
     item(viewer, "proof").get_by_role("button", name="Waive the proof").click()
     item(viewer, "failed").get_by_role("button", name="Acknowledge").click()
@@ -176,6 +178,7 @@ def test_the_whole_inbox_is_settled_by_keyboard(hub: RunningHub, look: Look, roo
         expect(viewer.find(f"#needs [data-tag={kind}]:focus")).to_have_count(1)
         keys.press(press)
         if said:
+            expect(item(viewer, kind).locator("textarea:focus")).to_have_count(1)
             keys.type(said)
             keys.press("Control+Enter")
         expect(item(viewer, kind)).to_have_count(0)

@@ -221,8 +221,8 @@ def test_a_refused_reservation_says_whose_it_is(hub: RunningHub, look: Look, roo
     viewer.go(f"/rooms/{room}/reservations")
     viewer.find("#reserve [name=path]").fill("src/a.py")
     viewer.find("#reserve button").click()
-    viewer.shows("#reserve output", "ada")
-    expect(viewer.find("#reserve .refusal b")).to_have_text("reservation_conflict")
+    viewer.shows("#reserve", "ada")
+    expect(viewer.find("#reserve .refusal code")).to_have_text("reservation_conflict")
 
 
 def test_a_room_of_ten_thousand_events_is_shown_a_page_at_a_time(hub: RunningHub, look: Look, room: str) -> None:

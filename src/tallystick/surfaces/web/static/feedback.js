@@ -20,6 +20,6 @@ export function toast(text, tone = "", undo = null) {
 
 /** The first field of what opened, or its first button. */
 export function focusIn(box) {
-  const fields = box.querySelectorAll("textarea, input:not([type=hidden]):not([hidden]), select, .panel button, .panel a");
-  [...fields].find((each) => each.checkVisibility())?.focus();
+  const first = (selector) => [...box.querySelectorAll(selector)].find((each) => each.checkVisibility());
+  (first("textarea, input:not([type=hidden]):not([hidden]), select") ?? first(".panel button, .panel a"))?.focus();
 }

@@ -35,7 +35,7 @@ export function attend(refresh) {
   });
   document.addEventListener("toggle", (event) => opened(event.target), true);
   document.addEventListener("input", (event) => {
-    event.target.closest("[aria-invalid]")?.removeAttribute("aria-invalid");
+    if (event.target.matches("[aria-invalid]")) forgive(event.target);
     const slider = event.target.closest("[data-replay] input");
     if (slider) slide(slider, refresh);
   });
@@ -98,7 +98,7 @@ function settle(form, { answer, error }) {
   if (error) return say(form, error);
   if (answer.status === "not_yet" || answer.status === "takeover_available") {
     const who = answer.current_owner ? `${answer.current_owner} holds it.` : answer.reserved_for ? `It is kept for ${answer.reserved_for}.` : "";
-    return say(form, { code: "The stick is not free.", message: who, hint: "You are not in the turn order. To be told when it is your turn, choose “Queue for it”." });
+    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: "You are not in the turn order. To be told when it is your turn, choose “Queue for it”." });
   }
   form.reset();
   form.dispatchEvent(new CustomEvent("tally:done", { bubbles: true }));
@@ -129,23 +129,34 @@ async function press(button, refresh) {
 /** A refusal in words: at the field it is about, or where the form's answer stands. */
 function say(form, error) {
   const output = form.querySelector("output");
+  for (const field of form.querySelectorAll("[aria-invalid]")) forgive(field);
   if (!error) return output.replaceChildren();
   const box = document.createElement("div");
   box.className = "refusal";
   box.setAttribute("role", "alert");
   const field = named(form, error);
-  const parts = [["b", field ? "" : error.code], ["span", ` ${error.message}`], ["div", error.hint], ["div", fence(error.details)]];
+  const parts = [["span", error.message], ["div", error.hint], ["div", fence(error.details)], ["code", error.code]];
   for (const [tag, text] of parts) if (text) box.append(Object.assign(document.createElement(tag), { textContent: text }));
-  output.replaceChildren(box);
-  if (!field) return;
+  const label = field?.closest("label");
+  if (!label) return output.replaceChildren(box);
+  // The label is the reader's own until they change the field: news must not take the refusal away.
+  label.dataset.own = "";
+  label.append(box);
   field.setAttribute("aria-invalid", "true");
-  field.closest("label")?.append(output);
   field.focus();
+}
+
+function forgive(field) {
+  const label = field.closest("label");
+  field.removeAttribute("aria-invalid");
+  label?.querySelector(".refusal")?.remove();
+  if (label) delete label.dataset.own;
 }
 
 function named(form, error) {
   const name = error.details?.field;
-  const field = name ? form.elements.namedItem(name) : null;
+  const needed = form.querySelectorAll("[required]:not([type=checkbox])");
+  const field = name ? form.elements.namedItem(name) : needed.length === 1 ? needed[0] : null;
   return field && field.type !== "hidden" && field.focus ? field : null;
 }
 
