@@ -18,6 +18,10 @@ PACKAGE = "axe-core@4.10.3"
 VIEWS = (
     "",
     "/sessions",
+    "/stick",
+    "/agents/ada",
+    "/cards/CARD-001",
+    "/runners/r1",
     "/history",
     "/history?q=plan",
     "/history?since=nonsense",
@@ -30,7 +34,9 @@ VIEWS = (
 )
 PANELS = (
     ("", "#act-note"),
-    ("", "#act-more"),
+    ("", "#act-close"),
+    ("", "#act-job"),
+    ("", "#menu"),
     ("/jobs", "#act-report"),
     ("/jobs/JOB-001", "#act-cancel"),
     ("/sessions", "[id^=relay-]"),
@@ -101,6 +107,18 @@ def test_axe_finds_nothing_serious_on_any_view(hub: RunningHub, look: Look, room
         viewer.go(f"/rooms/{room}{view}")
         viewer.find(f"{panel} > summary").click()
         found[panel] = findings(viewer, axe)
+    viewer.go("/search?q=plan", live=False)
+    found["search"] = findings(viewer, axe)
+    viewer.go(f"/rooms/{room}")
+    for dialog, key in (("#palette", "Control+k"), ("#keys", "?")):
+        viewer.page.keyboard.press(key)
+        expect(viewer.find(dialog)).to_be_visible()
+        found[dialog] = findings(viewer, axe)
+        viewer.page.keyboard.press("Escape")
+        expect(viewer.find(dialog)).not_to_be_visible()
+    for summary in viewer.find("#needs details.act > summary").all():
+        summary.click()
+        found["an item's panel"] = [*found.get("an item's panel", []), *findings(viewer, axe)]
     for refused in ("/rooms/nowhere", "/nothing"):
         viewer.go(refused, live=False)
         found[refused] = findings(viewer, axe)

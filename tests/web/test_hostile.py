@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from urllib.parse import quote
 
 import pytest
 
@@ -39,6 +40,11 @@ VIEWS = (
     "/jobs",
     "/jobs/JOB-001",
     "/jobs/JOB-002",
+    "/stick",
+    "/agents/ada",
+    "/tasks/TASK-001",
+    "/cards/CARD-001",
+    "/actions/a1",
 )
 
 
@@ -58,6 +64,8 @@ def fill(hub: RunningHub, room: str, text: str) -> int:
     ada, bob = join(hub, room, "ada", "bob")
     line = text[:200].replace("\x1b", "")
     seq = _said(ada, text)
+    ada.call("permissions.ask", tool=text[:200], title=text[:2000], command=text[:MESSAGE_LIMIT], diff=text[:PIECE])
+    ada.call("notifications.send", kind="info", title=text[:500], target_actor_id="user", requires_ack=True)
     _worked(ada, bob, text)
     hub.user.call("jobs.waive", room_id=room, job="JOB-001", reason=text[:MESSAGE_LIMIT])
     _acted(ada, bob, text)
@@ -153,6 +161,8 @@ def test_nothing_runs_and_nothing_breaks_the_layout(hub: RunningHub, look: Look,
     for view in VIEWS:
         intact(viewer, f"/rooms/{room}{view}", live="replay" not in view)
     intact(viewer, f"/rooms/{room}/event/{seq}", live=False)
+    intact(viewer, "/search?q=script", live=False)
+    intact(viewer, f"/search?q={quote(text[:500])}", live=False)
 
 
 def test_a_word_of_a_mebibyte_is_refused_with_the_bound_it_breaks(hub: RunningHub, room: str) -> None:

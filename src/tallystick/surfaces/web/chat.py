@@ -38,6 +38,8 @@ _STEPS = frozenset({ActionResultReported.kind, TaskProgressReported.kind, TaskDo
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bubble:
     row: EventRow
+    unread: bool = False
+    """It is the first one that the reader has not read."""
     form: str = "bubble"
 
 
@@ -133,7 +135,9 @@ def conversation(rows: Iterable[EventRow]) -> list[Entry]:
             places.append(Fold(rows=list(machinery)))
             machinery.clear()
 
-    for row in sorted(rows, key=lambda each: each.seq):
+    ordered = sorted(rows, key=lambda each: each.seq)
+    unread = next((each for each in ordered if each.speech and each.mine and not each.mine.read), None)
+    for row in ordered:
         if threads.takes(row):
             continue
         if row.machinery:
@@ -144,6 +148,6 @@ def conversation(rows: Iterable[EventRow]) -> list[Entry]:
             threads.open(row)
             places.append(row.action)
         else:
-            places.append(Bubble(row=row))
+            places.append(Bubble(row=row, unread=row is unread))
     fold()
     return [threads.exchanges[each] if isinstance(each, str) else each for each in places]
