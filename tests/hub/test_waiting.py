@@ -9,12 +9,14 @@ from threading import Event
 
 import pytest
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.hub import engine
 from tallystick.hub.engine import CallRequest, ReadStep, WaitStep, WriteStep
 from tallystick.hub.visitor import Visitor
 from tallystick.storage.queries import Query
 from tests.hub.patience import Patience
 from tests.scene import HANDOFF, TABLES, Actor, Row, Scene, Turn
+from tests.statements import noted
 
 LONG = 60_000
 """Milliseconds that no test ever waits to the end."""
@@ -234,6 +236,15 @@ def test_a_quiet_wait_writes_nothing(scene: Scene) -> None:
     assert wait(bob, "events.follow", Patience(looks=3), since_seq=99)["events"] == []
     assert traces(scene) == before
     assert patience.seen == 25
+
+
+def test_a_wait_whose_time_is_up_is_answered_from_its_last_look(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.claim()
+    statements = noted(monkeypatch, agents.SQL)
+
+    assert bob.here("turns.wait", max_wait_ms=100)["status"] == "not_yet"
+    assert statements.count("members") == len(["the first look", "once more when the room is watched"])
 
 
 def test_a_claim_does_leave_such_traces(scene: Scene) -> None:

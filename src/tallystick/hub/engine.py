@@ -318,6 +318,9 @@ def _until_answered(prepared: Call, respond: Respond, started: float) -> Steps[C
             elapsed, total = monotonic() - started, found.wait_ms / 1000
             seconds = max(0, min(LOOK_SECONDS, total - elapsed))
             signal = yield WaitStep(prepared.room_id or "", seconds, elapsed, total, found.until)
+            if signal is Signal.TIMEOUT and monotonic() - started >= total:
+                # Whatever would change the answer would have woken it, and whoever calls again looks again.
+                signal = Signal.STOPPED
         if signal is Signal.STOPPED:
             return (yield ReadStep(partial(respond, answer=found.otherwise)))
         found = yield from _look(prepared, answered, found if signal is Signal.WOKEN else None)

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 # pathlib and json would double the start.
 HERE = os.path.dirname(__file__)  # noqa: PTH120
 PACKAGE = os.path.dirname(os.path.dirname(HERE))  # noqa: PTH120
-ABOVE = {"bus", "client", "commandline", "demo", "runner", "runtime", "server", "surfaces"}
-"""What stands above the hub, or beside all of it, cannot be part of an operation."""
+OUTSIDE = {"bus", "client", "commandline", "demo", "harnesses", "runner", "runtime", "server", "storage", "surfaces"}
+"""What stands above the hub, beside all of it, or below what operations say cannot be part of an operation's shape."""
 
 
 @cache
@@ -92,7 +92,7 @@ def _sources() -> Sources:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     found.append(_stamp(entry.path))
-                elif "." not in entry.name and entry.name not in ABOVE and entry.is_dir():
+                elif "." not in entry.name and entry.name not in OUTSIDE and entry.is_dir():
                     folders.append(entry.path)
     return sorted(found)
 
