@@ -25,7 +25,7 @@ class Heard(msgspec.Struct):
 _heard = msgspec.json.Decoder(Heard).decode
 
 
-class Connection:
+class CallerConnection:
     def __init__(self, served: Served, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._served, self._reader, self._writer = served, reader, writer
 

@@ -38,7 +38,7 @@ class PeerRefused(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class CcccGroup:
     """A group of CCCC, its members stopped: a message is appended for them and nothing is started."""
 
     socket: Path
@@ -63,7 +63,7 @@ def installed() -> Path | None:
 
 
 @contextmanager
-def running_group(cccc: Path, home: Path, members: Sequence[str]) -> Generator[Group]:
+def running_group(cccc: Path, home: Path, members: Sequence[str]) -> Generator[CcccGroup]:
     """A group with these members, for as long as its daemon runs."""
     home.mkdir()
     path = home / "daemon" / "ccccd.sock"
@@ -74,7 +74,7 @@ def running_group(cccc: Path, home: Path, members: Sequence[str]) -> Generator[G
         group_id = str(made["group_id"])
         for member in members:
             _ask(path, "actor_add", group_id=group_id, actor_id=member, runtime="custom", command=["true"], by="user")
-        yield Group(socket=path, group_id=group_id, ledger=home / "groups" / group_id / "ledger.jsonl")
+        yield CcccGroup(socket=path, group_id=group_id, ledger=home / "groups" / group_id / "ledger.jsonl")
 
 
 def _ask(path: Path, op: str, **args: object) -> dict[str, object]:
@@ -128,7 +128,7 @@ class _Page(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class PeerTurn:
     """What the clients did at either daemon, one after the other."""
 
     ours: Sequence[Sent]
@@ -152,7 +152,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
             yield _figure(setting, way, clients, limit, _turns(setting, program, way, clients))
 
 
-def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns: Sequence[Turn]) -> Figure:
+def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns: Sequence[PeerTurn]) -> Figure:
     # The first turn only fills caches, for both alike.
     rates = [turn.rates for turn in turns[1:]]
     checked = sum(len(sent.ids) for turn in turns for sent in (*turn.ours, *turn.theirs))
@@ -170,7 +170,7 @@ def _figure(setting: Setting, way: Way, clients: int, limit: float | None, turns
     )
 
 
-def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[Turn]:
+def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[PeerTurn]:
     settings = structs.replace(setting.engine.fresh(), full_sync=way.full_sync)
     names = [f"sender-{number}" for number in range(clients)]
     room_id = _room(settings, [RECEIVER, *names])
@@ -195,11 +195,11 @@ def _turns(setting: Setting, program: Path, way: Way, clients: int) -> list[Turn
     with servers.hub(settings), running_group(program, home, [RECEIVER, *names]) as group:
         ours = senders(settings.data_dir / "bus.sock", room_id, ours=True)
         theirs = senders(group.socket, group.group_id, ours=False)
-        turns = list[Turn]()
+        turns = list[PeerTurn]()
         for number in range(rounds + 1):
             setting.tell(f"cccc: {way.what}, {clients} at once, round {number} of {rounds}")
             found = rooms.gather(message_sender.send, theirs)
-            turns.append(Turn(theirs=found, ours=rooms.gather(message_sender.send, ours)))
+            turns.append(PeerTurn(theirs=found, ours=rooms.gather(message_sender.send, ours)))
     # Both have stopped: what is found now was on the disk.
     _check("CCCC", [turn.theirs for turn in turns], group.message_ids())
     _check("the hub", [turn.ours for turn in turns], _message_ids(settings, room_id))

@@ -12,12 +12,12 @@ from pathlib import Path
 from tallybench import engines, report
 from tallybench.catalogue import BENCHES
 from tallybench.engines import Engine, Setting
-from tallybench.options import Arguments
+from tallybench.options import BenchArguments
 from tallybench.report import Figure
 from tallystick.commandline.command import Invocation
 
 
-def run(arguments: Arguments, invocation: Invocation) -> None:
+def run(arguments: BenchArguments, invocation: Invocation) -> None:
     names = arguments.names or tuple(BENCHES)
     with tempfile.TemporaryDirectory(prefix="tally-bench-") as folder, _progress() as tell:
         figures = list(_measured(names, arguments, Path(folder), tell))
@@ -29,7 +29,7 @@ def run(arguments: Arguments, invocation: Invocation) -> None:
 
 
 def _measured(
-    names: Sequence[str], arguments: Arguments, folder: Path, tell: Callable[[str], None]
+    names: Sequence[str], arguments: BenchArguments, folder: Path, tell: Callable[[str], None]
 ) -> Iterator[Figure]:
     url = os.environ.get("TALLYSTICK_DATABASE_URL") or None
     yield from _on(engines.sqlite(folder), names, arguments, folder, tell)
@@ -40,7 +40,7 @@ def _measured(
 def _on(
     opening: AbstractContextManager[Engine],
     names: Sequence[str],
-    arguments: Arguments,
+    arguments: BenchArguments,
     folder: Path,
     tell: Callable[[str], None],
 ) -> Iterator[Figure]:

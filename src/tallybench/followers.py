@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import uvloop
 
 from tallybench import servers
-from tallybench.caller import Connection
+from tallybench.caller import CallerConnection
 from tallybench.engines import Setting
 from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallybench.servers import Served
@@ -27,7 +27,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 async def _measured(setting: Setting, hub: Served) -> list[Figure]:
-    writer = await Connection.open(hub)
+    writer = await CallerConnection.open(hub)
     room_id = str((await writer.call("rooms.create", {"title": "followers"}))["room_id"])
     setting.tell("followers: one")
     alone = await _to_one(hub, writer, room_id, setting.pick(600, 5))
@@ -67,7 +67,7 @@ def _figure(setting: Setting, what: str, waits: list[float], budgets: tuple[Budg
     )
 
 
-async def _to_one(hub: Served, writer: Connection, room_id: str, times: int) -> list[float]:
+async def _to_one(hub: Served, writer: CallerConnection, room_id: str, times: int) -> list[float]:
     """From sending an append to its arrival at a follower, in milliseconds."""
     follower = await _following(hub, room_id, ONE)
     waits = list[float]()
@@ -82,8 +82,8 @@ async def _to_one(hub: Served, writer: Connection, room_id: str, times: int) -> 
     return waits
 
 
-async def _following(hub: Served, room_id: str, kind: str) -> Connection:
-    follower = await Connection.open(hub)
+async def _following(hub: Served, room_id: str, kind: str) -> CallerConnection:
+    follower = await CallerConnection.open(hub)
     await follower.follow(room_id, kind)
     return follower
 
@@ -91,10 +91,10 @@ async def _following(hub: Served, room_id: str, kind: str) -> Connection:
 async def _to_many(hub: Served, room_id: str, count: int, rounds: int) -> list[float]:
     """Each of four writers sends one event at a time; every follower must see each of them once, in order."""
     followers = [await _following(hub, room_id, CROWD) for _ in range(count)]
-    writers = [await Connection.open(hub) for _ in range(WRITERS)]
+    writers = [await CallerConnection.open(hub) for _ in range(WRITERS)]
     sent, waits = dict[str, float](), list[float]()
 
-    async def hear(follower: Connection) -> None:
+    async def hear(follower: CallerConnection) -> None:
         last = 0
         for _ in range(rounds * WRITERS):
             event = await follower.next_event()
@@ -103,7 +103,7 @@ async def _to_many(hub: Served, room_id: str, count: int, rounds: int) -> list[f
             last = event.seq
             waits.append((time.perf_counter() - sent[event.data["name"]]) * 1000)
 
-    async def tell(number: int, writer: Connection) -> None:
+    async def tell(number: int, writer: CallerConnection) -> None:
         await asyncio.sleep(PAUSE * number / WRITERS)
         for turn in range(rounds):
             name = f"{number}-{turn}"

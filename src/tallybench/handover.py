@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from tallybench import doors, rooms
-from tallybench.doors import Call, Turn
+from tallybench import access, rooms
+from tallybench.access import Call, GrantedTurn
 from tallybench.engines import Setting
 from tallybench.report import Budget, Detail, Figure, median, percentile
 from tallystick.hub.settings import Settings
@@ -21,22 +21,22 @@ from tallystick.hub.settings import Settings
 POLL_S = 0.25
 HANDOFF: Mapping[str, object] = {"status": "measured one turn", "next_action": "measure the next one"}
 
-Door: TypeAlias = Literal["hub", "mcp"]
-_DOORS = {"hub": doors.through_hub, "mcp": doors.through_mcp}
+Access: TypeAlias = Literal["hub", "mcp"]
+_ACCESS = {"hub": access.through_hub, "mcp": access.through_mcp}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
+class HandoverAgent:
     settings: Settings
     room_id: str
     name: str
-    door: Door
+    through: Access
     polls: bool
     turns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class TimedTurn:
     """One turn, by the machine's monotonic clock, which both processes share."""
 
     turn_id: int
@@ -49,13 +49,13 @@ def measure(setting: Setting) -> Iterator[Figure]:
     yield _figure(setting, "mcp", "the same between two `tally mcp` servers", ())
 
 
-def _figure(setting: Setting, door: Door, what: str, budgets: tuple[Budget, ...]) -> Figure:
+def _figure(setting: Setting, through: Access, what: str, budgets: tuple[Budget, ...]) -> Figure:
     rounds, turns = setting.pick(3, 1), setting.pick(20, 3)
     pushed, polled = list[float](), list[float]()
     for number in range(1, rounds + 1):
         setting.tell(f"{what}: round {number} of {rounds}")
-        pushed += _delays(setting, door, polls=False, turns=turns)
-        polled += _delays(setting, door, polls=True, turns=turns)
+        pushed += _delays(setting, through, polls=False, turns=turns)
+        polled += _delays(setting, through, polls=True, turns=turns)
     return Figure(
         bench="handover",
         what=what,
@@ -74,22 +74,22 @@ def _figure(setting: Setting, door: Door, what: str, budgets: tuple[Budget, ...]
     )
 
 
-def _delays(setting: Setting, door: Door, *, polls: bool, turns: int) -> list[float]:
+def _delays(setting: Setting, through: Access, *, polls: bool, turns: int) -> list[float]:
     """From each release to the other's return, in ms."""
     settings = setting.engine.fresh()
     room_id = rooms.make_room(settings, "handover")
     players = [
-        Player(settings=settings, room_id=room_id, name=name, door=door, polls=polls, turns=turns)
+        HandoverAgent(settings=settings, room_id=room_id, name=name, through=through, polls=polls, turns=turns)
         for name in ("ada", "bo")
     ]
     held = sorted((turn for each in rooms.gather(_play, players) for turn in each), key=lambda turn: turn.turn_id)
     return [(after.returned_at - before.released_at) * 1000 for before, after in pairwise(held)]
 
 
-def _play(player: Player) -> list[Held]:
+def _play(player: HandoverAgent) -> list[TimedTurn]:
     """Take turns until there were enough; every turn but the last is handed on."""
-    held = list[Held]()
-    with _DOORS[player.door](player.settings, player.name) as call:
+    held = list[TimedTurn]()
+    with _ACCESS[player.through](player.settings, player.name) as call:
         call("rooms.join", {"room_id": player.room_id})
         rooms.together()
         while True:
@@ -101,18 +101,18 @@ def _play(player: Player) -> list[Held]:
                 fence = {"lease_id": turn.lease_id, "expected_turn_id": turn.turn_id}
                 released_at = time.monotonic()
                 call("turns.release", {"room_id": player.room_id, **fence, "handoff": HANDOFF})
-            held.append(Held(turn_id=turn.turn_id, returned_at=returned_at, released_at=released_at))
+            held.append(TimedTurn(turn_id=turn.turn_id, returned_at=returned_at, released_at=released_at))
             if turn.turn_id >= player.turns:
                 return held
 
 
-def _awaited(call: Call, player: Player) -> Turn:
+def _awaited(call: Call, player: HandoverAgent) -> GrantedTurn:
     while True:
-        if turn := Turn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 30_000})):
+        if turn := GrantedTurn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 30_000})):
             return turn
 
 
-def _polled(call: Call, player: Player) -> Turn:
-    while not (turn := Turn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 0}))):
+def _polled(call: Call, player: HandoverAgent) -> GrantedTurn:
+    while not (turn := GrantedTurn.of(call("turns.wait", {"room_id": player.room_id, "max_wait_ms": 0}))):
         time.sleep(POLL_S)
     return turn

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tallybench import servers
-from tallybench.doors import environment
+from tallybench.access import environment
 from tallybench.engines import Setting, tally
 from tallybench.report import Budget, Figure, median
 

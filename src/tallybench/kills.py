@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import IO, cast
 
 from tallybench import rooms, servers
-from tallybench.doors import environment
+from tallybench.access import environment
 from tallybench.engines import Setting, tally
 from tallybench.report import Budget, Detail, Figure, median
 from tallybench.servers import Served

@@ -14,7 +14,7 @@ from tallystick.kernel.errors import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class BenchArguments:
     names: tuple[str, ...]
     quick: bool
     postgres: bool
@@ -52,4 +52,4 @@ def bench(invocation: Invocation, **given: Any) -> None:
     """
     from tallybench.command import run
 
-    run(Arguments(**given), invocation)
+    run(BenchArguments(**given), invocation)

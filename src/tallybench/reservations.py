@@ -17,7 +17,7 @@ MINE = "bench/mine.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ReservedRoom:
     """A store with one room of so many reservations."""
 
     hub: Hub
@@ -34,9 +34,9 @@ class View:
         self.hub.call("reservations.check", {"room_id": self.room_id, "paths": paths}, self.me)
 
 
-ACTIONS: dict[str, Callable[[View], None]] = {
-    "reservations.reserve and release: one path": View.reserve,
-    "reservations.check: three paths": View.check,
+ACTIONS: dict[str, Callable[[ReservedRoom], None]] = {
+    "reservations.reserve and release: one path": ReservedRoom.reserve,
+    "reservations.check: three paths": ReservedRoom.check,
 }
 
 
@@ -68,7 +68,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
             )
 
 
-def _filled(setting: Setting, stack: ExitStack, count: int) -> View:
+def _filled(setting: Setting, stack: ExitStack, count: int) -> ReservedRoom:
     settings = setting.engine.fresh()
     room_id = rooms.make_room(settings, "reservations")
     hub = stack.enter_context(rooms.opened(settings))
@@ -77,10 +77,10 @@ def _filled(setting: Setting, stack: ExitStack, count: int) -> View:
     for number in range(count):
         path = f"part-{number % 100}/module-{number // 100}/file.py"
         hub.call("reservations.reserve", {"room_id": room_id, "path": path, "ttl_minutes": 1440}, owner)
-    return View(hub=hub, room_id=room_id, me=me)
+    return ReservedRoom(hub=hub, room_id=room_id, me=me)
 
 
-def _time(action: Callable[[View], None], view: View, calls: int) -> float:
+def _time(action: Callable[[ReservedRoom], None], view: ReservedRoom, calls: int) -> float:
     """The mean time of one call, in ms."""
     started = time.perf_counter()
     for _ in range(calls):

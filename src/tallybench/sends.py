@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import uvloop
 
 from tallybench import servers
-from tallybench.caller import Connection
+from tallybench.caller import CallerConnection
 from tallybench.engines import Setting
 from tallybench.report import Budget, Figure, median
 from tallybench.servers import Served
@@ -25,7 +25,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 async def _measured(setting: Setting, bare: Served, hub: Served) -> list[Figure]:
-    first = await Connection.open(hub)
+    first = await CallerConnection.open(hub)
     room = await first.call("rooms.create", {"title": "sends"})
     first.close()
     given: dict[str, object] = {"room_id": room["room_id"], "text": TEXT, "to": ["user"]}
@@ -46,10 +46,10 @@ async def _measured(setting: Setting, bare: Served, hub: Served) -> list[Figure]
 
 async def _rate(served: Served, given: dict[str, object], connections: int, seconds: float, *, unix: bool) -> float:
     """Calls answered per second, each connection sending the next as soon as it has the last answer."""
-    opened = [await Connection.open(served, unix=unix) for _ in range(connections)]
+    opened = [await CallerConnection.open(served, unix=unix) for _ in range(connections)]
     until = time.perf_counter() + seconds
 
-    async def keep_sending(connection: Connection) -> int:
+    async def keep_sending(connection: CallerConnection) -> int:
         request, sent = connection.request("messages.send", given), 0
         while time.perf_counter() < until:
             await connection.send(request)

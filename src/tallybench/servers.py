@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallybench.doors import environment
+from tallybench.access import environment
 from tallybench.engines import tally
 from tallystick.hub.settings import Settings
 

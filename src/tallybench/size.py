@@ -22,7 +22,7 @@ NOTES = ["x.tally.note.add"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class SizedRoom:
     """A store of one size, opened, with the places to read from."""
 
     events: int
@@ -33,7 +33,7 @@ class View:
     middle_ts: str
 
     @classmethod
-    def of(cls, grown: Grown, hub: Hub) -> View:
+    def of(cls, grown: Grown, hub: Hub) -> SizedRoom:
         with hub.reading() as tx:
             event = reading.event_at(tx, grown.room_id, grown.events // 2)
             messages = reading.before(tx, grown.room_id, grown.events, kinds=["chat.message"], limit=UNREAD + 1)
@@ -48,7 +48,7 @@ class View:
         )
 
 
-Question: TypeAlias = Callable[[View], Mapping[str, object]]
+Question: TypeAlias = Callable[[SizedRoom], Mapping[str, object]]
 
 QUESTIONS: Mapping[str, tuple[str, Question]] = {
     "room state": ("turns.state", lambda view: {"room_id": view.room_id}),
@@ -102,7 +102,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     rounds, calls = setting.pick(15, 2), setting.pick(20, 2)
     with ExitStack() as stack:
         views = [
-            View.of(grown, stack.enter_context(rooms.opened(grown.settings)))
+            SizedRoom.of(grown, stack.enter_context(rooms.opened(grown.settings)))
             for grown in grow(setting.folder, sizes, setting.tell)
         ]
         for what, (operation, question) in QUESTIONS.items():
@@ -120,7 +120,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
         yield from _answered(setting, sizes, views, rounds * calls)
 
 
-def _answered(setting: Setting, sizes: tuple[int, ...], views: list[View], times: int) -> Iterator[Figure]:
+def _answered(setting: Setting, sizes: tuple[int, ...], views: list[SizedRoom], times: int) -> Iterator[Figure]:
     """What a message costs its sender and its reader: send, read and ack, each the first of its kind."""
     samples: dict[str, list[list[float]]] = {name: [[] for _ in views] for name in ("send", "read", "ack")}
     for _ in range(times):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tallybench import servers
-from tallybench.doors import environment
+from tallybench.access import environment
 from tallybench.engines import Setting, tally
 from tallybench.report import Budget, Figure, median
 from tallybench.wire import StdioServer

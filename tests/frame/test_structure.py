@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tallystick.hub import registry
-from tests.frame.checkout import PACKAGE, modules, nodes, shown
+from tests.frame.checkout import BENCH, PACKAGE, modules, nodes, shown
 from tests.ledger.shapes.everything import golden
 
 LONGEST_MODULE = 400
@@ -25,9 +25,9 @@ KINDS = {kind for kind, _body in golden()} - registry.OPERATIONS.keys()
 
 
 def _classes() -> dict[str, list[str]]:
-    """Every class at the top of a module, public or private, and where it is declared."""
+    """Every class at the top of a module, public or private, the measurements' too, and where it is declared."""
     found = dict[str, list[str]]()
-    for module in modules():
+    for module in [*modules(), *modules(BENCH)]:
         for node in ast.parse(module.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(shown(module))

@@ -1,4 +1,6 @@
 """What we know of the programs that run agents: how to recognise one, which instance is calling, whether it still runs.
 
-`identity.resolve` is the door for every surface; `processes` holds the facts, `known` the table of harnesses.
+`identity.resolve` says for every surface who is calling; `processes` holds the facts, `registry` the table of
+harnesses. `install` sets harnesses up, `shell` reads what a command is about to change, `headless` calls one without a
+terminal.
 """

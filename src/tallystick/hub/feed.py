@@ -165,7 +165,7 @@ class Feeds:
 
     @contextmanager
     def listen(self, room_id: str, wake: Wake | None = None, looked_at: float = -inf) -> Generator[Wake]:
-        """A bell that rings at every wake of a room: a new one, or one that rings for other things too.
+        """What rings at every wake of a room: a new `Wake`, or one that rings for other things too.
 
         To whoever comes to a watch that is already armed it rings at once, if it has rung since they last looked.
         """
@@ -199,14 +199,14 @@ class Feeds:
             await self._loop.run_in_executor(self._pool, room.join)
 
     @contextmanager
-    def _present(self, room_id: str, party: RoomListener) -> Generator[RoomWatch]:
+    def _present(self, room_id: str, listener: RoomListener) -> Generator[RoomWatch]:
         room = self._rooms.get(room_id)
-        if room is None or not room.add(party):
-            room = self._rooms[room_id] = RoomWatch(self._hub, self._encode, room_id, party, self._ended)
+        if room is None or not room.add(listener):
+            room = self._rooms[room_id] = RoomWatch(self._hub, self._encode, room_id, listener, self._ended)
         try:
             yield room
         finally:
-            room.remove(party)
+            room.remove(listener)
 
     def _ended(self, room: RoomWatch) -> None:
         if self._rooms.get(room.room_id) is room:

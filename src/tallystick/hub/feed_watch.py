@@ -1,7 +1,7 @@
 """One room under watch: a thread that waits for wakes, reads what is new once, and posts it to the event loop.
 
-It starts with the first party and ends soon after the last one left. A lost wake costs a quarter of a second, never an
-event, because the thread looks again after every timeout.
+It starts with the first listener and ends soon after the last one left. A lost wake costs a quarter of a second, never
+an event, because the thread looks again after every timeout.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RoomListener(Protocol):
         ...
 
     def take(self, batch: Batch) -> None:
-        """Events after the seq at which the party went live."""
+        """Events after the seq at which the listener went live."""
         ...
 
 
@@ -91,7 +91,7 @@ class RoomWatch:
         self._loop = asyncio.get_running_loop()
         self._changing = threading.Lock()
         self._over = False
-        self._parties: set[RoomListener] = {first}
+        self._listeners: set[RoomListener] = {first}
         self._live: set[RoomListener] = set()
         # The number of the live period, and the seq up to which events were given out in it. What was read for an
         # earlier period is not given out in a later one.
@@ -103,27 +103,27 @@ class RoomWatch:
         self._thread = threading.Thread(target=self._run, name="tally-watch", daemon=True)
         self._thread.start()
 
-    def add(self, party: RoomListener) -> bool:
-        """Ring for this party at every wake; False when this watch has just ended."""
+    def add(self, listener: RoomListener) -> bool:
+        """Ring for this listener at every wake; False when this watch has just ended."""
         with self._changing:
             if not self._over:
-                self._parties.add(party)
+                self._listeners.add(listener)
             return not self._over
 
-    def go_live(self, party: RoomListener, cursor: int) -> bool:
-        """Give the party everything after `cursor` from now on; False when later events were given out already."""
+    def go_live(self, listener: RoomListener, cursor: int) -> bool:
+        """Give the listener everything after `cursor` from now on; False when later events were given out already."""
         period, given = self._place
         if not self._live:
             self._place = (period + 1, cursor)
         elif cursor < given:
             return False
-        self._live.add(party)
+        self._live.add(listener)
         return True
 
-    def remove(self, party: RoomListener) -> None:
-        self._live.discard(party)
+    def remove(self, listener: RoomListener) -> None:
+        self._live.discard(listener)
         with self._changing:
-            self._parties.discard(party)
+            self._listeners.discard(listener)
 
     def stop(self) -> None:
         """End the thread soon, whoever is still there."""
@@ -138,15 +138,15 @@ class RoomWatch:
         now, given = self._place
         if period == now and batch.last > given:
             self._place = (period, batch.last)
-            for party in tuple(self._live):
-                party.take(batch)
+            for listener in tuple(self._live):
+                listener.take(batch)
         # Behind the parties' own tasks, which the loop has just been told to run.
         self._loop.call_soon(self._taken.set)
 
     def _ring(self) -> None:
         self.rung_at = monotonic()
-        for party in tuple(self._parties):
-            party.ring()
+        for listener in tuple(self._listeners):
+            listener.ring()
 
     def _arm(self) -> None:
         self.armed.set()
@@ -209,5 +209,5 @@ class RoomWatch:
 
     def _done(self) -> bool:
         with self._changing:
-            self._over = self._over or not self._parties
+            self._over = self._over or not self._listeners
             return self._over

@@ -1,7 +1,7 @@
 """Real agents on the bus: `attach` makes a program an agent of a room, `relay` lets an owner agent drive the others.
 
-`relay_messages` reads relay output, `rules` and `model` decide what an action means, all pure; `agent` is the loop
-around them, `room_connection` its end of the bus, `program` what it runs, `journal` what must survive a kill.
+`rules` decides what an action means, pure; `agent` is the loop around it, `relay` the one that drives others,
+`room_connection` its end of the bus, `program` what it runs, `journal` what must survive a kill.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calling a harness once without a terminal: how to start it, and what its output means.
 
 Everything here is a pure function of text. Whoever starts the process writes `files`, sends `stdin`, feeds the reader
-line by line and asks it for the outcome at the end. `headless_programs` names the harnesses this is known for.
+line by line and asks it for the outcome at the end. `programs` names the harnesses this is known for.
 """
 
 from __future__ import annotations

@@ -52,9 +52,9 @@ class BusOverHttp:
         if context.head.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise WrongMediaType
         content = await body(scope, receive, LINE_LIMIT)
-        party = self._party(context)
-        request = party.read(content)
-        reply = request if isinstance(request, BusReply) else await self._answer(context, receive, party, request)
+        connection = self._connection(context)
+        request = connection.read(content)
+        reply = request if isinstance(request, BusReply) else await self._answer(context, receive, connection, request)
         if reply.error:
             context.notes["code"] = reply.error.code
         status = errors.status_of(type(reply.error)) if reply.error else 200
@@ -62,23 +62,23 @@ class BusOverHttp:
         await answer(send, reply.line, *more, status=status)
 
     async def _answer(
-        self, context: RequestContext, receive: Receive, party: BusConnection, request: BusRequest
+        self, context: RequestContext, receive: Receive, connection: BusConnection, request: BusRequest
     ) -> BusReply:
         request = _keyed(request, context.head.get(b"idempotency-key"))
         if not commands.waits(request.type):
-            return await party.answered(request)
+            return await connection.answered(request)
         principal = context.visitor.caller.agent_id
         with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
-            return await while_welcome(receive, revoked, party.answered(request))
+            return await while_welcome(receive, revoked, connection.answered(request))
 
-    def _party(self, context: RequestContext) -> BusConnection:
+    def _connection(self, context: RequestContext) -> BusConnection:
         name = context.head.get(b"tally-bus")
         if name is None:
             return self._bus.once(context.visitor)
-        party, owner = self._open.get(name.decode("latin-1"), (None, None))
-        if party is None or owner is None or not _same(owner, context.visitor):
+        connection, owner = self._open.get(name.decode("latin-1"), (None, None))
+        if connection is None or owner is None or not _same(owner, context.visitor):
             raise UnknownConnection
-        return party
+        return connection
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
@@ -89,24 +89,24 @@ class BusOverHttp:
         principal = context.visitor.caller.agent_id
         with self._allowances.stream(principal), self._tokens.until_revoked(context.visitor) as revoked:
             outbox, name = BusOutbox(), secrets.token_urlsafe(16)
-            party = self._bus.connect(context.visitor, outbox)
+            connection = self._bus.connect(context.visitor, outbox)
             try:
-                outbox.welcome(name, await self._following(party, ask))
-                self._open[name] = (party, context.visitor)
+                outbox.welcome(name, await self._following(connection, ask))
+                self._open[name] = (connection, context.visitor)
                 await send({"type": "http.response.start", "status": 200, "headers": sse.HEADERS})
                 leaving = departure(receive, revoked)
                 await send_stream(scope, send, outbox, leaving, last_word_seconds=LAST_WORD_SECONDS)
             finally:
                 self._open.pop(name, None)
-                party.close()
+                connection.close()
 
-    async def _following(self, party: BusConnection, ask: StreamBus) -> int | None:
+    async def _following(self, connection: BusConnection, ask: StreamBus) -> int | None:
         """Begin with a session's events, where the address names one; the place from which on."""
         if ask.session is None:
             return None
-        room_id = party.visible(ask.session)
-        follower = await party.follow(room_id, ask)
-        asyncio.get_running_loop().call_soon(party.streaming("stream", follower, follow=ask.follow))
+        room_id = connection.visible(ask.session)
+        follower = await connection.follow(room_id, ask)
+        asyncio.get_running_loop().call_soon(connection.streaming("stream", follower, follow=ask.follow))
         return follower.cursor
 
 

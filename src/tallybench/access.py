@@ -45,12 +45,12 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class GrantedTurn:
     turn_id: int
     lease_id: str
 
     @classmethod
-    def of(cls, answer: Mapping[str, object]) -> Turn | None:
+    def of(cls, answer: Mapping[str, object]) -> GrantedTurn | None:
         """The turn that a wait brought, if it did."""
         if answer["status"] != "your_turn":
             return None
