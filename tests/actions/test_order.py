@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from tests.actions.calls import answer, control, ids, message, pending, submit, upcoming, work_off
-from tests.scene import Actor, Scene, refused
+from tests.scene import Actor, Row, Scene, refused
 
 TERMINAL = ["completed", "rejected", "error"]
 
@@ -155,18 +157,34 @@ def test_time_moves_nothing(scene: Scene, pair: tuple[Actor, Actor]) -> None:
     assert (upcoming(worker), scene.rows("actions")) == ("a2", before)
 
 
-def test_the_queue_of_one_who_leaves_waits_for_its_return(scene: Scene, pair: tuple[Actor, Actor]) -> None:
+def test_what_waits_for_one_who_leaves_ends_with_a_reason(scene: Scene, pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
     submit(boss, message("a1", "worker"), message("a2", "worker"))
     worker.here("rooms.leave")
 
     with refused("agent_not_found"):
         submit(boss, message("a3", "worker"))
-    with refused("unknown_member"):
-        answer(worker, "a1", "accepted")
-    worker.join()
+    found = boss.here("actions.outcomes", group_id="g-a1")
 
-    assert work_off(worker) == ["a1", "a2"]
+    assert found["settled"]
+    assert [(each["status"], each["detail"]) for each in cast("list[Row]", found["actions"])] == [
+        ("rejected", "worker left the room")
+    ] * 2
+    worker.join()
+    assert work_off(worker) == []
+
+
+def test_what_waits_in_a_room_that_closes_ends_with_a_reason(pair: tuple[Actor, Actor]) -> None:
+    boss, worker = pair
+    submit(boss, message("a1", "worker"), message("a2", "worker"))
+    answer(worker, "a1", "accepted")
+    worker.here("rooms.close")
+
+    found = boss.here("actions.outcomes", group_id="g-a1")
+
+    assert [(each["status"], each["detail"]) for each in cast("list[Row]", found["actions"])] == [
+        ("rejected", "the room was closed")
+    ] * 2
 
 
 def test_queues_are_folded_from_the_ledger(scene: Scene, pair: tuple[Actor, Actor]) -> None:

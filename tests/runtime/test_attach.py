@@ -270,14 +270,17 @@ def test_without_a_hub_the_way_out_is_named(world: World) -> None:
     process.until("tally up")
 
 
-def test_an_answer_that_is_too_long_is_cut_and_says_so(world: World) -> None:
+def test_an_answer_that_is_too_long_for_a_message_goes_with_it(world: World) -> None:
     boss = world.member("boss")
     world.attach("worker", "sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x")
 
     (outcome,) = world.done(boss, message("worker", "go"))
 
     reply = cast("str", outcome["reply"])
-    assert (outcome["status"], reply.endswith("… (40000 more characters were left out)")) == ("completed", True)
+    assert (outcome["status"], reply.endswith("… (40000 more characters are in the attached file)")) == (
+        "completed",
+        True,
+    )
 
 
 @pytest.mark.parametrize(

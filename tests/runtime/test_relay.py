@@ -109,7 +109,7 @@ def test_a_relay_ends_after_its_turns(world: World) -> None:
     )
 
     assert (relay.wait(), relay.out) == (1, ["ended after 3 turns"])
-    assert len(world.events("x.tally.action.submit")) == 6
+    assert len(world.events("x.tally.action.submit")) == 3
     assert prompts(world)[-1].endswith("This is your last turn: end with task_done.")
 
 

@@ -39,10 +39,14 @@ def test_an_idle_agent_takes_up_what_comes(given: ActionDelivery, verdict: Actio
     assert rules.verdict(given, running=None, held=False, known=False) is verdict
 
 
-@pytest.mark.parametrize("given", [action(kind="user"), action(kind="reply"), action("new"), action("review")])
+@pytest.mark.parametrize("given", [action(kind="user"), action("new"), action("review")])
 def test_whatever_comes_while_something_runs_or_waits_comes_after_it(given: ActionDelivery) -> None:
     assert rules.verdict(given, running=ASKED, held=False, known=False) is ActionVerdict.HOLD
     assert rules.verdict(given, running=None, held=True, known=False) is ActionVerdict.HOLD
+
+
+def test_a_reply_waits_for_nothing() -> None:
+    assert rules.verdict(action(kind="reply"), running=ASKED, held=True, known=False) is ActionVerdict.NOTE
 
 
 def test_an_interrupt_waits_for_nothing() -> None:
@@ -56,7 +60,7 @@ def test_what_is_delivered_again_is_not_taken_up_again(given: ActionDelivery) ->
 
 def test_whoever_interrupts_has_the_last_word() -> None:
     assert rules.ending(ASKED, HarnessAnswer(text="three", data=None), "user") == ActionEnding(
-        action=ASKED, status="error", detail="interrupted by user", task_status="ready"
+        action=ASKED, status="error", detail="interrupted by user", interrupted_by="user", task_status="ready"
     )
 
 

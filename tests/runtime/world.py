@@ -119,7 +119,9 @@ class World:
         return process
 
     def attach(self, name: str, *program: str, **environ: str) -> Process:
-        process = self.start("attach", "--name", name, "--room", self.room_id, "--", *program, **environ)
+        """Put a program on the bus that runs once for each message."""
+        once = ("--once",) if program[0] == "gemini" else ()
+        process = self.start("attach", "--name", name, "--room", self.room_id, *once, "--", *program, **environ)
         process.until("ready")
         return process
 

@@ -124,12 +124,11 @@ class DeliveryQueue:
         # move past older results.
         present = {each.agent: each for each in self._attached.values() if not each.new}
         for event in found.results:
-            body = event.read(ActionResultReported)
-            target, requester = present.get(event.by), present.get(body.dst)
-            if target:
-                target.in_flight.discard(body.action_id)
-            if requester:
-                self._send_result(requester, event)
+            if event.kind == ActionResultReported.kind and (target := present.get(event.by)):
+                target.in_flight.discard(event.read(ActionResultReported).action_id)
+            for requester in present.values():
+                if bus_reads.concerns(event, requester.agent):
+                    self._send_result(requester, event)
         for agent, due in found.due.items():
             attachment = present.get(agent)
             if attachment and due and due.action.action_id not in attachment.in_flight:

@@ -44,7 +44,7 @@ def _session(data: Data) -> Payload:
 
 
 def _agent(data: Data) -> Payload:
-    return {"id": data["actor_id"], **_chosen(data, "name", "role", "harness")}
+    return {"id": data["actor_id"], **_chosen(data, "name", "role", "harness", "reason")}
 
 
 def _message(data: Data) -> Payload:

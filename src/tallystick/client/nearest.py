@@ -37,6 +37,7 @@ WAITING = frozenset(
         "jobs.radar",
         "jobs.wait",
         "messages.inbox",
+        "permissions.show",
         "turns.wait",
     }
 )

@@ -15,6 +15,8 @@ from tallystick.capabilities.actions.events import (
     ActionResultReported,
     ActionStatus,
     ActionSubmitted,
+    AgentAttached,
+    AgentDetached,
     TaskDoneReported,
     TaskProgressReported,
 )
@@ -305,6 +307,10 @@ def _of_conversation(body: Body | None) -> EventText | None:
             tone = RESULT_TONES.get(body.status, "")
             did = f"reported {body.status}"
             return EventText(tag=f"Result: {body.status}", did=did, tone=tone, text=body.detail or body.action_id)
+        case AgentAttached():
+            return EventText(tag="Attached", did="takes requests from now on", tone="r", text=body.program)
+        case AgentDetached():
+            return EventText(tag="Away", did="went away for now", text=body.reason or "")
         case TaskProgressReported() | TaskDoneReported():
             text = _joined(body.summary or body.detail)
             return EventText(tag=f"Task {body.status}", did=f"says {body.task_id} is {body.status}", text=text)

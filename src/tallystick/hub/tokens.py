@@ -86,7 +86,9 @@ class Token:
     @property
     def caller(self) -> Caller:
         session = SessionKind.HUMAN_CLI if self.principal == "user" else SessionKind.NAMED
-        return Caller(agent_id=self.principal, session=session, by_token=True)
+        return Caller(
+            agent_id=self.principal, session=session, by_token=True, may_work=Reach(self.reach).includes(Reach.WORK)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

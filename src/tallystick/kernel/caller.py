@@ -83,6 +83,8 @@ class Caller:
     """The session's own id, while it acts for an agent that it adopted."""
     subagent: str = ""
     """The sub-agent of that session that is calling: it has the agent's rights, and never its turn."""
+    may_work: bool = True
+    """False for a token that may speak, or only look."""
     by_token: bool = False
     """A token vouches for the caller and nothing else does: it is another session than a local one of that name."""
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import queue
 from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tallystick.capabilities.actions.contract import ActionQueue
 from tallystick.client import typed
@@ -20,19 +18,18 @@ from tallystick.harnesses.headless.programs import CannotDo
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import new_id
-from tallystick.runtime import program as engines
 from tallystick.runtime import rules
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
-from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
+from tallystick.runtime.program import Engine, ProgramExited, ProgramStepped, Run, SessionBegan
+from tallystick.runtime.room_connection import ActionReports, PermissionRequests, RoomConnection, Tell
 from tallystick.runtime.rules import (
     ActionDelivery,
     ActionEnding,
     ActionVerdict,
     AgentReplaced,
-    Context,
     DeliveredResult,
     Delivery,
+    RoomOver,
 )
 
 HEARTBEAT_SECONDS = 60.0
@@ -50,7 +47,7 @@ class Gone:
     why: TallyError
 
 
-Mail: TypeAlias = "Delivery | ProgramStepped | ProgramExited | Leave | Gone"
+Mail: TypeAlias = "Delivery | ProgramStepped | ProgramExited | SessionBegan | Leave | Gone"
 MailBox: TypeAlias = "queue.SimpleQueue[Mail]"
 
 
@@ -59,18 +56,17 @@ class Agent:
         self,
         *,
         line: RoomConnection,
-        engine: AgentProgram,
+        engine: Engine,
         journal: Journal,
         mail: MailBox,
-        cwd: Path,
-        scratch: Path,
-        environ: Mapping[str, str],
         tell: Tell,
     ) -> None:
-        self._line, self._engine, self._journal, self._mail = line, engine, journal, mail
-        self._cwd, self._scratch, self._environ, self._tell = cwd, scratch, environ, tell
+        self._line, self._engine, self._journal, self._mail, self._tell = line, engine, journal, mail, tell
         self._reports = ActionReports(line, tell)
-        self._run: ProgramRun | None = None
+        self._permissions = PermissionRequests(line)
+        self._run: Run | None = None
+        self._ended = False
+        """Whether the room has let go of it: nothing can be said there any more."""
         self._held: list[ActionDelivery] = []
         self._known: deque[str] = deque(maxlen=1000)
         """The newest actions that were taken up or wait here: a new connection may bring them again."""
@@ -85,6 +81,7 @@ class Agent:
                     return why
         finally:
             self._abandon()
+            self._engine.close()
 
     def _next(self) -> Mail | None:
         try:
@@ -98,21 +95,32 @@ class Agent:
                 self._line.ask("agents.heartbeat", {})
             case ActionDelivery():
                 self._take(mail)
-            case ProgramStepped():
-                text = rules.clean(mail.step.text)
-                self._tell(text)
-                self._reports.task(mail.run.action, "running", text, number=mail.number)
-            case ProgramExited():
-                self._over(mail.run)
+            case ProgramStepped() | SessionBegan() | ProgramExited():
+                self._follow(mail)
             case AgentReplaced():
                 return "another connection speaks for this agent now"
             case Leave():
                 return "told to end"
             case Gone():
                 return mail.why.message
+            case RoomOver():
+                self._ended = True
+                return mail.why
             case DeliveredResult():
                 pass
         return ""
+
+    def _follow(self, mail: ProgramStepped | SessionBegan | ProgramExited) -> None:
+        """What the program does."""
+        match mail:
+            case ProgramStepped():
+                text = rules.clean(mail.step.text)
+                self._tell(text)
+                self._reports.task(mail.run.action, "running", text, number=mail.number)
+            case SessionBegan():
+                self._began(mail)
+            case ProgramExited():
+                self._over(mail.run)
 
     def _take(self, action: ActionDelivery) -> None:
         known = action.action_id in self._known
@@ -130,7 +138,6 @@ class Agent:
                 self._renew(action)
             case ActionVerdict.NOTE:
                 self._tell(f"{action.src} replied: {action.text}")
-                self._reports.result(action, "completed")
             case ActionVerdict.IDLE:
                 self._tell(f"{action.src} interrupts, and nothing runs")
                 self._reports.result(action, "rejected", "nothing was running")
@@ -139,13 +146,6 @@ class Agent:
         self._known.append(action.action_id)
 
     def _start(self, action: ActionDelivery) -> None:
-        context = self._journal.context(action.context_id)
-        try:
-            start, reader = self._engine.start(action, context, self._scratch)
-        except CannotDo as cannot:
-            self._tell(f"{action.src} wants {action.command}: {cannot}")
-            self._reports.result(action, "rejected", str(cannot))
-            return
         self._tell(f"{action.src} wants {action.command}" if action.command else f"{action.src} asks: {action.text}")
         self._journal.begin(action)
         if not self._reports.result(action, "accepted"):
@@ -155,17 +155,26 @@ class Agent:
         if action.command != "compact":
             # That is about the agent, not about the work.
             self._reports.task(action, "running")
-        env = engines.environment(self._environ, self._line.room_id, self._line.agent, action)
         try:
-            self._run = ProgramRun(action, start, reader, cwd=self._cwd, env=env, mail=self._mail.put)
+            self._run = self._engine.begin(action, self._journal.context(action.context_id), self._mail.put)
+        except CannotDo as cannot:
+            self._finish(ActionEnding(action=action, status="rejected", detail=str(cannot)))
         except OSError as wrong:
             self._finish(rules.ending(action, Failed(why=f"it could not be started: {wrong}"), None))
 
+    def _began(self, began: SessionBegan) -> None:
+        """Remember the session at once: if we are killed in the middle, the conversation goes on in it."""
+        context_id = began.run.action.context_id
+        before = self._journal.context(context_id)
+        if before.session_id != began.session_id:
+            self._journal.remember(context_id, replace(before, session_id=began.session_id))
+            self._journal.save()
+
     def _interrupt(self, action: ActionDelivery) -> None:
         self._tell(f"{action.src} interrupts")
-        run = cast("ProgramRun", self._run)
-        run.interrupts.append(action)
-        run.stop()
+        if run := self._run:
+            run.interrupts.append(action)
+            run.stop()
 
     def _renew(self, action: ActionDelivery) -> None:
         self._journal.forget(action.context_id)
@@ -174,7 +183,7 @@ class Agent:
         self._tell(f"{action.src} starts a new context")
         self._reports.result(action, "completed", data=opened)
 
-    def _over(self, run: ProgramRun) -> None:
+    def _over(self, run: Run) -> None:
         outcome = run.outcome()
         self._run = None
         self._remember(run.action, outcome)
@@ -192,9 +201,10 @@ class Agent:
             return
         before = self._journal.context(action.context_id)
         if isinstance(outcome, HarnessAnswer):
-            after = rules.extended(before, action, outcome.text.strip(), outcome.session_id)
+            kept = self._engine.keeps_words
+            after = rules.extended(before, action, outcome.text.strip(), outcome.session_id, keeps_words=kept)
         else:
-            after = Context(session_id=outcome.session_id) if outcome.session_id else before
+            after = replace(before, session_id=outcome.session_id) if outcome.session_id else before
         self._journal.remember(action.context_id, after)
 
     def _finish(self, ending: ActionEnding) -> None:
@@ -206,6 +216,7 @@ class Agent:
 
     def _recover(self) -> None:
         """Say what an earlier life of this agent could not say any more; nothing that it had accepted is run again."""
+        self._permissions.withdraw_all("the agent was started anew")
         for ending in list(self._journal.owed.values()):
             self._tell(f"an earlier answer to {ending.action.src} is sent now")
             self._reports.end(ending)
@@ -222,13 +233,16 @@ class Agent:
     def _abandon(self) -> None:
         """At the end: stop what runs, and say so if there is still somebody to say it to."""
         run, self._run = self._run, None
+        if not self._ended and self._line.connected:
+            with suppress(TallyError):
+                self._line.ask("actions.detach", {})
         if run is None:
             return
         run.stop()
         self._remember(run.action, run.outcome())
         ending = rules.ending(run.action, Failed(why=""), f"the end of {self._line.agent}")
         self._journal.owe(ending)
-        if self._line.connected:
+        if self._line.connected and not self._ended:
             with suppress(TallyError):
                 self._reports.end(ending)
                 self._journal.settle(run.action.action_id)

@@ -11,8 +11,8 @@ from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import InvalidField
 from tallystick.runtime.options import AgentOptions
 from tallystick.runtime.relay import RelayEnd
-from tallystick.runtime.room_connection import teller
-from tallystick.runtime.start import RemoteHub, attached, relaying
+from tallystick.runtime.room_connection import RemoteHub, teller
+from tallystick.runtime.start import attached, relaying
 
 
 def attach(asked: AgentOptions) -> str:
@@ -26,6 +26,7 @@ def attach(asked: AgentOptions) -> str:
         harness=asked.harness,
         sandbox=Sandbox(asked.sandbox),
         model_name=asked.model,
+        acp=asked.acp,
         hub=_elsewhere(asked),
         tell=tell,
     ) as attachment:

@@ -15,8 +15,9 @@ from tallystick.harnesses.headless.protocol import Sandbox
 F = TypeVar("F", bound=Callable[..., object])
 
 EPILOG = (
-    "PROGRAM is codex, claude or gemini, called in its own headless manner, or any command that reads a prompt on stdin"
-    " and writes its answer. Options of its own may follow it."
+    "PROGRAM is claude, codex, gemini, opencode, qwen or copilot, as one process that keeps its sessions (ACP) where"
+    " it or its adapter is installed; or any command that reads a prompt on stdin and writes its answer. Options of its"
+    " own may follow it."
 )
 
 
@@ -28,6 +29,7 @@ class AgentOptions:
     harness: str | None
     sandbox: str
     model: str | None
+    acp: bool | None
     hub: str | None
     program: tuple[str, ...]
 
@@ -69,16 +71,21 @@ def _options(invocation: Invocation, given: dict[str, Any]) -> AgentOptions:
         raise click.UsageError("Missing option '--name'.")
     if not given["program"]:
         raise click.UsageError("Name a program after --, for example: -- claude.")
-    return AgentOptions(name=name, **given)
+    return AgentOptions(name=name, acp=given.pop("acp", None), **given)
 
 
 @click.command(cls=Program, epilog=EPILOG)
+@click.option(
+    "--acp/--once",
+    default=None,
+    help="Speak ACP with any PROGRAM; or run it once for each message, even where it could keep a session.",
+)
 @_about_a_program
 @click.pass_obj
 def attach(invocation: Invocation, **given: Any) -> None:
-    """Put a coding agent on the bus: one run of it for each message.
+    """Put a coding agent on the bus: what is said to it is a request, which it answers.
 
-    What the program answers goes back to whoever sent the message.
+    Whoever asks can follow its steps with `tally ask`, and is asked for permission where the harness wants one.
     """
     asked = _options(invocation, given)
     from tallystick.runtime import command

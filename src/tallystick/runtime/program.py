@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 from tallystick.harnesses.headless import programs, protocol
 from tallystick.harnesses.headless.programs import PROGRAMS
@@ -31,7 +32,7 @@ class NoProgram(InvalidInput):
 class AgentProgram:
     slug: str
     """Which harness it speaks like; `plain` for any other command."""
-    binary: tuple[str, ...]
+    argv: tuple[str, ...]
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
     model: str | None = None
 
@@ -55,7 +56,7 @@ class AgentProgram:
             raise NoProgram(f"'{harness}' is no harness; there are {', '.join(PROGRAMS)}.")
         named = {program.command: slug for slug, program in PROGRAMS.items() if program.command}
         slug = harness or named.get(Path(argv[0]).name, PLAIN)
-        return cls(slug=slug, binary=(str(Path(found).absolute()), *argv[1:]), sandbox=sandbox, model=model)
+        return cls(slug=slug, argv=(str(Path(found).absolute()), *argv[1:]), sandbox=sandbox, model=model)
 
     def start(self, action: ActionDelivery, context: Context, scratch: Path) -> tuple[ProcessStart, Reader]:
         """How to call it for an action, and who reads what it says; raises `CannotDo` where the harness has no way."""
@@ -63,15 +64,15 @@ class AgentProgram:
         request = self._request(action.text, context, scratch)
         match action.command:
             case "compact":
-                start = programs.compact(self.slug, self.binary, request)
+                start = programs.compact(self.slug, self.argv, request)
                 if context.session_id is None:
                     raise programs.CannotDo("There is no context to compact yet.")
                 return start, program.reader()
             case "review":
-                return programs.review(self.slug, self.binary, request), program.reader()
+                return programs.review(self.slug, self.argv, request), program.reader()
             case _:
                 request = self._request(rules.prompt_for(action, context), context, scratch)
-                return program.start(self.binary, request), program.reader()
+                return program.start(self.argv, request), program.reader()
 
     def _request(self, prompt: str, context: Context, scratch: Path) -> HarnessRequest:
         return HarnessRequest(
@@ -84,17 +85,32 @@ class AgentProgram:
         )
 
 
-def environment(environ: Mapping[str, str], room_id: str, agent: str, action: ActionDelivery) -> dict[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Where an agent's programs work, and for whom."""
+
+    cwd: Path
+    scratch: Path
+    """A private folder for the files that a call needs."""
+    environ: Mapping[str, str]
+    room_id: str
+    agent: str
+
+
+def environment(place: AgentPlace, action: ActionDelivery) -> dict[str, str]:
     """What a run finds in its environment: on whose behalf it works, so that its own `tally` is the same agent."""
     told = {
-        "TALLYSTICK_ROOM": room_id,
-        "TALLYSTICK_AGENT": agent,
         "TALLYSTICK_ACTION": action.action_id,
         "TALLYSTICK_CONTEXT": action.context_id,
         "TALLYSTICK_TASK": action.task_id,
     }
-    kept = {name: value for name, value in protocol.environment(environ).items() if name not in _SECRETS}
-    return {**kept, **told}
+    return {**standing_environment(place), **told}
+
+
+def standing_environment(place: AgentPlace) -> dict[str, str]:
+    """The same for a process that serves many requests."""
+    kept = {name: value for name, value in protocol.environment(place.environ).items() if name not in _SECRETS}
+    return {**kept, "TALLYSTICK_ROOM": place.room_id, "TALLYSTICK_AGENT": place.agent}
 
 
 def write_files(start: ProcessStart) -> None:
@@ -102,6 +118,60 @@ def write_files(start: ProcessStart) -> None:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
             opened.write(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadlessEngine:
+    """One run of the program for each message."""
+
+    program: AgentProgram
+    place: AgentPlace
+
+    keeps_words = False
+    """A program either keeps a session, or is told what was said."""
+
+    @property
+    def slug(self) -> str:
+        return self.program.slug
+
+    def begin(self, action: ActionDelivery, context: Context, mail: Mail) -> ProgramRun:
+        """Start it; raises `CannotDo` where the harness has no way, `OSError` where it cannot be started."""
+        start, reader = self.program.start(action, context, self.place.scratch)
+        env = environment(self.place, action)
+        return ProgramRun(action, start, reader, cwd=self.place.cwd, env=env, mail=mail)
+
+    def close(self) -> None:
+        """Nothing outlives its message."""
+
+
+class Run(Protocol):
+    """A request at work, whatever carries it out."""
+
+    action: ActionDelivery
+    interrupts: list[ActionDelivery]
+    """Who wants it stopped."""
+
+    def stop(self) -> None: ...
+
+    def outcome(self) -> Outcome:
+        """What came of it; waits for its end."""
+        ...
+
+
+class Engine(Protocol):
+    """What an attached agent is run by."""
+
+    @property
+    def slug(self) -> str: ...
+
+    @property
+    def keeps_words(self) -> bool:
+        """Whether what was said is kept beside a session."""
+        ...
+
+    def begin(self, action: ActionDelivery, context: Context, mail: Mail) -> Run: ...
+
+    def close(self) -> None: ...
 
 
 POLITE_SECONDS = 3.0
@@ -112,16 +182,27 @@ POLITE_SECONDS = 3.0
 class ProgramStepped:
     """The program did something."""
 
-    run: ProgramRun
+    run: Run
     step: HarnessStep
     number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramExited:
-    """The program is gone, with everything it started."""
+class SessionBegan:
+    """The harness keeps this conversation under this name from now on."""
 
-    run: ProgramRun
+    run: Run
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramExited:
+    """A request is over; a program that runs for it alone is gone, with everything it started."""
+
+    run: Run
+
+
+Mail: TypeAlias = "Callable[[ProgramStepped | ProgramExited | SessionBegan], None]"
 
 
 class ProgramRun:
@@ -133,7 +214,7 @@ class ProgramRun:
         *,
         cwd: Path,
         env: Mapping[str, str],
-        mail: Callable[[ProgramStepped | ProgramExited], None],
+        mail: Mail,
     ) -> None:
         self.action = action
         self.interrupts: list[ActionDelivery] = []

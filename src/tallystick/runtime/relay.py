@@ -12,18 +12,16 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TypeAlias
 
 from tallystick.harnesses.headless.protocol import HarnessAnswer, Outcome
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.kernel.json_values import list_of, object_of, objects_of
-from tallystick.runtime import program as engines
 from tallystick.runtime import rules
-from tallystick.runtime.program import AgentProgram, ProgramExited, ProgramRun, ProgramStepped
+from tallystick.runtime.program import Engine, ProgramExited, ProgramStepped, Run, SessionBegan
 from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
-from tallystick.runtime.rules import ActionDelivery, Context, Delivery
+from tallystick.runtime.rules import ActionDelivery, Context, Delivery, RoomOver
 
 _FENCE = re.compile(
     r"\A(?P<fence>`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n(?P<body>.*?)\r?\n?(?P=fence)\Z", re.DOTALL
@@ -202,20 +200,16 @@ class TaskRelay:
         self,
         *,
         line: RoomConnection,
-        engine: AgentProgram,
-        cwd: Path,
-        scratch: Path,
-        environ: Mapping[str, str],
+        engine: Engine,
         tell: Tell,
         max_turns: int,
     ) -> None:
         self._line, self._engine, self._tell, self._max_turns = line, engine, tell, max_turns
-        self._cwd, self._scratch, self._environ = cwd, scratch, environ
         self._reports = ActionReports(line, tell)
         self._me = ActionDelivery(action_id=new_id(), src="user", context_id=new_id(), task_id="", kind="user")
         self._context = Context()
         self._opened = False
-        self._run: ProgramRun | None = None
+        self._run: Run | None = None
         self._stopped_by: str | None = None
         self._lock = threading.Lock()
         self._heard: Heard = queue.SimpleQueue()
@@ -261,6 +255,8 @@ class TaskRelay:
 
     def brought(self, delivery: Delivery) -> None:
         """Whoever relays takes replies and interrupts, and nothing else."""
+        if isinstance(delivery, RoomOver):
+            self.stop(delivery.why)
         if not isinstance(delivery, ActionDelivery):
             return
         if delivery.command == "interrupt":
@@ -269,7 +265,6 @@ class TaskRelay:
             self._reports.result(delivery, "completed", "the relay ends")
         elif delivery.kind == "reply":
             self._tell(f"{delivery.src} replied: {delivery.text}")
-            self._reports.result(delivery, "completed")
         else:
             self._reports.result(delivery, "rejected", f"{self._line.agent} relays a task and takes no other work")
 
@@ -278,16 +273,14 @@ class TaskRelay:
 
     def _think(self, prompt: str) -> Outcome:
         """One run of the owner's program."""
-        heard: queue.SimpleQueue[ProgramExited | ProgramStepped] = queue.SimpleQueue()
-        action = self._asked(prompt)
-        start, reader = self._engine.start(action, self._context, self._scratch)
-        env = engines.environment(self._environ, self._line.room_id, self._line.agent, action)
+        heard: queue.SimpleQueue[ProgramExited | ProgramStepped | SessionBegan] = queue.SimpleQueue()
         with self._lock:
-            self._run = run = ProgramRun(action, start, reader, cwd=self._cwd, env=env, mail=heard.put)
+            self._run = run = self._engine.begin(self._asked(prompt), self._context, heard.put)
             if self._stopped_by:
                 run.stop()
-        while isinstance(event := heard.get(), ProgramStepped):
-            self._tell(event.step.text)
+        while not isinstance(event := heard.get(), ProgramExited):
+            if isinstance(event, ProgramStepped):
+                self._tell(event.step.text)
         with self._lock:
             self._run = None
         return run.outcome()

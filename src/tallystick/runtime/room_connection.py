@@ -6,26 +6,43 @@ one line each, and nothing that somebody else wrote reaches it unescaped.
 
 from __future__ import annotations
 
+import base64
 import math
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO, TypeAlias
 
+from tallystick.capabilities.blobs.contract import INLINE_LIMIT
+from tallystick.capabilities.permissions.contract import PermissionList, PermissionView
+from tallystick.capabilities.permissions.events import OptionKind
 from tallystick.capabilities.rooms.contract import JoinRoomResult
 from tallystick.client import typed
 from tallystick.client.bus import BusClient
 from tallystick.client.bus_protocol import BusClosed, Envelope
 from tallystick.commandline.output import visible
+from tallystick.harnesses.acp.protocol import AcpOption
+from tallystick.harnesses.acp.turn import WantedAction
 from tallystick.harnesses.headless import protocol
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.kernel.ids import digest
-from tallystick.runtime.rules import ActionDelivery, ActionEnding
+from tallystick.kernel.ids import digest, new_id
+from tallystick.runtime import rules
+from tallystick.runtime.rules import ActionDelivery, ActionEnding, SettledPermission
 
 Tell: TypeAlias = Callable[[str], None]
 
 WIDTH = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteHub:
+    """A hub on another machine."""
+
+    url: str
+    token: str = field(repr=False)
 
 
 def teller(name: str, out: TextIO = sys.stderr) -> Tell:
@@ -106,11 +123,16 @@ SAID_BEFORE = frozenset(
 )
 """Refusals that mean: this is on the ledger already."""
 
-ID_LIMIT = 200
+PERMISSION_WAIT_MS = 60_000
+"""One look at whether a request is settled; there is no limit to how often it is taken."""
+PATHS_ASKED = 100
+_KINDS = frozenset[str](OptionKind)
 
 
 class BusRequests(Protocol):
     """The part of a line that is needed here."""
+
+    agent: str
 
     def ask(
         self, type: str, payload: Mapping[str, object], *, key: str | None = None, dst: str | None = None
@@ -147,30 +169,30 @@ class ActionReports:
             self._said("task.done", payload, f"{action.action_id}:done")
         elif ending.task_status:
             self.task(action, ending.task_status, ending.detail)
-        self.result(action, ending.status, ending.detail)
+        stopped = {"interrupted_by": ending.interrupted_by} if ending.interrupted_by else None
+        self.result(action, ending.status, ending.detail, stopped)
 
     def _reply(self, action: ActionDelivery, text: str) -> None:
-        name = f"reply:{action.action_id}"
-        name = name if len(name) <= ID_LIMIT else f"reply:{digest(name, length=40)}"
-        reply = {
-            "type": "message",
-            "dst": action.src,
-            "action_id": name,
-            "action_index": 0,
-            "kind": "reply",
-            "text": text,
-            "reply_to_action_id": action.action_id,
-        }
-        payload: dict[str, object] = {"group_id": name, "actions": [reply], "task_id": action.task_id}
-        try:
-            self._line.ask("action.submit", payload, key=_key(name))
-        except Refused as refused:
-            if refused.code == "agent_not_found":
-                # People and services have no queue; they find the reply in their inbox.
-                message = {"text": text, "kind": "reply", "reply_to_action_id": action.action_id}
-                self._said("message.created", message, f"{name}:message", dst=action.src)
-            elif refused.code not in SAID_BEFORE:
-                self._tell(f"the reply to {action.src} was refused: {refused.message}")
+        """To whoever asked, in the room or not: it is on the ledger, and in that one's inbox."""
+        name = f"reply:{digest(action.action_id, length=40)}"
+        about = {"kind": "reply", "reply_to_action_id": action.action_id, "task_id": action.task_id, **_context(action)}
+        message: dict[str, object] = {"to": [action.src], "text": text, "conversation": about, "client_id": name}
+        if action.message_id:
+            message["reply_to"] = action.message_id
+        if rules.too_long(text):
+            message |= {"text": rules.beginning(text), "attachments": [*self._attached(text, name)]}
+        self._said("messages.send", message, f"{name}:message")
+
+    def _attached(self, text: str, name: str) -> Iterator[dict[str, object]]:
+        """A text that is longer than a message may be, as files that go with one."""
+        whole = text.encode()
+        parts = [whole[at : at + INLINE_LIMIT] for at in range(0, len(whole), INLINE_LIMIT)]
+        for number, content in enumerate(parts, 1):
+            title = "answer.txt" if len(parts) == 1 else f"answer-{number}-of-{len(parts)}.txt"
+            encoded = base64.b64encode(content).decode()
+            given = {"content_base64": encoded, "mime_type": "text/plain", "name": title}
+            stored = self._line.ask("blobs.put", given, key=_key(f"{name}:{number}"))
+            yield {"kind": "text", "path": stored["path"], "title": title, "mime_type": "text/plain"}
 
     def _said(self, type: str, payload: Mapping[str, object], key: str, *, dst: str | None = None) -> bool:
         try:
@@ -180,6 +202,51 @@ class ActionReports:
                 self._tell(f"{type} was refused: {refused.message}")
             return False
         return True
+
+
+class PermissionRequests:
+    """What an agent may not do unasked, put to the room."""
+
+    def __init__(self, line: BusRequests) -> None:
+        self._line = line
+
+    def ask(self, action: WantedAction, options: Sequence[AcpOption], action_id: str) -> SettledPermission:
+        known = [each for each in options if each.kind in _KINDS]
+        given: dict[str, object] = {
+            "tool": action.tool,
+            "title": action.title,
+            "paths": list(action.paths[:PATHS_ASKED]),
+            "options": [{"option_id": each.option_id, "name": each.name, "kind": each.kind} for each in known],
+            "action_id": action_id,
+        }
+        more = {"command": action.command, "diff": action.diff}
+        given |= {name: value for name, value in more.items() if value is not None}
+        return _settled(self._line.ask("permissions.ask", given, key=new_id()))
+
+    def wait(self, number: int) -> SettledPermission:
+        return _settled(self._line.ask("permissions.show", {"permission": number, "max_wait_ms": PERMISSION_WAIT_MS}))
+
+    def withdraw(self, number: int, why: str) -> None:
+        with suppress(TallyError):
+            self._line.ask("permissions.withdraw", {"permission": number, "reason": why})
+
+    def withdraw_all(self, why: str) -> None:
+        """What an earlier life of this agent had asked: its harness waits for no answer any more."""
+        found = typed.read(self._line.ask("permissions.list", {"agent_id": self._line.agent}), PermissionList)
+        for each in found.permissions:
+            self.withdraw(each.permission, why)
+
+
+def _settled(found: Mapping[str, object]) -> SettledPermission:
+    view = typed.read(found, PermissionView)
+    return SettledPermission(
+        number=view.permission,
+        title=view.title,
+        state=view.state.value,
+        by=view.settled_by if view.settled_by and not view.policy else "",
+        why=view.message or view.policy or "",
+        option_id=view.option_id,
+    )
 
 
 def _key(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -31,6 +31,21 @@ class ActionDelivery:
     """Of a control; empty for a message."""
     steps: tuple[str, ...] = ()
     note: str = ""
+    message_id: str = ""
+    """The message that it is, where one was sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledPermission:
+    """A request for permission, as the room has it."""
+
+    number: int
+    title: str
+    state: str
+    by: str
+    why: str
+    option_id: str | None = None
+    """What to choose of what the harness offers; None when that says nothing of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +63,14 @@ class AgentReplaced:
     agent: str
 
 
-Delivery: TypeAlias = "ActionDelivery | DeliveredResult | AgentReplaced"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomOver:
+    """There is nothing more to do in this room."""
+
+    why: str
+
+
+Delivery: TypeAlias = "ActionDelivery | DeliveredResult | AgentReplaced | RoomOver"
 
 
 def delivery(envelope: Mapping[str, object]) -> Delivery | None:
@@ -61,6 +83,12 @@ def delivery(envelope: Mapping[str, object]) -> Delivery | None:
             return DeliveredResult(action_id=_text(payload, "action_id"), status=_text(payload, "status"))
         case "agent.replaced":
             return AgentReplaced(agent=_text(payload, "id"))
+        case "session.closed":
+            reason = _text(payload, "reason")
+            return RoomOver(why=f"{envelope.get('src')} closed the room{f': {reason}' if reason else ''}")
+        case "agent.removed":
+            reason = _text(payload, "reason")
+            return RoomOver(why=f"{envelope.get('src')} took it out of the room{f': {reason}' if reason else ''}")
         case _:
             return None
 
@@ -81,6 +109,7 @@ def _action_delivery(envelope: Mapping[str, object], payload: Mapping[str, objec
         command=_text(action, "command"),
         steps=tuple(map(str, list_of(plan.get("steps")))),
         note=_text(plan, "note"),
+        message_id=_text(action, "message_id"),
     )
 
 
@@ -107,13 +136,14 @@ class Context:
     """What was said, for programs that keep none."""
 
 
-def extended(context: Context, action: ActionDelivery, answer: str, session_id: str | None) -> Context:
-    """The context after an answer."""
-    if session_id is not None:
+def extended(
+    context: Context, action: ActionDelivery, answer: str, session_id: str | None, *, keeps_words: bool = False
+) -> Context:
+    """The context after an answer: the session, or what was said; both where a session may be lost."""
+    if session_id is not None and not keeps_words:
         return Context(session_id=session_id)
-    return replace(
-        context, exchanges=_bounded([*context.exchanges, PastExchange(asked=asked_text(action), answered=answer)])
-    )
+    said = [*context.exchanges, PastExchange(asked=asked_text(action), answered=answer)]
+    return Context(session_id=session_id, exchanges=_bounded(said))
 
 
 def _bounded(exchanges: Sequence[PastExchange]) -> tuple[PastExchange, ...]:
@@ -144,8 +174,18 @@ def prompt_for(action: ActionDelivery, context: Context) -> str:
     return "\n".join(["What was said so far.\n", *said, f"Now {action.src} asks:\n{asked_text(action)}"])
 
 
+def denial(denied: Sequence[SettledPermission]) -> str:
+    """What an agent is told that was denied something: the protocol itself has no words for it."""
+    lines = [
+        f"You asked for permission: {each.title}. It was {each.state}{f' by {each.by}' if each.by else ''}"
+        f"{f': {each.why}' if each.why else '.'}"
+        for each in denied
+    ]
+    return "\n".join([*lines, "", "Go on with what you were asked without it, or say what you need."])
+
+
 REPLY_BYTES = 60_000
-"""The longest reply that is sent; the hub takes 64 KiB of text in an event of 256 KiB."""
+"""The longest reply that is a message's text; the hub takes 64 KiB of text in an event of 256 KiB."""
 ESCAPED_BYTES = 30_000
 """The longest one in which so much has to be escaped that the event would not hold it."""
 SUMMARY_BYTES = 1900
@@ -178,6 +218,8 @@ def verdict(action: ActionDelivery, *, running: ActionDelivery | None, held: boo
         return ActionVerdict.DROP
     if action.command == "interrupt":
         return ActionVerdict.STOP if running else ActionVerdict.IDLE
+    if action.kind == "reply":
+        return ActionVerdict.NOTE
     if running or held:
         return ActionVerdict.HOLD
     match action.command, action.kind:
@@ -187,8 +229,6 @@ def verdict(action: ActionDelivery, *, running: ActionDelivery | None, held: boo
             return ActionVerdict.RUN
         case "", "user":
             return ActionVerdict.RUN
-        case "", "reply":
-            return ActionVerdict.NOTE
         case _:
             return ActionVerdict.UNKNOWN
 
@@ -201,6 +241,7 @@ class ActionEnding(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     detail: str
     reply: str | None = None
+    interrupted_by: str = ""
     task_status: str = ""
     """Empty when there is nothing to say of the task."""
 
@@ -208,7 +249,10 @@ class ActionEnding(msgspec.Struct, frozen=True, kw_only=True):
 def ending(action: ActionDelivery, outcome: Outcome, stopped_by: str | None) -> ActionEnding:
     """What a run came to. Whoever stopped it had the last word, also when an answer came at the same moment."""
     if stopped_by is not None:
-        return ActionEnding(action=action, status="error", detail=f"interrupted by {stopped_by}", task_status="ready")
+        detail = f"interrupted by {stopped_by}"
+        return ActionEnding(
+            action=action, status="error", detail=detail, interrupted_by=stopped_by, task_status="ready"
+        )
     if not isinstance(outcome, HarnessAnswer):
         why = _cut(clean(outcome.why), SUMMARY_BYTES)
         return ActionEnding(action=action, status="error", detail=why, task_status="blocked")
@@ -216,7 +260,7 @@ def ending(action: ActionDelivery, outcome: Outcome, stopped_by: str | None) -> 
     detail = protocol.one_line(text) or "done, without a word"
     if action.command == "compact":
         return ActionEnding(action=action, status="completed", detail=detail)
-    reply = _reply(text or detail) if action.kind == "user" else None
+    reply = (text or detail) if action.kind == "user" else None
     if action.command:
         # A control has no reply; what the review found is all there is to say.
         detail = _cut(text or detail, DETAIL_BYTES)
@@ -229,9 +273,19 @@ def abandoned(action: ActionDelivery) -> ActionEnding:
     return ActionEnding(action=action, status="error", detail=why, task_status="ready")
 
 
-def _reply(text: str) -> str:
+def too_long(text: str) -> bool:
+    """Whether a reply is longer than a message may be."""
+    return len(text.encode()) > _message_bytes(text)
+
+
+def beginning(text: str) -> str:
+    """As much of such a reply as a message holds; the whole of it goes with the message."""
+    return _cut(text, _message_bytes(text), "are in the attached file")
+
+
+def _message_bytes(text: str) -> int:
     escaped = len(json.dumps(text, ensure_ascii=False)) > 2 * len(text)
-    return _cut(text, ESCAPED_BYTES if escaped else REPLY_BYTES)
+    return ESCAPED_BYTES if escaped else REPLY_BYTES
 
 
 def clean(text: str) -> str:
@@ -239,10 +293,10 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut(text: str, limit: int, rest: str = "were left out") -> str:
     """At most so many bytes of it, and how much more there was."""
     whole = text.encode()
     if len(whole) <= limit:
         return text
     kept = whole[:limit].decode("utf-8", "ignore")
-    return f"{kept}\n… ({len(text) - len(kept)} more characters were left out)"
+    return f"{kept}\n… ({len(text) - len(kept)} more characters {rest})"

@@ -6,8 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tallystick.client.bus_protocol import Envelope
@@ -16,22 +15,15 @@ from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
 from tallystick.kernel.errors import InvalidField, TallyError
 from tallystick.runtime import rules
+from tallystick.runtime.acp_start import AcpStart, acp_engine, acp_start, hub_access
 from tallystick.runtime.agent import Agent, Gone, Leave, MailBox
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.program import AgentProgram
+from tallystick.runtime.program import AgentPlace, AgentProgram, HeadlessEngine
 from tallystick.runtime.relay import RelayEnd, TaskRelay
-from tallystick.runtime.room_connection import RoomConnection, Tell, teller
-from tallystick.runtime.rules import ActionDelivery, AgentReplaced
+from tallystick.runtime.room_connection import PermissionRequests, RemoteHub, RoomConnection, Tell, teller
+from tallystick.runtime.rules import ActionDelivery, AgentReplaced, RoomOver
 
 FOLDER = "attached"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteHub:
-    """A hub on another machine."""
-
-    url: str
-    token: str = field(repr=False)
 
 
 class AgentAttachment:
@@ -67,27 +59,36 @@ def attached(
     harness: str | None = None,
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
     model_name: str | None = None,
+    acp: bool | None = None,
     data_dir: Path | str | None = None,
     hub: RemoteHub | None = None,
     environ: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
 ) -> Generator[AgentAttachment]:
-    """A program as an agent of a room: by default of the room of the folder in which it works."""
-    engine = AgentProgram.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
+    """A program as an agent of a room: by default of the room of the folder in which it works.
+
+    A harness that speaks ACP runs as one process for as long as this lasts, any other program once for each message;
+    `acp` says it where the program's name does not.
+    """
+    spoken = None if acp is False or harness else acp_start(command, environ, must=acp is True)
+    program = spoken or AgentProgram.of(
+        command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name
+    )
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
-    with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
-        agent = Agent(
-            line=line,
-            engine=engine,
-            journal=journal,
-            mail=mail,
-            cwd=folder,
-            scratch=journal.scratch,
-            environ=environ,
-            tell=say,
-        )
-        say(f"is in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
+    with ExitStack() as ending:
+        found = on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say)
+        line, journal = ending.enter_context(found)
+        place = AgentPlace(cwd=folder, scratch=journal.scratch, environ=environ, room_id=line.room_id, agent=name)
+        if isinstance(program, AcpStart):
+            access = ending.enter_context(hub_access(place, data_dir=data_dir, hub=hub))
+            permissions = PermissionRequests(line)
+            engine = acp_engine(program, place, access, sandbox=sandbox, model=model_name, permissions=permissions)
+        else:
+            engine = HeadlessEngine(program=program, place=place)
+        agent = Agent(line=line, engine=engine, journal=journal, mail=mail, tell=say)
+        line.ask("actions.attach", {"program": engine.slug})
+        say(f"is in room {line.room_id} with {engine.slug}: {' '.join(program.argv)}")
         yield AgentAttachment(agent, line, mail)
 
 
@@ -170,26 +171,20 @@ def relaying(
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
     with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):
-        relay = TaskRelay(
-            line=line,
-            engine=engine,
-            cwd=folder,
-            scratch=journal.scratch,
-            environ=environ,
-            tell=say,
-            max_turns=max_turns,
-        )
+        place = AgentPlace(cwd=folder, scratch=journal.scratch, environ=environ, room_id=line.room_id, agent=name)
+        owner = HeadlessEngine(program=engine, place=place)
+        relay = TaskRelay(line=line, engine=owner, tell=say, max_turns=max_turns)
         if prepared:
             prepared(lambda: relay.stop("its user"))
         threading.Thread(target=_deliver, args=(mail, relay), daemon=True).start()
-        say(f"relays in room {line.room_id} with {engine.slug}: {' '.join(engine.binary)}")
+        say(f"relays in room {line.room_id} with {engine.slug}: {' '.join(engine.argv)}")
         return relay.run(task)
 
 
 def _deliver(mail: MailBox, relay: TaskRelay) -> None:
     while not isinstance(found := mail.get(), Gone):
         try:
-            if isinstance(found, ActionDelivery):
+            if isinstance(found, ActionDelivery | RoomOver):
                 relay.brought(found)
             elif isinstance(found, AgentReplaced):
                 relay.stop("another connection of the same name")

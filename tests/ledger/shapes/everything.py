@@ -64,6 +64,7 @@ SECTIONS: Sequence[Callable[[Writer], None]] = (
     permissions.permissions,
     rooms.being_seen,
     messages.put_aside,
+    permissions.attached,
 )
 
 

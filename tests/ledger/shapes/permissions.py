@@ -1,4 +1,4 @@
-"""Requests for permission: asked, answered by people, agents and the policy, withdrawn."""
+"""Attached agents: what is said to them, and what they ask permission for."""
 
 from __future__ import annotations
 
@@ -40,3 +40,17 @@ def permissions(w: Writer) -> None:
     w.shape("permission.ask, permission.answer: settled by the policy")
     ann.here("permissions.ask", tool="Bash", title="test", command="pytest -q")
     ben.here("permissions.ask", tool="Bash", title="rm", command="rm -rf build", options=options)
+
+
+def attached(w: Writer) -> None:
+    ann, ben = w.room("attached agents", "ann", "ben")
+    w.shape("action.attach")
+    ben.here("actions.attach", program="claude")
+    w.shape("chat.message, action.submit: a message that is a request")
+    ann.here("messages.send", text="plan it", to=["ben"])
+    w.shape("action.detach: with and without a reason")
+    ben.here("actions.detach", reason="told to end")
+    ben.here("actions.attach", program="codex")
+    ben.here("actions.detach")
+    w.shape("action.result, actor.remove: what waited for one who leaves")
+    ben.here("rooms.leave")

@@ -273,6 +273,22 @@ class RelayResult(Answer):
     done: bool
 
 
+class AttachAgent(Ask):
+    room_id: RoomId
+    program: Annotated[str, Meta(min_length=1, max_length=200, description="What answers, such as claude.")]
+
+
+class DetachAgent(Ask):
+    room_id: RoomId
+    reason: Annotated[Annotated[str, Meta(max_length=500)] | None, Meta(description="Why, in a few words.")] = None
+
+
+class AttachmentResult(Answer):
+    room_id: str
+    agent_id: str
+    away: bool
+
+
 class ReadOutcomes(Ask):
     room_id: RoomId
     group_id: Annotated[Id, Meta(description="The group you submitted or relayed.")]

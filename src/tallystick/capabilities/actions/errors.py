@@ -93,6 +93,12 @@ class NotAsked(NotAllowed):
     hint = "Name in reply_to_action_id what you were asked, and send the reply to who asked."
 
 
+class MayNotAsk(NotAllowed):
+    """Your token may speak, and an attached agent takes what is said to it as work."""
+
+    hint = "Leave attached agents out of `to`, or use a token with the reach work."
+
+
 class QueueFull(Unavailable):
     """Too many actions are waiting for that agent."""
 

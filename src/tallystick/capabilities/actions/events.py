@@ -93,6 +93,20 @@ class ActionResultReported(Body, kind="x.tally.action.result"):
     data: JsonObject | UnsetType = UNSET
 
 
+class AgentAttached(Body, kind="x.tally.action.attach"):
+    """From now on what is said to an agent is a request, which it answers."""
+
+    agent_id: str
+    program: str
+
+
+class AgentDetached(Body, kind="x.tally.action.detach"):
+    """An attached agent went away for now; requests wait for it."""
+
+    agent_id: str
+    reason: str | UnsetType = UNSET
+
+
 class TaskContext(Record):
     """The conversation that a report on a task names, as far as it does."""
 

@@ -64,6 +64,19 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         return self.status is not None
 
 
+class AttachedProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """An attached agent, as the ledger has it."""
+
+    agent_id: str
+    program: str
+    away: bool
+    """Whether it said that it goes away."""
+
+    @classmethod
+    def of_row(cls, *, agent_id: str, program: str, away: int) -> AttachedProgram:
+        return cls(agent_id=agent_id, program=program, away=bool(away))
+
+
 class QueueHeads(msgspec.Struct, frozen=True, kw_only=True):
     """The first unreleased action of each of a target's lanes."""
 

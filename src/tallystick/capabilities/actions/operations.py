@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import UNSET
 
-from tallystick.capabilities.actions import queries, rules
+from tallystick.capabilities.actions import attachments, queries, rules
 from tallystick.capabilities.actions.contract import (
     ActionQueue,
     ActionView,
@@ -28,12 +30,14 @@ from tallystick.capabilities.actions.projections import FOLDS, TABLES
 from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.model import Departures, Participant
+from tallystick.capabilities.messages.contract import AskedAgent
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import Conversations
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks.tasks import record_progress
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft, or_none, or_unset
+from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, Reach, as_record, operation
 from tallystick.ledger import bodies, reading
@@ -144,7 +148,7 @@ def open_action(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
 class OpenConversations:
     """Answers `messages.operations.Conversations`."""
 
-    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> None:
+    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> str | None:
         """The rules for a message are those for an action: replies answer once, everything else is the owner's."""
         if parent := or_none(about.parent_message_id):
             reading.event_by_id(tx, room_id, parent)
@@ -154,10 +158,28 @@ class OpenConversations:
                 raise InvalidField("A reply names what it answers.", field="conversation.reply_to_action_id")
             asked = earlier_action(tx, room_id, about.reply_to_action_id)
             rules.check_reply(asked, by, context_id=context_id, dst=None)
-        elif context_id:
+            return asked.src
+        if context_id:
             known = queries.conversation(tx, room_id, context_id)
             fields = ContextFields(context_id=context_id, owner_id=or_none(about.owner_id))
             rules.conversation(known, fields, by, context_id)
+        return None
+
+    def request(self, tx: Tx, members: Sequence[Participant], me: Caller, event: Event) -> list[AskedAgent]:
+        return attachments.request(tx, members, me, event)
+
+    def asked_before(self, tx: Tx, event: Event) -> list[AskedAgent]:
+        return attachments.asked_before(tx, event)
+
+
+class RequestsLeftBehind:
+    """Answers `agents.model.Departures`."""
+
+    def left(self, tx: Tx, room_id: str, agent_id: str) -> None:
+        attachments.abandon(tx, room_id, f"{agent_id} left the room", agent_id)
+
+    def closed(self, tx: Tx, room_id: str) -> None:
+        attachments.abandon(tx, room_id, "the room was closed")
 
 
 def next_action(tx: Tx, room_id: str, me: Caller) -> ActionView | None:
@@ -169,9 +191,9 @@ def next_action(tx: Tx, room_id: str, me: Caller) -> ActionView | None:
 CAPABILITY = Capability(
     name="actions",
     package="tallystick.capabilities.actions",
-    operations=(submit, result, pending, task, relay, outcomes),
+    operations=(submit, result, pending, task, relay, outcomes, attachments.attach, attachments.detach),
     folds=FOLDS,
     tables=TABLES,
-    offers={Conversations: OpenConversations()},
+    offers={Conversations: OpenConversations(), Departures: RequestsLeftBehind()},
     opens=open_action,
 )

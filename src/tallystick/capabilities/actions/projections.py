@@ -5,9 +5,16 @@ from __future__ import annotations
 from msgspec import UNSET, structs
 
 from tallystick.capabilities.actions import queries, rules
-from tallystick.capabilities.actions.events import ActionResultReported, ActionSubmitted
+from tallystick.capabilities.actions.events import (
+    ActionResultReported,
+    ActionStatus,
+    ActionSubmitted,
+    AgentAttached,
+    AgentDetached,
+)
 from tallystick.capabilities.actions.model import Action
 from tallystick.capabilities.actions.queries import SQL
+from tallystick.capabilities.agents.events import MemberRemoved
 from tallystick.capabilities.messages.events import MessageKind, MessageSent
 from tallystick.kernel.envelope import Event, or_none
 from tallystick.ledger.capability import fold
@@ -17,6 +24,9 @@ from tallystick.ledger.tx import Tx
 @fold(ActionSubmitted)
 def submitted(tx: Tx, event: Event, body: ActionSubmitted) -> None:
     command = or_none(body.command)
+    # A reply asks nothing: it is settled by being on the ledger, and never stands in a queue.
+    settled = body.message_kind is MessageKind.REPLY
+    status = ActionStatus.COMPLETED if settled else None
     action = Action(
         action_id=body.action_id,
         seq=event.seq,
@@ -29,9 +39,9 @@ def submitted(tx: Tx, event: Event, body: ActionSubmitted) -> None:
         command=command,
         context_id=body.context.context_id,
         lane=rules.lane(command),
-        status=None,
-        released=False,
-        finished=False,
+        status=status,
+        released=settled,
+        finished=settled,
         replied=False,
     )
     tx.run(
@@ -48,6 +58,8 @@ def submitted(tx: Tx, event: Event, body: ActionSubmitted) -> None:
         command=command.value if command else None,
         context_id=action.context_id,
         lane=action.lane.value,
+        status=status.value if status else None,
+        settled=int(settled),
     )
     queries.remember(tx, event.room_id, action)
     _open_conversation(tx, event, body.context.context_id, body.context.owner_id)
@@ -93,10 +105,27 @@ def message_sent(tx: Tx, event: Event, body: MessageSent) -> None:
         queries.forget_conversation(tx, event.room_id, asked.context_id)
 
 
+@fold(AgentAttached)
+def agent_attached(tx: Tx, event: Event, body: AgentAttached) -> None:
+    tx.run(SQL["attach"], room_id=event.room_id, agent_id=body.agent_id, program=body.program)
+    tx.forget(event.room_id, "attached")
+
+
+@fold(AgentDetached)
+def agent_detached(tx: Tx, event: Event, body: AgentDetached) -> None:
+    tx.run(SQL["detach"], room_id=event.room_id, agent_id=body.agent_id)
+
+
+@fold(MemberRemoved)
+def member_left(tx: Tx, event: Event, body: MemberRemoved) -> None:
+    tx.run(SQL["forget_attachment"], room_id=event.room_id, agent_id=body.actor_id)
+    tx.forget(event.room_id, "attached")
+
+
 def _open_conversation(tx: Tx, event: Event, context_id: str, owner_id: str) -> None:
     if queries.known_conversation(tx, event.room_id, context_id) is None:
         tx.run(SQL["converse"], room_id=event.room_id, context_id=context_id, owner_id=owner_id, opened_seq=event.seq)
 
 
-FOLDS = (submitted, resulted, message_sent)
-TABLES = ("actions", "conversations")
+FOLDS = (submitted, resulted, message_sent, agent_attached, agent_detached, member_left)
+TABLES = ("actions", "conversations", "attachments")

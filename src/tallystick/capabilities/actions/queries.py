@@ -6,6 +6,7 @@ from tallystick.capabilities.actions.events import ActionResultReported
 from tallystick.capabilities.actions.model import (
     Action,
     ActionOutcome,
+    AttachedProgram,
     Conversation,
     QueueHeads,
     QueueLane,
@@ -15,7 +16,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents.model import Participant
 from tallystick.capabilities.messages.events import MessageSent
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import BodyT
+from tallystick.kernel.envelope import BodyT, Event
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -69,6 +70,30 @@ def owed(tx: Tx, room_id: str, dst: str, *, limit: int) -> list[Action]:
 
 def awaited(tx: Tx, room_id: str, src: str, *, limit: int) -> list[Action]:
     return tx.all(SQL["awaited"], Action.of_row, room_id=room_id, src=src, limit=limit)
+
+
+def unfinished(tx: Tx, room_id: str, dst: str) -> list[Action]:
+    """What waits for an agent, or for anybody when none is named, oldest first."""
+    return tx.all(SQL["unfinished"], Action.of_row, room_id=room_id, dst=dst)
+
+
+def of_message(tx: Tx, message: Event) -> list[Action]:
+    """The requests that a message became: its id is their group."""
+    room_id = message.room_id
+    return tx.all(SQL["group_actions"], Action.of_row, room_id=room_id, src=message.by, group_id=message.id)
+
+
+def attachment(tx: Tx, room_id: str, agent_id: str) -> AttachedProgram | None:
+    return tx.one(SQL["attachment"], AttachedProgram.of_row, room_id=room_id, agent_id=agent_id)
+
+
+def attached(tx: Tx, room_id: str) -> list[str]:
+    """The agents to whom a message is a request."""
+    return list(tx.kept(room_id, ("attached",), lambda: tx.all(SQL["attached"], _agent, room_id=room_id)))
+
+
+def _agent(*, agent_id: str) -> str:
+    return agent_id
 
 
 def conversation(tx: Tx, room_id: str, context_id: str) -> Conversation | None:

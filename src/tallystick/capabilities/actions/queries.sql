@@ -40,6 +40,27 @@ SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, co
     finished, replied
 FROM actions WHERE room_id = :room_id AND src = :src AND finished = 0 ORDER BY seq LIMIT :limit
 
+-- unfinished -- what waits for a target, or for anybody
+SELECT action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane, status, released,
+    finished, replied
+FROM actions WHERE room_id = :room_id AND finished = 0 AND (:dst = '' OR dst = :dst) ORDER BY seq
+
+-- attachment --
+SELECT agent_id, program, away FROM attachments WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- attached --
+SELECT agent_id FROM attachments WHERE room_id = :room_id ORDER BY agent_id
+
+-- attach --
+INSERT INTO attachments (room_id, agent_id, program, away) VALUES (:room_id, :agent_id, :program, 0)
+ON CONFLICT (room_id, agent_id) DO UPDATE SET program = :program, away = 0
+
+-- detach --
+UPDATE attachments SET away = 1 WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- forget_attachment --
+DELETE FROM attachments WHERE room_id = :room_id AND agent_id = :agent_id
+
 -- conversation --
 SELECT context_id, owner_id, exchanges FROM conversations WHERE room_id = :room_id AND context_id = :context_id
 
@@ -47,7 +68,7 @@ SELECT context_id, owner_id, exchanges FROM conversations WHERE room_id = :room_
 INSERT INTO actions (room_id, action_id, seq, group_id, action_index, src, dst, type, kind, command, context_id, lane,
     status, released, finished, replied)
 VALUES (:room_id, :action_id, :seq, :group_id, :action_index, :src, :dst, :type, :kind, :command, :context_id, :lane,
-    NULL, 0, 0, 0)
+    :status, :settled, :settled, 0)
 
 -- settle --
 UPDATE actions SET status = :status, released = :released, finished = :finished, result_seq = :result_seq

@@ -15,6 +15,7 @@ from tallystick.capabilities.actions.errors import (
     ConversationExhausted,
     DuplicateActionId,
     DuplicateResult,
+    MayNotAsk,
     NotAsked,
     NotConversationOwner,
     NotDelivered,
@@ -24,14 +25,17 @@ from tallystick.capabilities.actions.errors import (
     SelfTarget,
 )
 from tallystick.capabilities.actions.events import ActionStatus, ActionType, ControlCommand
-from tallystick.capabilities.actions.model import Action, Conversation, QueueHeads, QueueLane
+from tallystick.capabilities.actions.model import Action, AttachedProgram, Conversation, QueueHeads, QueueLane
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
-from tallystick.capabilities.agents.model import Participant
-from tallystick.capabilities.messages.events import MessageKind
+from tallystick.capabilities.agents.model import Member, Participant
+from tallystick.capabilities.messages.events import MessageKind, MessageSent
 from tallystick.capabilities.messages.model import SYSTEM, USER, Author
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import or_none
 from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.ids import digest
 
 EXCHANGE_LIMIT = 256
 """So many questions of a conversation may be answered before it ends: two agents that feed on each other stop."""
@@ -109,6 +113,68 @@ def check_ending(known: Conversation | None, src: str, context_id: str) -> None:
 def settled(action: Action) -> bool:
     """Whether the requester need not wait any longer: it is finished, or blocked until somebody decides."""
     return action.finished or action.status is ActionStatus.BLOCKED
+
+
+def asked(message: MessageSent, members: Sequence[Participant], author: str, attached: Sequence[str]) -> list[str]:
+    """The attached agents of which a message asks something: whom it names, or selects.
+
+    What is said to nobody in particular asks nobody. Attached agents ask by name only: two that select each other with
+    every answer would never stop.
+    """
+    named = {_named_id(members, token) for token in message.to if not token.startswith("@")}
+    selects = any(token.startswith("@") for token in message.to) and author not in attached
+    meant = [each for each in message.recipients if selects or each in named]
+    return [each for each in meant if each in attached and each != author]
+
+
+def _named_id(members: Sequence[Participant], token: str) -> str:
+    try:
+        return agent_rules.named(members, token).agent_id
+    except AgentNotFound:
+        return token
+
+
+def check_may_ask(me: Caller, targets: Sequence[str]) -> None:
+    if not me.may_work:
+        raise MayNotAsk(f"What is said to '{targets[0]}' is work for it.", asked=list(targets))
+
+
+def action_of_message(event_id: str, index: int) -> str:
+    return f"{event_id}:{index}"
+
+
+def request_text(message: MessageSent) -> str:
+    """What an attached agent is told of a message."""
+    files = [
+        f"Attached: {each.get('title') or each['path']} ({each['path']})" for each in or_none(message.attachments) or ()
+    ]
+    return "\n".join([*([message.text] if message.text.strip() else []), *files])
+
+
+def standing_conversation(src: str, dst: str) -> Conversation:
+    """The conversation of those who name none: one for each that talks to an agent, and it never ends."""
+    return Conversation(context_id=f"with:{digest(src, dst, length=24)}", owner_id=src)
+
+
+def check_exchanges(found: Conversation, *, talks: bool) -> None:
+    """Two attached agents that feed on each other stop; a person or a script is not fed by the answers."""
+    if talks and found.exchanges >= EXCHANGE_LIMIT:
+        raise ConversationExhausted(
+            f"'{found.context_id}' has had {found.exchanges} exchanges.",
+            context_id=found.context_id,
+            limit=EXCHANGE_LIMIT,
+        )
+
+
+AWAY_MS = 5 * 60_000
+"""An attached agent gives a sign of life every minute; one that can only be judged by that is away after this time."""
+
+
+def away(known: AttachedProgram | None, member: Member | None, *, now: Instant) -> bool:
+    """Whether nobody answers right now: it said so, its process is gone, or nothing was heard of it for long."""
+    if known is None or member is None or known.away or member.process_state is ProcessState.GONE:
+        return True
+    return member.process_state is not ProcessState.ALIVE and now - member.last_seen_at > AWAY_MS
 
 
 def replies(actions: Sequence[MessageAction | ControlAction]) -> bool:

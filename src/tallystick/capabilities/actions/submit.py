@@ -78,7 +78,8 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     _check_new(tx, src, ask)
     targets = [rules.target(members, each.dst, src) for each in ask.actions]
     conversation = _conversation(tx, src, ask, targets)
-    _check_queues(tx, room.room_id, ask.actions, targets)
+    if not rules.replies(ask.actions):
+        _check_queues(tx, room.room_id, ask.actions, targets)
     placed = list[PlacedAction]()
     for each, dst in zip(ask.actions, targets, strict=True):
         body = _body(ask, each, dst, conversation)

@@ -29,6 +29,7 @@ from tallystick.capabilities.agents.events import AdoptionAllowed, AgentResumed,
 from tallystick.capabilities.agents.model import (
     AdoptionGround,
     AdoptionReason,
+    Departures,
     Holdings,
     Liveness,
     Member,
@@ -133,6 +134,7 @@ def adopt(tx: Tx, me: Caller, ask: AdoptAgent, seen: FoundOutside) -> AdoptAgent
     ground = check_adoption(target, me, alive, found, left, granted=granted, confirm=ask.confirm)
     if mine := queries.member(tx, ask.room_id, me.agent_id):
         tx.use(RoomAccess).check_leaving(tx, ask.room_id, me)
+        tx.use(Departures).left(tx, ask.room_id, mine.agent_id)
         tx.append(ask.room_id, rules.principal(me.agent_id), [rules.leaving(mine)])
         queries.forget(tx, ask.room_id, me.agent_id)
     draft = resumption(target, me, ground, left.scope, confirmed=found is None)

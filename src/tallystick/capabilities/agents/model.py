@@ -102,6 +102,14 @@ class Ownership(Protocol):
     def in_progress(self, tx: Tx, room_id: str, agent_id: str) -> Sequence[OwnedTask]: ...
 
 
+class Departures(Protocol):
+    """What has to be settled before somebody is gone; answered by `actions`."""
+
+    def left(self, tx: Tx, room_id: str, agent_id: str) -> None: ...
+
+    def closed(self, tx: Tx, room_id: str) -> None: ...
+
+
 class RoomAccess(Protocol):
     """The room that an agent goes on in; answered by `rooms`."""
 

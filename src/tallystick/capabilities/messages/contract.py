@@ -78,10 +78,23 @@ class SendMessage(Ask):
     ] = None
 
 
+class AskedAgent(Answer):
+    """An attached agent that takes a message as a request."""
+
+    agent_id: str
+    action_id: str
+    before: int
+    """How many requests wait before this one."""
+    away: bool
+    """It does not run right now; it is asked when it returns."""
+
+
 class SendMessageResult(Answer):
     event: Envelope
     recipients: list[str]
     """Who it was delivered to, resolved when it was appended."""
+    asked: list[AskedAgent]
+    """The recipients that answer by themselves; `actions.outcomes` with the event's id as group_id waits for them."""
     replayed: bool
     """True when this client_id had already sent it."""
 

@@ -13,6 +13,7 @@ from tallystick.capabilities.blobs import queries as blobs
 from tallystick.capabilities.blobs.operations import share
 from tallystick.capabilities.messages import context, inbox, notifications, queries, receipts, rules, search
 from tallystick.capabilities.messages.contract import (
+    AskedAgent,
     RelayMessage,
     RelayMessageResult,
     SendMessage,
@@ -46,30 +47,40 @@ def send(tx: Tx, me: Caller, ask: SendMessage) -> SendMessageResult:
     """
     room = rooms.room(tx, ask.room_id)
     members = agents.roster(tx, room.room_id)
-    author = rules.author(members, me)
-    return append_once(tx, room, members, author, rules.message(ask))
+    return append_once(tx, room, members, me, rules.message(ask))
 
 
 class Conversations(Protocol):
     """What messages need to know of conversations among agents; answered by `actions`."""
 
-    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> None:
-        """Refuse a message that its author may not send in that conversation."""
+    def check_sender(self, tx: Tx, room_id: str, by: str, about: MessageConversation) -> str | None:
+        """Refuse a message that its author may not send in that conversation; whom it answers, if anybody."""
+        ...
+
+    def request(self, tx: Tx, members: Sequence[Participant], me: Caller, event: Event) -> list[AskedAgent]:
+        """Have the attached agents among its recipients answer a message that was just sent."""
+        ...
+
+    def asked_before(self, tx: Tx, event: Event) -> list[AskedAgent]:
+        """Whom a message asked when it was sent."""
         ...
 
 
 def append_once(
-    tx: Tx, room: Room, members: Sequence[Participant], author: Author, message: MessageSent
+    tx: Tx, room: Room, members: Sequence[Participant], me: Caller, message: MessageSent
 ) -> SendMessageResult:
     """Append a message for its author, unless its client_id shows that this was already done."""
+    author = rules.author(members, me)
     known = queries.client_id_use(tx, room.room_id, author.principal, or_none(message.client_id))
     if known and rules.check_replay(known, message, now=tx.now):
-        return _result(reading.event_at(tx, room.room_id, known.seq), replayed=True)
+        event = reading.event_at(tx, room.room_id, known.seq)
+        return _result(event, tx.use(Conversations).asked_before(tx, event), replayed=True)
     if room.closed_at is not None:
         raise RoomClosed(room_id=room.room_id)
+    answers = None
     if message.conversation is not UNSET:
         rules.check_sender_name(members, author.principal, or_none(message.conversation.sender_name))
-        tx.use(Conversations).check_sender(tx, room.room_id, author.principal, message.conversation)
+        answers = tx.use(Conversations).check_sender(tx, room.room_id, author.principal, message.conversation)
     if message.reply_to is not UNSET:
         reading.event_by_id(tx, room.room_id, message.reply_to)
     if message.src_group_id is not UNSET and message.src_event_id is not UNSET:
@@ -79,7 +90,8 @@ def append_once(
     for task_id in rules.tasks(message):
         tasks.check_ref(tx, room.room_id, task_id)
     notifications.notify_overdue(tx, room)
-    return _result(_append(tx, room, members, author, message), replayed=False)
+    event = _append(tx, room, members, author, message, answers=answers)
+    return _result(event, tx.use(Conversations).request(tx, members, me, event), replayed=False)
 
 
 def _check_source(tx: Tx, room_id: str, event_id: str) -> None:
@@ -94,16 +106,24 @@ def _check_source(tx: Tx, room_id: str, event_id: str) -> None:
         raise SourceUnavailable(src_group_id=room_id, src_event_id=event_id) from None
 
 
-def _append(tx: Tx, room: Room, members: Sequence[Participant], author: Author, message: MessageSent) -> Event:
-    body = structs.replace(message, recipients=rules.recipients(members, message.to, author.principal))
+def _append(
+    tx: Tx,
+    room: Room,
+    members: Sequence[Participant],
+    author: Author,
+    message: MessageSent,
+    *,
+    answers: str | None = None,
+) -> Event:
+    body = structs.replace(message, recipients=rules.recipients(members, message.to, author.principal, answers=answers))
     draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
     (event,) = tx.append(room.room_id, author.principal, [draft])
     return event
 
 
-def _result(event: Event, *, replayed: bool) -> SendMessageResult:
+def _result(event: Event, asked: list[AskedAgent], *, replayed: bool) -> SendMessageResult:
     recipients = event.read(MessageSent).recipients
-    return SendMessageResult(event=Envelope.of(event), recipients=recipients, replayed=replayed)
+    return SendMessageResult(event=Envelope.of(event), recipients=recipients, asked=asked, replayed=replayed)
 
 
 def send_for_action(
@@ -130,7 +150,7 @@ def send_text(tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: 
     rules.check_text(text)
     priority = "attention" if attention else "normal"
     message = MessageSent(text=text, format="plain", priority=priority, to=[to], recipients=[])
-    sent = append_once(tx, room, members, rules.author(members, me), message)
+    sent = append_once(tx, room, members, me, message)
     return reading.event_at(tx, room.room_id, sent.event.seq)
 
 
@@ -163,9 +183,11 @@ def relay(tx: Tx, me: Caller, ask: RelayMessage) -> RelayMessageResult:
     message = _relayed(source.read(MessageSent), ask)
     for sha256 in rules.blobs(message):
         share(tx, sha256, source=source.room_id, target=room.room_id, by=author.principal)
-    sent = append_once(tx, room, members, author, message)
+    sent = append_once(tx, room, members, me, message)
     record = _record(tx, me, ask, room, sent.event) if ask.record and not sent.replayed else None
-    return RelayMessageResult(event=sent.event, recipients=sent.recipients, replayed=sent.replayed, record=record)
+    return RelayMessageResult(
+        event=sent.event, recipients=sent.recipients, asked=sent.asked, replayed=sent.replayed, record=record
+    )
 
 
 def _source(tx: Tx, ask: RelayMessage) -> Event:

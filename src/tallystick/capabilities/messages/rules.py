@@ -77,11 +77,16 @@ def check_sender_name(members: Sequence[Participant], sender: str, name: str | N
         raise WrongSenderName(f"'{sender}' is not called '{name[:128]}'.", sender_name=name[:128], names=sorted(own))
 
 
-def recipients(members: Sequence[Participant], to: Sequence[str], sender: str) -> list[str]:
-    """Everyone the tokens reach right now, sorted; the sender only when it is named and not merely selected."""
+def recipients(
+    members: Sequence[Participant], to: Sequence[str], sender: str, *, answers: str | None = None
+) -> list[str]:
+    """Everyone the tokens reach right now, sorted; the sender only when it is named and not merely selected.
+
+    Whoever is answered is reached, in the room or not: its inbox keeps the answer.
+    """
     named, selected = set[str](), set[str]()
-    for token in to or [Selector.ALL]:
-        chosen = _chosen(members, token)
+    for token in to or [answers or Selector.ALL]:
+        chosen = {token} if token == answers else _chosen(members, token)
         (selected if token in _SELECTING else named).update(chosen)
     found = named | (selected - {sender})
     if not found:
@@ -94,7 +99,7 @@ def _chosen(members: Sequence[Participant], token: str) -> set[str]:
         chosen = _selected(members, token)
     else:
         who = USER if token == Selector.USER else agent_rules.principal(token)
-        chosen = {who} if who == USER else _called(members, token)
+        chosen = {who} if who == USER or _SERVICE.fullmatch(who) else _called(members, token)
     if not chosen:
         raise _unknown(token, _selected(members, Selector.ALL))
     return {agent_rules.principal(each) for each in chosen}

@@ -8,7 +8,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import PersonNeeded
 from tallystick.capabilities.agents.events import MemberRemoved
-from tallystick.capabilities.agents.model import Holdings
+from tallystick.capabilities.agents.model import Departures, Holdings
 from tallystick.capabilities.rooms import queries
 from tallystick.capabilities.rooms.contract import LeaveRoom, LeaveRoomResult, RemoveMember, RemoveMemberResult
 from tallystick.capabilities.rooms.model import Sticks
@@ -28,6 +28,7 @@ def leave(tx: Tx, me: Caller, ask: LeaveRoom) -> LeaveRoomResult:
         return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=False)
     if member:
         tx.use(Sticks).check_leaving(tx, room.room_id, me)
+        tx.use(Departures).left(tx, room.room_id, me.agent_id)
         tx.append(room.room_id, me.agent_id, [agent_rules.leaving(member)])
         agents.forget(tx, room.room_id, me.agent_id)
     return LeaveRoomResult(room_id=room.room_id, agent_id=me.agent_id, left=member is not None)
@@ -53,6 +54,7 @@ def remove(tx: Tx, me: Caller, ask: RemoveMember) -> RemoveMemberResult:
         raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
     target = agents.named(tx, room.room_id, ask.agent_id)
     tx.use(Sticks).check_leaving(tx, room.room_id, replace(me, agent_id=target.agent_id))
+    tx.use(Departures).left(tx, room.room_id, target.agent_id)
     body = MemberRemoved(actor_id=target.agent_id, reason=ask.reason)
     by = agent_rules.principal(me.own_id)
     (event,) = tx.append(room.room_id, by, [Draft.of(body, scope_key=target.scope_key)])

@@ -15,7 +15,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import MembersHere
 from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved, MemberUpdated, SequenceEntered
-from tallystick.capabilities.agents.model import Member, RoomAccess
+from tallystick.capabilities.agents.model import Departures, Member, RoomAccess
 from tallystick.capabilities.rooms import leaving, notes, queries, rules
 from tallystick.capabilities.rooms.contract import (
     AttachScope,
@@ -291,6 +291,7 @@ def close(tx: Tx, me: Caller, ask: CloseRoom) -> CloseRoomResult:
         tx, ask.room_id, me, lease_id=ask.lease_id, expected_turn_id=ask.expected_turn_id
     )
     member = agent_rules.membership(agents.roster(tx, ask.room_id), me)
+    tx.use(Departures).closed(tx, ask.room_id)
     body = StickClosed(turn_id=turn_id, from_agent_id=me.agent_id, reason=ask.reason)
     (event,) = tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     return CloseRoomResult(room_id=ask.room_id, event_seq=event.seq)

@@ -29,7 +29,7 @@ TURNS = {
 }
 TALK = {
     "send": (HERE + "messages:send", "Say something to one or several."),
-    "ask": (HERE + "messages:ask", "Ask one agent, wait for its answer and print it."),
+    "ask": (HERE + "ask:ask", "Ask one agent, follow what it does, and print its answer."),
     "inbox": (HERE + "messages:inbox", "Show what you have to read, and to accept."),
     "reply": (HERE + "messages:reply", "Answer a message, or a job's question."),
     "ack": (HERE + "messages:ack", "Accept a message that asked for it."),
@@ -95,7 +95,10 @@ PROGRAMS = {
     "service": ("tallystick.server.service_commands:service", "Run the hub at every login."),
     "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
-    "attach": ("tallystick.runtime.options:attach", "Put a coding agent on the bus: one run of it for each message."),
+    "attach": (
+        "tallystick.runtime.options:attach",
+        "Put a coding agent on the bus: what is said to it is a request, which it answers.",
+    ),
     "relay": ("tallystick.runtime.options:relay", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo.options:demo", "Show three agents at work in a room of their own."),
 }

@@ -1,17 +1,14 @@
-"""`tally send|ask|reply|inbox|ack`: talking to the others. Answers are read as plain data: see `session.CallReply`."""
+"""`tally send|reply|inbox|ack`: talking to the others. Answers are read as plain data: see `session.CallReply`."""
 
 from __future__ import annotations
 
 import sys
-import time
 
 import click
 
 from tallystick.commandline.command import Command
-from tallystick.commandline.output import remark
 from tallystick.kernel.errors import NotFound
-from tallystick.surfaces.cli import permissions, render, screen, short_ids
-from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
+from tallystick.surfaces.cli import permissions, render, short_ids
 from tallystick.surfaces.cli.options import path_option, period, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
@@ -48,61 +45,6 @@ def send(session: Session, *, to: str, text: str, attention: bool, path: str | N
     reply = delivered(session, room, to.split(","), {"text": text_of(text), **_priority(attention)})
     if not session.finish(reply.data):
         render.render("messages.send", reply)
-
-
-@click.command(cls=Command)
-@click.argument("to")
-@click.argument("text")
-@click.option(
-    "--timeout", type=period, metavar="TIME", default="10m", show_default=True, help="How long to wait for an answer."
-)
-@path_option
-@room_option
-@click.pass_obj
-def ask(session: Session, *, to: str, text: str, timeout: int, path: str | None, room_id: str | None) -> int:
-    """Ask one agent, wait for its answer and print it.
-
-    Exits 0 with the answer and 5 when none came in time; it then waits in `tally inbox`. TEXT may be - to read it from
-    stdin.
-    """
-    room = session.room(path, room_id)
-    sent = delivered(session, room, [to], {"text": text_of(text)}).data
-    event, who = sent["event"], sent["recipients"]
-    if not session.as_json:
-        remark(f"Asked {', '.join(who)} (event {event['seq']}). Waiting for an answer; Ctrl-C stops waiting.")
-    with StopSignal() as stop:
-        answer = _answer(session, event, who, timeout, stop)
-    if not session.finish({"asked": event, "answer": answer}):
-        if answer is None:
-            remark(f"No answer yet. It will be in {session.typed('messages.inbox')}.")
-        else:
-            screen.say(*str(answer["data"]["text"]).split("\n"))
-    return 0 if answer else INTERRUPTED if stop.stopped() else NOT_YET
-
-
-def _answer(
-    session: Session, asked: Mapping[str, Any], who: list[str], timeout_ms: int, stop: StopSignal
-) -> dict[str, Any] | None:
-    from tallystick.capabilities.messages.events import MessageSent  # Here: the others need not load it.
-
-    deadline, since = time.monotonic() + timeout_ms / 1000, asked["seq"]
-    while not stop.stopped():
-        left = max(0, int((deadline - time.monotonic()) * 1000))
-        follow = {"room_id": asked["group_id"], "since_seq": since, "kinds": [MessageSent.kind]}
-        news = session.call("events.follow", {**follow, "max_wait_ms": min(left, LONGEST_WAIT_MS)}, stop).data
-        found = next((each for each in news["events"] if _answers(each, asked, who)), None)
-        if found or left == 0:
-            return found
-        since = news["cursor"]
-    return None
-
-
-def _answers(event: Mapping[str, Any], asked: Mapping[str, Any], who: list[str]) -> bool:
-    """A reply to the question; or, from somebody who was asked, words to the asker that answer nothing else."""
-    data = event["data"]
-    if data.get("reply_to") is not None:
-        return data["reply_to"] == asked["id"]
-    return event["by"] in who and bool({asked["by"], f"@{asked['by']}"} & {*data["to"]})
 
 
 @click.command(cls=Command)

@@ -92,6 +92,9 @@ def _sent(reply: CallReply) -> None:
     sent = reply.data
     before = ", as it was before" if sent.get("replayed") else ""
     screen.say(f"Sent to {', '.join(sent['recipients']) or 'nobody'} as event {sent['event']['seq']}{before}.")
+    for each in sent.get("asked") or ():
+        when = "is away, and is asked when it returns" if each["away"] else "takes it as a request"
+        screen.say(f"{each['agent_id']} {when}; its answer will be in your inbox.")
 
 
 def _reserved(reply: CallReply) -> None:
