@@ -79,7 +79,7 @@ def test_the_exit_code_of_a_wait_says_how_the_job_ended(place: Place) -> None:
 
 def test_a_job_is_followed_until_it_has_ended(place: Place) -> None:
     _asking(place)
-    with place.terminal("--as", "boss", "jobs", "tail", "--job", "JOB-001", "--follow") as terminal:
+    with place.terminal("--as", "boss", "jobs", "tail", "1", "--follow") as terminal:
         terminal.until("question: Which one?")
         place.as_("boss", "jobs", "message", "--job", "JOB-001", "--message", "The second.")
         terminal.until("manager: The second.")
