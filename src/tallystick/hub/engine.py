@@ -12,6 +12,7 @@ the rest. It never calls `close()` on the generator.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from time import monotonic
@@ -26,7 +27,7 @@ from tallystick.hub.visitor import Visitor, permit
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.errors import Refused, TallyError
+from tallystick.kernel.errors import Refused, TallyError, Unavailable
 from tallystick.kernel.operation import Answer, AnyOperation, Ask, Declined, Pending, Unannounced, WaitHooks, as_ask
 from tallystick.ledger.tx import Tx
 
@@ -240,7 +241,9 @@ def _checked(operation: AnyOperation, request: CallRequest) -> Steps[CallRespons
 
     response, due = yield ReadStep(read)
     if due:
-        yield WriteStep(prepared.touch)
+        # What was read is worth more than a sign of life that a full disk or a busy store does not take.
+        with suppress(Unavailable):
+            yield WriteStep(prepared.touch)
     return response
 
 
