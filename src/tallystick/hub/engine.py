@@ -171,14 +171,27 @@ class Call(msgspec.Struct, frozen=True):
         return answer
 
     def due(self, tx: Tx) -> bool:
-        """Whether the caller's presence wants writing."""
-        return self.room_id is not None and agents.presence_due(tx, self.room_id, self.acting(tx)) is not None
+        """Whether the caller's presence, or what it takes note of, wants writing."""
+        if self.room_id is None:
+            return False
+        me, noting = self.acting(tx), self.operation.takes_note
+        return agents.presence_due(tx, self.room_id, me) is not None or (
+            noting is not None and noting.due(tx, me, self.ask)
+        )
 
     def touch(self, tx: Tx) -> None:
-        agents.refresh_presence(tx, self.room_id, self.acting(tx))
+        me = self.acting(tx)
+        agents.refresh_presence(tx, self.room_id, me)
+        self._note(tx, me)
 
     def come_in(self, tx: Tx) -> Refused | None:
-        return agents.come_in(tx, self.room_id, self.acting(tx))
+        me = self.acting(tx)
+        self._note(tx, me)
+        return agents.come_in(tx, self.room_id, me)
+
+    def _note(self, tx: Tx, me: Caller) -> None:
+        if (noting := self.operation.takes_note) and self.room_id is not None:
+            noting.note(tx, me, self.ask)
 
     @property
     def wait_hooks(self) -> WaitHooks[Any] | None:

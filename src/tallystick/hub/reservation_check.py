@@ -29,10 +29,13 @@ PATHS_LIMIT = 1000
 class ReservedByOther:
     """One path and the reservation it would run into."""
 
-    __slots__ = ("active", "held_by", "name", "path", "room_id", "until")
+    __slots__ = ("active", "held_by", "name", "path", "reserved", "room_id", "until")
 
     def __init__(self, room_id: str, row: Mapping[str, object]) -> None:
         self.path, self.room_id = str(row["path"]), room_id
+        reserved = str(row.get("reserved") or "").rstrip("/*")
+        self.reserved = self.path if f"/{reserved}/".replace("//", "/") in f"{self.path}/" else reserved
+        """What to name: of a folder that was asked about, only what is reserved in it."""
         self.held_by = str(row["held_by"])
         self.name = str(row.get("name") or self.held_by)
         self.until = str(row["until"])

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BUSY_MS = 100
 
+_LOST = "SELECT 1 FROM lost_turns WHERE room_id = ?1 AND agent_id = ?2"
+
 _ROOMS = (
     "SELECT DISTINCT room_id, root FROM scopes WHERE closed_at IS NULL AND root IN (SELECT value FROM json_each(?))"
 )
@@ -40,7 +42,7 @@ LIMIT 1
 
 
 def concerns_nobody(database: str, paths: Sequence[str], agent_id: str | None, now: int) -> bool:
-    """Whether it is certain that nobody but this agent has reserved anything of these paths.
+    """Whether it is certain that nobody but this agent has reserved anything of these paths, and that it lost no turn.
 
     Without an agent it is certain only where no room is.
     """
@@ -52,7 +54,9 @@ def concerns_nobody(database: str, paths: Sequence[str], agent_id: str | None, n
         try:
             rooms = reader.execute(_ROOMS, (_json({each for path in real for each in _above(path)}),)).fetchall()
             return not rooms or (
-                agent_id is not None and not any(_reserved(reader, rooms, path, agent_id, now) for path in real)
+                agent_id is not None
+                and not any(reader.execute(_LOST, (room_id, agent_id)).fetchall() for room_id, _ in rooms)
+                and not any(_reserved(reader, rooms, path, agent_id, now) for path in real)
             )
         finally:
             store.close()

@@ -246,6 +246,13 @@ class WaitHooks(msgspec.Struct, Generic[AskT], frozen=True, kw_only=True):
     end: Callable[[Transaction, Caller, AskT, str], None]
 
 
+class TakesNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller has taken note of by an operation's answer, which is written down once: `(tx, me, ask)`."""
+
+    due: Callable[[Transaction, Caller, Any], bool]
+    note: Callable[[Transaction, Caller, Any], None]
+
+
 class Operation(msgspec.Struct, Generic[AskT, AnswerT], frozen=True, eq=False, dict=True):
     name: str
     run: Callable[Concatenate[Transaction, Caller, AskT, ...], AnswerT | Pending[AnswerT] | Declined]
@@ -255,6 +262,7 @@ class Operation(msgspec.Struct, Generic[AskT, AnswerT], frozen=True, eq=False, d
     waits: bool = False
     """Returns `Pending` while there is nothing to answer; its input has a `room_id` to watch."""
     wait_hooks: WaitHooks[AskT] | None = None
+    takes_note: TakesNote | None = None
     io_before: Callable[..., object] | None = None
     """`(ask)`: slow reads outside the store (the file system), done before the transaction opens; `run` gets the result
     as a fourth argument."""
@@ -320,6 +328,7 @@ def operation(
     writes: bool = False,
     waits: bool = False,
     wait_hooks: WaitHooks[Any] | None = None,
+    takes_note: TakesNote | None = None,
     io_before: Callable[..., object] | None = None,
     read_before: Callable[[Transaction, Caller, Any], object] | None = None,
     also_locks: Callable[[Any], tuple[str, ...]] | None = None,
@@ -345,6 +354,7 @@ def operation(
             writes=writes,
             waits=waits,
             wait_hooks=wait_hooks,
+            takes_note=takes_note,
             io_before=io_before,
             read_before=read_before,
             also_locks=also_locks,

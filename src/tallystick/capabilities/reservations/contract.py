@@ -171,6 +171,8 @@ class PathVerdict(Answer):
     until: Moment | UnsetType = UNSET
     overlap: Overlap | UnsetType = UNSET
     liveness: Liveness | UnsetType = UNSET
+    reserved: str | UnsetType = UNSET
+    """What is reserved: the path itself, a folder above it, or something below it."""
 
     @classmethod
     def of(cls, path: str, verdict: PathAccess, held: HeldReservation | None) -> PathVerdict:
@@ -185,7 +187,23 @@ class PathVerdict(Answer):
             until=moment(held.reservation.until),
             overlap=held.overlap,
             liveness=held.liveness,
+            reserved=held.reservation.scope.path,
         )
+
+
+class AttemptEdit(Ask):
+    room_id: RoomId
+    paths: Annotated[
+        list[Annotated[Text, Meta(max_length=LONGEST)]],
+        Meta(max_length=PATHS_LIMIT, description="What you were about to change, absolute or from the room's root."),
+    ]
+
+
+class AttemptEditResult(Answer):
+    room_id: str
+    agent_id: str
+    recorded: int
+    """So many overlaps are on the ledger now that were not before."""
 
 
 class CheckPathsResult(Answer):

@@ -10,7 +10,7 @@ from msgspec import structs
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.events import MemberRemoved
-from tallystick.capabilities.reservations import loss_notices, queries, rules
+from tallystick.capabilities.reservations import attempts, loss_notices, queries, rules
 from tallystick.capabilities.reservations.contract import (
     CheckPaths,
     CheckPathsResult,
@@ -314,7 +314,7 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> ReplayedReservations:
 CAPABILITY = Capability(
     name="reservations",
     package="tallystick.capabilities.reservations",
-    operations=(reserve, renew, release, check, status, replay),
+    operations=(reserve, renew, release, check, attempts.attempt, status, replay),
     folds=FOLDS,
     tables=("losses", "incursions", "reservations"),
     notice=loss_notices.notice,

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.capabilities.agents.contract import MemberView
-from tallystick.capabilities.rooms.contract import PolicyView
+from tallystick.capabilities.rooms.contract import PROGRAMS, PolicyView
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.errors import InvalidHandoff
 from tallystick.capabilities.turns.events import ClaimReason, Opening
@@ -221,6 +221,10 @@ class RevokeTurnResult(Answer):
 
 class ShowState(Ask):
     room_id: RoomId
+    peek: Annotated[
+        bool,
+        Meta(description="A program looks, not the agent: a lost turn stays unseen.", extra_json_schema=PROGRAMS),
+    ] = False
 
 
 class TurnState(Answer):
@@ -251,6 +255,20 @@ class TurnState(Answer):
     """Who is a member still, and not seen any more: agents.list has them."""
     members: list[MemberView]
     """Who is here, in turn order; of many, who was seen last."""
+
+
+class FindLostTurn(Ask):
+    room_id: RoomId
+
+
+class LostTurn(Answer):
+    """The turn that was taken from the caller; only ids where none was, or where it has looked since."""
+
+    room_id: str
+    agent_id: str
+    turn_id: int | None = None
+    taken_by: str | None = None
+    reason: str | None = None
 
 
 class RoomEvents(Ask):

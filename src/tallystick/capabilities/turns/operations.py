@@ -10,7 +10,7 @@ from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages.notifications import notify_by_hub
 from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.rooms.model import Room, Sticks, StickSummary
-from tallystick.capabilities.turns import queries, rules, waiting
+from tallystick.capabilities.turns import lost, queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     PassStick,
     PassStickResult,
@@ -147,6 +147,7 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     if not member.in_order:
         tx.append(ask.room_id, me.agent_id, [agent_rules.entering(snapshot.members, member)])
+    lost.lose(tx, ask.room_id, snapshot.stick.owner, turn_id=turn_id - 1, by=me.agent_id, reason=ask.reason)
     lease_id = waiting.lease(tx, snapshot, me, turn_id)
     return TakeOverStickResult(
         room_id=ask.room_id,
@@ -177,6 +178,7 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
     (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     claim_until = tx.now + snapshot.room.policy.claim_ttl_ms if following else None
     queries.put_lease(tx, ask.room_id, Lease(turn_id=turn_id, claim_expires_at=claim_until))
+    lost.lose(tx, ask.room_id, owner, turn_id=turn_id, by=by, reason=ask.reason)
     told = {"title": "Your turn was ended", "message": f"{by} ended turn {turn_id}: {ask.reason}"}
     notify_by_hub(tx, ask.room_id, to=owner, related_event_id=event.id, **told)
     return RevokeTurnResult(
@@ -184,7 +186,7 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
     )
 
 
-@operation("turns.state", reach=Reach.READ, short="state", examples=({"room_id": "ROOM"},))
+@operation("turns.state", reach=Reach.READ, short="state", takes_note=lost.LOOKED, examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
     return state_for(tx, me, ask.room_id)
@@ -267,9 +269,11 @@ CAPABILITY = Capability(
         revoke,
         show_state,
         waiting.stick_events,
+        lost.lost,
     ),
     folds=FOLDS,
     tables=("sticks",),
     offers=OFFERS,
     holdings=holdings,
+    notice=lost.notice,
 )

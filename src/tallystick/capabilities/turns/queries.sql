@@ -45,3 +45,15 @@ ON CONFLICT (room_id) DO UPDATE SET
     claim_expires_at = excluded.claim_expires_at, renewed_at = excluded.renewed_at, host_id = excluded.host_id,
     pid = excluded.pid, process_started_at = excluded.process_started_at, session_key = excluded.session_key,
     session_kind = excluded.session_kind
+
+-- lose -- a turn that was taken from somebody who has not looked since
+INSERT INTO lost_turns (room_id, agent_id, turn_id, taken_by, reason)
+VALUES (:room_id, :agent_id, :turn_id, :taken_by, :reason)
+ON CONFLICT (room_id, agent_id) DO UPDATE SET
+    turn_id = excluded.turn_id, taken_by = excluded.taken_by, reason = excluded.reason
+
+-- lost --
+SELECT turn_id, taken_by, reason FROM lost_turns WHERE room_id = :room_id AND agent_id = :agent_id
+
+-- settle --
+DELETE FROM lost_turns WHERE room_id = :room_id AND agent_id = :agent_id

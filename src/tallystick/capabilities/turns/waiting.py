@@ -21,7 +21,7 @@ from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room, RoomState
-from tallystick.capabilities.turns import queries, rules
+from tallystick.capabilities.turns import lost, queries, rules
 from tallystick.capabilities.turns.contract import (
     Closed,
     HeldElsewhere,
@@ -177,6 +177,7 @@ Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
     "turns.wait",
     reach=Reach.WORK,
     waits=True,
+    takes_note=lost.LOOKED,
     wait_hooks=WAIT_HOOKS,
     short="wait",
     examples=({"room_id": "ROOM", "max_wait_ms": 30_000}, {"room_id": "ROOM", "include": ["turn", "messages"]}),

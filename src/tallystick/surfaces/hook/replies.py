@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 
 from tallystick.client.nearest import Nearest
 from tallystick.harnesses import hook_protocol
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
+from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import said, step
-from tallystick.kernel.json_values import is_object, objects_of
+from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
 from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.hook import agent_cache, seen
+from tallystick.surfaces.hook.advice import WORKER, advice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,13 +34,13 @@ SHOWN = 5
 LONGEST = 300
 LONGEST_PATH = 120
 _PLAIN_PATH = re.compile(r"[\w./*@+~-]{1,240}")
-ADVICE = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
 
 
 def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
-    lines = [f"{_place(each.path)} is reserved by {_plain(each.holder)} until {each.until}." for each in found[:SHOWN]]
-    lines += _more(found)
+    named = [f"{_place(each.reserved)} is reserved by {_plain(each.holder)} until {each.until}." for each in found]
+    named = list(dict.fromkeys(named))
+    lines = [*named[:SHOWN], *_more(named)]
     first = found[0]
     if all(each.active for each in found):
         lines.append(
@@ -49,9 +51,18 @@ def denial(found: Sequence[ReservedByOther]) -> str:
         silent = next(each for each in found if not each.active)
         lines.append(
             f"{_plain(silent.holder)} has fallen silent: look at its uncommitted work, then take the path over with "
-            + _call("reservations.reserve", silent.room_id, path=silent.path, takeover_stale=True)
+            + _call("reservations.reserve", silent.room_id, path=silent.reserved, takeover_stale=True)
         )
     return "Tallystick: " + "\n".join(lines)
+
+
+def stale(lost: Row) -> str:
+    """Whose turn it is now, for an agent that does not know that its own was taken."""
+    look = _call("turns.state", str(lost["room_id"]))
+    return (
+        f"Tallystick: turn {lost['turn_id']} is no longer yours: {_plain(lost['taken_by'])} ended it, saying "
+        f"{_quoted(lost['reason'])}. Others may have changed what you were working on. Look before you go on: {look}"
+    )
 
 
 def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
@@ -69,11 +80,11 @@ def _call(operation: str, room_id: str, **given: object) -> str:
     return f"{_plain(said(step(operation, **given), tool_call, {'room_id': room_id}))}."
 
 
-def greeting(ask: Asking, joined: Row) -> str:
+def greeting(ask: Asking, joined: Row, folder: str) -> str:
     """Where the agent is, who else is there, and what waits for it."""
     room_id, me = str(joined["room_id"]), str(joined["agent_id"])
     answered = ask("turns.state", {"room_id": room_id})
-    state = answered.data
+    state, policy = answered.data, object_of(joined.get("policy"))
     others = [_plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me]
     lines = [
         f"Tallystick: you are {me} in room {room_id} ({_plain(joined['canonical_path'])}).",
@@ -82,7 +93,8 @@ def greeting(ask: Asking, joined: Row) -> str:
         *_handoff(ask, room_id, state),
         *(f"For you: {_plain(said(notice, tool_call, {'room_id': room_id}))}." for notice in answered.notices),
         *_reserved(ask, me, room_id),
-        ADVICE,
+        *_elsewhere(ask, room_id, folder),
+        advice(policy.get("mode"), alone=not others, worker=any(os.environ.get(name) for name in WORKER)),
     ]
     return "\n".join(lines)
 
@@ -109,16 +121,31 @@ def _handoff(ask: Asking, room_id: str, state: Row) -> Iterable[str]:
 
 def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
     every = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
+    mine = [_place(row["path"]) for row in every if row["agent_id"] == me]
     others = [row for row in every if row["agent_id"] != me]
+    if mine:
+        yield f"You still have reserved: {', '.join(mine[:SHOWN])}{_and_more(mine)}."
     if others:
         told = [f"{_place(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
         yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
 
 
+def _elsewhere(ask: Asking, room_id: str, folder: str) -> Iterable[str]:
+    """Who works in other checkouts of the same repository: they have rooms of their own."""
+    from tallystick.harnesses import checkouts
+
+    for root in checkouts.beside(folder)[:SHOWN]:
+        for room in _rows(ask("rooms.list", {"context_path": root, "limit": 1}).data, "rooms"):
+            members = [_plain(each) for each in list_of(room["members"])]
+            if members and room["room_id"] != room_id:
+                here = f"{', '.join(members[:SHOWN])}{_and_more(members)}"
+                yield f"In another checkout of this repository, {_place(root)} (room {room['room_id']}): {here}."
+
+
 def held_sticks(ask: Asking, rooms: Iterable[str]) -> list[Row]:
-    """The states of the rooms whose stick the caller holds: a lease is shown to its holder alone."""
-    states = [ask("turns.state", {"room_id": room_id}).data for room_id in rooms]
-    return [state for state in states if state["lease_id"] is not None]
+    """The states of the rooms whose stick the caller holds while others want it. Only a holder is shown its lease."""
+    states = [ask("turns.state", {"room_id": room_id, "peek": True}).data for room_id in rooms]
+    return [state for state in states if state["lease_id"] is not None and state["waiting"]]
 
 
 def reminder(held: Sequence[Row]) -> str:
@@ -171,12 +198,30 @@ ANSWER_SECONDS = 5.0
 def before_edit(payload: Payload, paths: list[str], unclear: list[str]) -> HookReply:
     """Deny what somebody else has reserved; warn where it cannot be known whether it is about to be changed."""
     with closing(_line(payload)) as line:
+        if lost := _lost(line.ask, payload, paths):
+            return hook_protocol.deny(payload.harness, payload.event, stale(lost))
         found = reservation_check.found(line.ask, paths, folders=[payload.folder])
         others = _others(line.ask, payload.folder) if unclear and not found else []
+        _put_down(line.ask, found)
     if found:
         return hook_protocol.deny(payload.harness, payload.event, denial(found))
     _remember(payload)
     return hook_protocol.tell(payload.event, warning(unclear, others)) if others else hook_protocol.ALLOW
+
+
+def _lost(ask: Asking, payload: Payload, paths: Sequence[str]) -> Row | None:
+    """The turn that was taken from this agent in a room that it is about to change, and that it has not heard of."""
+    folders = dict.fromkeys([payload.folder, *(os.path.dirname(path) for path in paths)])  # noqa: PTH120
+    rooms = dict.fromkeys(room_id for folder in folders for room_id in reservation_check.rooms(ask, folder))
+    found = (ask("turns.lost", {"room_id": room_id}).data for room_id in rooms)
+    return next((each for each in found if each["turn_id"] is not None), None)
+
+
+def _put_down(ask: Asking, found: Sequence[ReservedByOther]) -> None:
+    """Have the refused edit on the ledger. It is refused all the same where that cannot be written."""
+    for room_id in dict.fromkeys(each.room_id for each in found):
+        with suppress(TallyError):
+            ask("reservations.attempt", {"room_id": room_id, "paths": [e.path for e in found if e.room_id == room_id]})
 
 
 def _others(ask: Asking, folder: str) -> list[Row]:
@@ -196,7 +241,7 @@ def at_start(payload: Payload) -> HookReply:
     _note_window(payload)
     with closing(_line(payload)) as line:
         joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
-        text = greeting(line.ask, joined)
+        text = greeting(line.ask, joined, payload.folder)
         _, now = news.since(line.ask, payload.folder, None)
     if payload.session:
         seen.keep(places.data_dir(), payload.heard_by, now)

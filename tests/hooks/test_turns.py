@@ -1,0 +1,174 @@
+"""What hooks do about turns: a stale one writes no file, and nobody is made to hand over to nobody."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from tests.hooks.desk import EDITS, STOPS, Desk, answer
+from tests.hooks.test_protocols import HARNESSES, TOOLS
+
+every_harness = pytest.mark.parametrize("harness", HARNESSES)
+
+
+def taken_from_me(desk: Desk) -> str:
+    """A room in which my turn was ended while I slept."""
+    room_id = desk.join("me", "bob")
+    desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+    desk.call("user", "turns.revoke", room_id=room_id, expected_turn_id=1, reason="it hangs")
+    return room_id
+
+
+@every_harness
+def test_an_agent_whose_turn_was_taken_edits_nothing_until_it_has_looked(desk: Desk, harness: str) -> None:
+    room_id = taken_from_me(desk)
+    tool, given = TOOLS[harness][-1]
+
+    denied = [desk.edit(harness, tool, **given) for _ in range(2)]
+    others = desk.edit(harness, tool, "bob", **given)
+    desk.hook(harness, STOPS[harness])
+    still = desk.edit(harness, tool, **given)
+    desk.call("me", "turns.state", room_id=room_id)
+    after = desk.edit(harness, tool, **given)
+
+    assert [each.code for each in (*denied, others, still, after)] == [2, 2, 0, 2, 0]
+    assert 'turn 1 is no longer yours: user ended it, saying "it hangs".' in denied[0].err
+    assert "get_room_state" in denied[0].err
+
+
+def test_a_wait_is_a_look_too_and_so_is_a_turn_of_ones_own(desk: Desk) -> None:
+    room_id = taken_from_me(desk)
+
+    desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+
+    assert desk.edit("claude", "Edit", file_path=str(desk.root / "a.py")).code == 0
+
+
+def test_where_agents_work_side_by_side_an_edit_needs_no_turn(desk: Desk) -> None:
+    room_id = taken_from_me(desk)
+    desk.call("bob", "rooms.set_policy", room_id=room_id, mode="parallel")
+
+    assert desk.edit("claude", "Edit", file_path=str(desk.root / "a.py")).code == 0
+
+
+def test_the_engine_makes_no_difference(any_desk: Desk) -> None:
+    taken_from_me(any_desk)
+
+    assert any_desk.edit("claude", "Edit", file_path=str(any_desk.root / "a.py")).code == 2
+
+
+def test_a_refused_edit_is_on_the_ledger_once_for_each_path_and_holder(desk: Desk) -> None:
+    room_id = str(desk.reserve("ann", "src/a.py")["room_id"])
+    desk.join("me")
+
+    for name in ("a.py", "a.py", "b.py", "a.py"):
+        desk.edit("claude", "Edit", file_path=str(desk.root / "src" / name))
+    desk.edit("claude", "Edit", "bob", file_path=str(desk.root / "src/a.py"))
+
+    events = cast("list[dict[str, object]]", desk.call("ann", "protocol.list", room_id=room_id)["events"])
+    assert [(each["event_type"], each["scope"], each["from_agent"], each["to_agent"]) for each in events] == [
+        ("INCURSION", "src/a.py", "me", "ann"),
+        ("INCURSION", "src/a.py", "bob", "ann"),
+    ]
+
+
+def test_of_a_folder_only_what_is_reserved_in_it_is_named(desk: Desk) -> None:
+    desk.reserve("ann", "notes.txt")
+
+    denied = desk.edit("claude", "Bash", command="git checkout HEAD -- .")
+
+    assert denied.code == 2
+    assert denied.err.startswith("Tallystick: notes.txt is reserved by ann until ")
+    assert f"{desk.root} is reserved" not in denied.err
+
+
+@every_harness
+def test_who_is_alone_is_not_made_to_claim_or_to_hand_over(lone_desk: Desk, harness: str) -> None:
+    started = lone_desk.hook(harness, "SessionStart", source="startup")
+    room_id = str(lone_desk.call("me", "rooms.join", context_path=str(lone_desk.root))["room_id"])
+    lone_desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+
+    stopped = lone_desk.hook(harness, STOPS[harness])
+
+    assert "Nothing has to be claimed or handed over while you are alone" in started.out
+    assert (stopped.code, stopped.out, stopped.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("mode", "advice"), [("turns", "Wait for your turn"), ("parallel", "Agents work side by side")]
+)
+def test_the_greeting_says_how_agents_work_in_this_room(desk: Desk, mode: str, advice: str) -> None:
+    room_id = desk.join("bob")
+    desk.call("bob", "rooms.set_policy", room_id=room_id, mode=mode)
+
+    assert advice in desk.hook("claude", "SessionStart", source="startup").out
+
+
+def test_being_greeted_is_no_place_in_the_turn_order_and_the_end_of_a_session_leaves(desk: Desk) -> None:
+    room_id = desk.join("bob")
+
+    desk.hook("claude", "SessionStart", source="startup")
+    desk.call("bob", "turns.wait", room_id=room_id, max_wait_ms=0)
+    state = desk.call("bob", "turns.state", room_id=room_id)
+    desk.hook("claude", "SessionEnd", reason="clear")
+    cleared = desk.call("bob", "turns.state", room_id=room_id)
+    desk.hook("claude", "SessionEnd", reason="prompt_input_exit")
+    after = desk.call("bob", "turns.state", room_id=room_id)
+
+    assert [(each["members_here"], each["next"]) for each in (state, cleared, after)] == [
+        (2, None),
+        (2, None),
+        (1, None),
+    ]
+
+
+def test_a_resumed_session_is_told_what_it_still_has_reserved(desk: Desk) -> None:
+    room_id = str(desk.reserve("me", "notes.txt")["room_id"])
+    desk.hook("claude", "SessionEnd", reason="other")
+    gone = desk.call("bob", "agents.list", room_id=desk.join("bob"))
+
+    back = desk.hook("claude", "SessionStart", source="resume")
+
+    told = cast("dict[str, dict[str, str]]", answer(back))["hookSpecificOutput"]["additionalContext"]
+    assert "Tallystick: you are me in room" in told
+    assert "You still have reserved: notes.txt." in told
+    me = next(each for each in cast("list[dict[str, object]]", gone["agents"]) if each["agent_id"] == "me")
+    assert me["liveness"] == "evicted"
+    assert desk.edit("claude", "Edit", "bob", file_path=str(desk.root / "notes.txt")).code == 2
+    assert room_id in told
+
+
+def test_a_worker_is_not_told_to_wait_for_a_turn(desk: Desk) -> None:
+    desk.join("bob")
+    working = Desk(desk.place, {**desk.env, "TALLYSTICK_ACTION": "a1"})
+
+    told = working.hook("claude", "SessionStart", source="startup").out
+
+    assert "You work for whoever asks you" in told
+    assert "Wait for your turn" not in told
+
+
+@pytest.mark.parametrize("harness", ["claude", "codex"])
+def test_a_subagent_is_told_whose_it_is(desk: Desk, harness: str) -> None:
+    desk.join("me")
+
+    told = desk.hook(harness, "SubagentStart", agent_id="a1", agent_type="default").out
+
+    assert "you are a sub-agent of me in room" in told
+
+
+def test_in_a_worktree_the_greeting_names_who_works_in_the_main_checkout(desk: Desk) -> None:
+    import subprocess
+
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.test"]
+    beside = desk.root.parent / "beside"
+    for args in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["worktree", "add", "-q", str(beside)]):
+        subprocess.run([*git, *args], cwd=desk.root, check=True)
+    desk.join("bob")
+
+    told = desk.hook("claude", "SessionStart", cwd=str(beside), source="startup").out
+
+    assert f"In another checkout of this repository, {desk.root} (room" in told
+    assert "): bob." in told
+    assert EDITS
