@@ -66,7 +66,8 @@ def test_a_refused_edit_is_on_the_ledger_once_for_each_path_and_holder(desk: Des
         desk.edit("claude", "Edit", file_path=str(desk.root / "src" / name))
     desk.edit("claude", "Edit", "bob", file_path=str(desk.root / "src/a.py"))
 
-    events = cast("list[dict[str, object]]", desk.call("ann", "protocol.list", room_id=room_id)["events"])
+    listed = cast("list[dict[str, dict[str, object]]]", desk.call("ann", "protocol.list", room_id=room_id)["events"])
+    events = [each["event"] for each in listed]
     assert [(each["event_type"], each["scope"], each["from_agent"], each["to_agent"]) for each in events] == [
         ("INCURSION", "src/a.py", "me", "ann"),
         ("INCURSION", "src/a.py", "bob", "ann"),

@@ -1,4 +1,4 @@
-"""A turn that was taken from somebody who does not know it yet: told beside every answer, and to the hook of an edit.
+"""A turn that was taken from somebody who does not know it yet: the hook before an edit asks for it.
 
 Whoever slept through a takeover would write over its successor's work. It is known until the agent has looked at the
 room, and is no event: nothing is decided by it.
@@ -12,7 +12,6 @@ from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.turns.contract import FindLostTurn, LostTurn, ShowState, WaitTurn
 from tallystick.capabilities.turns.queries import SQL
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.hints import step
 from tallystick.kernel.operation import Reach, TakesNote, operation
 from tallystick.ledger.tx import Tx
 
@@ -49,14 +48,6 @@ def _noted(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> None:
 
 LOOKED = TakesNote(due=_due, note=_noted)
 """Of an operation that shows whose turn it is."""
-
-
-def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
-    """What a member should know who called about something else."""
-    found = taken(tx, room_id, me.agent_id)
-    if found is None:
-        return None
-    return f"turn {found.turn_id} is no longer yours: {found.taken_by} ended it ({found.reason}): {step('turns.state')}"
 
 
 @operation("turns.lost", reach=Reach.READ, examples=({"room_id": "ROOM"},))

@@ -275,5 +275,4 @@ CAPABILITY = Capability(
     tables=("sticks",),
     offers=OFFERS,
     holdings=holdings,
-    notice=lost.notice,
 )

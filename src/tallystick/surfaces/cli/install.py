@@ -279,6 +279,6 @@ def _answer(session: Session, found: Sequence[ReservedByOther], *, refused: int)
             output.remark(f"Tallystick: and {len(found) - SHOWN} more")
         if active:
             output.remark(
-                f"Refused. Ask {active[0].held_by}, or leave those paths out; --no-verify overrides the guard."
+                f"Refused. Ask {active[0].held_by}, or leave those paths out."
             )
     return refused if active else 0

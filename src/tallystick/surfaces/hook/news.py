@@ -50,7 +50,7 @@ def since(ask: Asking, folder: str, seen: ToldSoFar | None) -> tuple[list[str], 
     if not rooms:
         return [], ToldSoFar(owed=seen.owed if seen else 0)
     room_id = rooms[0]
-    answered = ask("turns.state", {"room_id": room_id})
+    answered = ask("turns.state", {"room_id": room_id, "peek": True})
     notices = [said(each, tool_call, {"room_id": room_id}) for each in answered.notices]
     now = ToldSoFar(room_id, int(str(answered.data["cursor"])), mark(notices), seen.owed if seen else 0)
     fresh = seen is None or seen.room_id != room_id or seen.notices != now.notices

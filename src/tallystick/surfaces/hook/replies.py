@@ -326,7 +326,7 @@ def status_line(payload: Payload) -> HookReply:
         if not rooms:
             return hook_protocol.show("")
         in_room = {"room_id": rooms[0]}
-        state = line.ask("turns.state", in_room).data
+        state = line.ask("turns.state", {**in_room, "peek": True}).data
         inbox = line.ask("messages.inbox", {**in_room, "limit": 1}).data
         me = line.ask("reservations.check", {**in_room, "paths": []}).data["agent_id"]
         rows = _rows(line.ask("reservations.status", {**in_room, "limit": 100}).data, "reservations")
