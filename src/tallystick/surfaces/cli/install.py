@@ -278,7 +278,5 @@ def _answer(session: Session, found: Sequence[ReservedByOther], *, refused: int)
         if len(found) > SHOWN:
             output.remark(f"Tallystick: and {len(found) - SHOWN} more")
         if active:
-            output.remark(
-                f"Refused. Ask {active[0].held_by}, or leave those paths out."
-            )
+            output.remark(f"Refused. Ask {active[0].held_by}, or leave those paths out.")
     return refused if active else 0
