@@ -130,6 +130,9 @@ def test_redirections_are_writes_and_what_they_feed_is_not(command: str, found: 
         ("uv run black .; python -m isort b.py", ["/repo", "b.py"]),
         ("bash <<'EOF'\nrm a.py\nEOF", ["a.py"]),
         ("find docs -delete; find src -type f -exec sed -i s/a/b/ {} +", ["docs", "src"]),
+        ("[[ a > src ]] && [[ -f x ]]; (( 3 > src ))", []),
+        ("sd old new a.py; ex -sc wq b.py; vim -c wq c.py", ["a.py", "b.py", "c.py"]),
+        ("script -qc 'rm a.py' /dev/null; su -c 'rm b.py' me", ["a.py", "b.py"]),
     ],
 )
 def test_commands_that_change_their_operands_name_them(command: str, found: list[str]) -> None:
@@ -249,6 +252,8 @@ def test_what_can_be_known_is_expanded_and_the_rest_names_nothing(command: str, 
         ('while read -r f; do rm "$f"; done', ["rm"]),
         ('for f in *.md; do mv "$f" "$f.bak"; done', ["mv"]),
         ("tar xzf x.tgz; unzip y.zip", ["tar", "unzip"]),
+        ("parallel -j2 rm < list; fd -e py -x sed -i s/a/b/; fd py", ["parallel rm", "fd -exec sed"]),
+        ("git bisect start; git bisect bad; git submodule update --init", ["git bisect", "git submodule"]),
         ("python script.py; grep x | xargs cat; git log; git diff; ls", []),
     ],
 )

@@ -70,7 +70,14 @@ _WRAPPERS = {
 """Commands that run the rest of their words, and their options that take a value."""
 _RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "hatch": "run", "pdm": "run", "pnpm": "exec", "yarn": "exec"}
 """Likewise, after a verb of their own."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_SPREADERS = {
+    "xargs": ("-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E"),
+    "parallel": ("-I", "-n", "-N", "-j", "-a", "-C", "--jobs", "--colsep"),
+}
+"""Commands that run another one with many arguments, and their options that take a value."""
+_EXECUTED = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "script", "su"})
+"""What runs a command line that stands after `-c`."""
 _INTERPRETERS = re.compile(r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php")
 _WRITES = re.compile(
     r"""write|unlink|remove|rename|replace\(|rmtree|rmSync|truncate|copy|move|mkdir|open\([^)]{0,200}['"][rwax+bt]*[wax+]""",
@@ -106,7 +113,9 @@ class _Line:
     def read(self, text: str) -> None:
         for command in parser.commands(text, self._variables):
             self._enter(command.level)
-            self._write(command.writes, "a redirection")
+            if not command.words or command.words[0].text != "[[":
+                # Within those brackets it compares.
+                self._write(command.writes, "a redirection")
             if words := _bare(command.words):
                 self._command(words, command)
 
@@ -125,10 +134,10 @@ class _Line:
             pass
         elif name == "git":
             self._git(operands, command)
-        elif name == "xargs":
-            self._for_each("xargs", _after_options(operands, ("-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E")), command)
-        elif name == "find":
-            self._find(operands, command)
+        elif name in _SPREADERS:
+            self._for_each(name, _after_options(operands, _SPREADERS[name]), command)
+        elif name in {"find", "fd"}:
+            self._find(name, operands, command)
         elif found := writers.WRITERS.get(name):
             self._write(found(operands, self), name)
         if _INTERPRETERS.fullmatch(name):
@@ -201,17 +210,17 @@ class _Line:
         elif inner == "git" or inner in _SHELLS:
             self.unclear.append(f"{name} {inner}")
 
-    def _find(self, words: Sequence[Word], command: ShellCommand) -> None:
+    def _find(self, name: str, words: Sequence[Word], command: ShellCommand) -> None:
         texts = [each.text for each in words]
         first = next((at for at, each in enumerate(texts) if each[:1] in {"-", "(", "!"}), len(texts))
-        executed = next((at for at, each in enumerate(texts) if each in {"-exec", "-execdir", "-ok", "-okdir"}), None)
+        executed = next((at for at, each in enumerate(texts) if each in _EXECUTED), None)
         before = len(self.unclear)
         if executed is not None:
             run = [each for each in words[executed + 1 :] if each.text not in {"{}", ";", "+"}]
-            self._for_each("find -exec", run, command)
+            self._for_each(f"{name} -exec", run, command)
         elif "-delete" in texts:
             self.unclear.append("find -delete")
-        if len(self.unclear) > before and not any(_NARROWING.fullmatch(each) for each in texts):
+        if name == "find" and len(self.unclear) > before and not any(_NARROWING.fullmatch(each) for each in texts):
             # Nothing narrows it down: it is everything below.
             del self.unclear[before:]
             self._write(words[:first] or [writers.HERE], "find")

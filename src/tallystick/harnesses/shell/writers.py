@@ -175,6 +175,8 @@ WRITERS: Mapping[str, Writer] = {
     "awk": _awk,
     "gawk": _awk,
     "tee": _all(),
+    "sd": lambda words, _: operands_of(words, ("-n", "-f"))[2:],
+    **dict.fromkeys(("ex", "ed", "vi", "vim", "nvim"), _all("-c", "-sc", "-S", "-u", "-s", "--cmd")),
     "sponge": _all(),
     "rm": _all(),
     "rmdir": _all(),
@@ -282,6 +284,8 @@ GIT: Mapping[str, Writer] = {
     "clean": _cleaned,
     "stash": _stashed,
     "apply": _applied,
+    "bisect": lambda words, _: [UNKNOWN] if words and words[0].text in {"good", "bad", "reset", "run", "skip"} else [],
+    "submodule": lambda words, _: [UNKNOWN] if "update" in {each.text for each in words} else [],
     **dict.fromkeys(
         ("merge", "pull", "rebase", "revert", "cherry-pick", "am", "read-tree", "checkout-index"), _unknown
     ),
