@@ -24,10 +24,8 @@ from tallystick.capabilities.agents.events import (
     AdoptionAllowed,
     AgentResumed,
     MemberAdded,
-    MemberRemoved,
     MemberUpdated,
     NewerSession,
-    SequenceEntered,
 )
 from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
 from tallystick.capabilities.blobs.events import BlobAdded
@@ -119,8 +117,11 @@ class EventText(msgspec.Struct, frozen=True, kw_only=True):
 
 def of(event: Envelope, called: Naming = str) -> EventText:
     """The words for an event; a kind that is not ours is called by its name."""
-    if found := _of_body(event.content, called):
+    body = event.content
+    if found := _of_body(body, called):
         return found
+    if body is not None and body.did:
+        return EventText(tag=f"{body.did[:1].upper()}{body.did[1:]}", did=body.did)
     return EventText(tag=event.kind, did=f"wrote {event.kind}", text=_first_words(event.data))
 
 
@@ -183,10 +184,6 @@ def _of_members(body: Body | None) -> EventText | None:
             return EventText(tag="Joined", tone="r", text=body.harness)
         case MemberUpdated():
             return EventText(tag="Is called", text=body.name)
-        case SequenceEntered():
-            return EventText(tag="Takes its place in the turn order")
-        case MemberRemoved():
-            return EventText(tag="Left")
         case _:
             return None
 

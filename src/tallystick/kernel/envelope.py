@@ -34,11 +34,18 @@ BODIES: dict[str, type[Body]] = {}
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class _BodyMeta(RecordMeta):
     def __new__(
-        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kind: str = "", **settings: Any
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        kind: str = "",
+        did: str = "",
+        **settings: Any,
     ) -> type:
         if kind in BODIES:
             raise ValueError(f"{kind} is declared twice: {BODIES[kind].__name__} and {name}")
-        made = super().__new__(cls, name, bases, {**namespace, "kind": kind}, **settings)
+        made = super().__new__(cls, name, bases, {**namespace, "kind": kind, "did": did}, **settings)
         if kind:
             BODIES[kind] = cast("type[Body]", made)
         return made
@@ -52,6 +59,8 @@ class Body(Record, metaclass=_BodyMeta, frozen=True):
     """
 
     kind: ClassVar[str]
+    did: ClassVar[str]
+    """What its author did, as a sentence goes on after the name; empty where `hub/event_text.py` has the words."""
 
 
 BodyT = TypeVar("BodyT", bound=Body)

@@ -22,7 +22,7 @@ class MemberAdded(Body, kind="actor.add"):
     """False for one that was only seen here: it has no place in the turn order yet."""
 
 
-class SequenceEntered(Body, kind="x.tally.sequence.enter"):
+class SequenceEntered(Body, kind="x.tally.sequence.enter", did="takes its place in the turn order"):
     """A member that was only seen here took its place at the end of the turn order."""
 
     actor_id: str
@@ -37,7 +37,7 @@ class MemberUpdated(Body, kind="actor.update"):
     role: str
 
 
-class MemberRemoved(Body, kind="actor.remove"):
+class MemberRemoved(Body, kind="actor.remove", did="left"):
     """An agent left the room, or was removed from it: then with a reason."""
 
     actor_id: str
