@@ -118,6 +118,16 @@ def test_force_new_at_the_exact_path_of_a_room_joins_that_room(scene: Scene) -> 
     assert (again["room_id"], again["joined_existing_room"], again["warning"]) == (inner["room_id"], True, None)
 
 
+def test_force_new_in_a_nested_room_warns_of_the_room_above_it_too(scene: Scene) -> None:
+    ada, bob = scene.agent("ada"), scene.agent("bob")
+    ada.join()
+    nested = scene.folder("packages/web")
+    inner = ada.join(nested, force_new=True)
+    again = bob.join(nested, force_new=True)
+    assert (again["room_id"], again["warning"]) == (inner["room_id"], inner["warning"])
+    assert bob.join(nested)["warning"] is None
+
+
 def test_force_new_with_no_room_above_opens_one_right_there_without_a_warning(scene: Scene) -> None:
     ada = scene.agent("ada")
     nested = scene.folder("packages/web")

@@ -37,10 +37,17 @@ def join_target(workspace: Workspace, above: Sequence[Scope], machine_id: str, *
     """Join the deepest room on the way up to the workspace root, unless a nested one is asked for."""
     deepest = above[0] if above else None
     if deepest and (not force_new or deepest.root == workspace.canonical):
-        return JoinTarget(room_id=deepest.room_id, root=deepest.root, scope_key=deepest.scope_key)
+        further = above[1] if force_new and len(above) > 1 else None
+        return JoinTarget(
+            room_id=deepest.room_id, root=deepest.root, scope_key=deepest.scope_key, warning=_separate(further)
+        )
     root = workspace.canonical if force_new else workspace.root
-    warning = f"A room exists above, at {deepest.root}; its turns and this room's are separate." if deepest else None
-    return JoinTarget(room_id=None, root=root, scope_key=scope_key(machine_id, root), warning=warning)
+    return JoinTarget(room_id=None, root=root, scope_key=scope_key(machine_id, root), warning=_separate(deepest))
+
+
+def _separate(above: Scope | None) -> str | None:
+    """What somebody should know who asked for a room of its own below another."""
+    return f"A room exists above, at {above.root}; its turns and this room's are separate." if above else None
 
 
 def scope_key(machine_id: str, root: str) -> str:
