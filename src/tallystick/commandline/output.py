@@ -48,4 +48,8 @@ def refuse(command: str, error: TallyError, *, as_json: bool, spelling: Spelling
 
 def remark(text: str) -> None:
     """A line beside the result."""
+    if "Z" in text:
+        from tallystick.commandline import times  # Here: most remarks name no time.
+
+        text = times.told(text)
     print(visible(text), file=sys.stderr, flush=True)

@@ -43,12 +43,23 @@ def test_help_begins_with_what_to_do_first_and_says_what_needs_a_hub(place: Plac
     assert "Only attach and relay need a hub (`tally up`); the rest works without one too." in shown
 
 
-@pytest.mark.parametrize("noun", ["messages", "turns", "agent", "token", "jobs"])
+@pytest.mark.parametrize(
+    "noun", ["messages", "turns", "agent", "token", "jobs", "service", "install", "guard", "completion"]
+)
 def test_a_noun_alone_prints_its_help(place: Place, noun: str) -> None:
     alone, asked = place.run(noun), place.run(noun, "--help")
 
     assert (alone.code, alone.err, alone.out) == (0, "", asked.out)
     assert alone.out.startswith(f"Usage: tally {noun} ")
+
+
+def test_a_wrong_word_is_told_which_were_right_on_one_line(place: Place) -> None:
+    done = place.run("completion", "tcsh")
+
+    assert done.err.splitlines() == [
+        "error: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'.",
+        "hint: See `tally completion --help`.",
+    ]
 
 
 @pytest.mark.parametrize("words", [["send"], ["jobs", "create"], ["events"]])

@@ -37,8 +37,8 @@ def test_rooms_are_tab_separated_lines_in_a_pipe(place: Place) -> None:
     done = place.run("rooms")
 
     assert [line.split("\t") for line in done.out.splitlines()] == [
-        ["ROOM", "STATE", "HOLDER", "NEXT", "TURN", "MEMBERS", "PATH"],
-        [room, "idle", "-", "-", "0", "ann, ben", str(place.workspace)],
+        ["ROOM", "STATE", "HOLDER", "TURN", "MEMBERS", "PATH"],
+        [room, "idle", "nobody", "0", "ann, ben", str(place.workspace)],
     ]
 
 

@@ -28,7 +28,7 @@ def test_a_turn_goes_from_one_agent_to_the_next_with_its_handoff(place: Place) -
     next_ = place.run("wait", "--as", "ben")
 
     assert (got.code, gave.code, next_.code) == (0, 0, 0)
-    assert got.out.startswith("It is your turn: turn 1, lease ")
+    assert got.out.startswith("It is your turn: turn 1.\n")
     assert gave.out == "Handed over to ben.\n"
     assert next_.out.splitlines()[1:-1] == [
         "Handoff from ann",
@@ -77,7 +77,7 @@ def test_a_release_without_a_handoff_says_what_is_missing(place: Place) -> None:
     assert done.code == 1
     release = '`tally --as ann release --status "…" --next-action "…"`'
     assert done.err.splitlines() == [
-        "error: handoff.next_action: Field required.",
+        "error: A hand-over says how far you are and what comes next: --status and --next-action.",
         f"hint: Say what you did, learned and left open, and what to do next: {release}.",
     ]
 
@@ -119,7 +119,7 @@ def test_a_lease_that_ran_out_is_taken_over(place: Place) -> None:
         "Not your turn, but ann failed (owner_timeout) at turn 1.",
         "Next: `tally --as ben takeover --reason why`, if you mean it.",
     ]
-    assert taken.out.startswith("It is your turn: turn 2, lease ")
+    assert taken.out.startswith("It is your turn: turn 2.")
 
 
 def test_a_one_shot_command_of_a_person_owns_nothing(place: Place) -> None:

@@ -280,3 +280,79 @@ def test_an_empty_id_is_refused_where_an_id_is_meant(room: Place) -> None:
         given = {"room_id": room.as_("ann", "state").data["room_id"], "text": "hi", field: ""}
 
         assert room.as_("ann", "call", "messages.send", "--input", json.dumps(given)).error["code"] == "invalid_input"
+
+
+WIRE = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+def test_times_in_refusals_and_in_the_log_are_those_of_this_machine(room: Place) -> None:
+    room.run("--as", "ann", "reserve", "src/a.py")
+    refused = room.run("--as", "ben", "reserve", "src")
+    written = "Meet me at 2026-01-31T12:00:00.000Z."
+    room.run("--as", "ben", "send", "ann", written)
+
+    log = room.run("log")
+    exact = room.as_("ben", "reserve", "src").error
+
+    assert re.match(r"error: src is not free: .* until \d\d:\d\d \(in 2 h\)\.", refused.err)
+    assert [line for line in log.out.splitlines() if WIRE.search(line) and written not in line] == []
+    assert written in log.out, "what somebody wrote stays as it was written"
+    assert WIRE.search(str(exact["message"]))
+
+
+def test_any_event_is_opened_by_its_number(room: Place) -> None:
+    room.run("--as", "ann", "send", "ben", "Are you there?")
+
+    opened, missing = room.run("open", "5"), room.run("open", "99")
+
+    assert re.fullmatch(r"    5  \d\d:\d\d  ann to ben: Are you there\?\n", opened.out)
+    assert (missing.code, missing.err.splitlines()[0]) == (1, "error: Nothing in this room is called '99'.")
+
+
+def test_the_history_of_the_stick_is_told_in_sentences(room: Place) -> None:
+    room.run("--as", "ann", "wait")
+    room.run("--as", "ann", "release", "--status", "Half of it.", "--next-action", "The rest.")
+    room.run("--as", "ben", "wait")
+
+    told = room.run("turns", "history").out
+
+    assert re.sub(r"\d\d:\d\d", "NOW", told).splitlines() == [
+        "    5  NOW  ann has the stick: turn 1",
+        "    6  NOW  ann released the stick",
+        "              Half of it.",
+        "              Next: The rest.",
+        "    7  NOW  ben has the stick: turn 2",
+    ]
+
+
+def test_nothing_is_shown_of_paging_where_there_is_no_more(room: Place) -> None:
+    assert [room.run(*words).out for words in (["tasks", "list"], ["runners", "list"], ["notes", "list"])] == [
+        "There are no tasks.\n",
+        "There are no runners.\n",
+        "There are no notes.\n",
+    ]
+
+
+def test_a_token_is_for_the_room_whose_id_begins_so(alone: Place) -> None:
+    room_id = str(alone.as_("ann", "join").data["room_id"])
+
+    made = alone.run("--json", "token", "issue", "--room", room_id[:10], "--for", "ann")
+
+    assert made.data["room_id"] == room_id
+    assert WIRE.search(alone.run("token", "list").out) is None
+
+
+def test_at_a_terminal_lines_are_folded_below_their_sentence_and_ids_are_short(room: Place) -> None:
+    room_id = str(room.as_("ann", "state").data["room_id"])
+    room.run("--as", "ann", "note", "word " * 60)
+
+    with room.terminal("log") as terminal:
+        log = terminal.rest().splitlines()
+    with room.terminal("rooms") as terminal:
+        rooms = terminal.rest()
+
+    note = log[4:]
+    assert all(line.startswith(" " * 14) for line in note[1:]), log
+    assert len(note) > 1
+    assert (room_id[:13] in rooms, room_id in rooms, "nobody" in rooms) == (True, False, True)
+    assert room.run("state", "--room", room_id[:13]).code == 0

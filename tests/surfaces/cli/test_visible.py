@@ -10,10 +10,11 @@ import time
 import pytest
 
 from tallystick.capabilities.turns.contract import Handoff
+from tallystick.commandline import times
 from tallystick.commandline.output import visible, visible_json, visible_lines
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.operation import as_record
-from tallystick.surfaces.cli import screen, times
+from tallystick.surfaces.cli import screen
 
 HOSTILE = {
     "escape": ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),

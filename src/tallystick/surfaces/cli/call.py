@@ -65,7 +65,7 @@ def help_(ctx: click.Context, *, words: tuple[str, ...]) -> None:
     root.command.main(args=[*words, "--help"], prog_name="tally", standalone_mode=False, obj=root.obj)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, no_args_is_help=True)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, *, shell: str) -> None:

@@ -114,7 +114,7 @@ def whoami(session: Session, *, explain: bool) -> None:
     if explain:
         data["why"] = why(session.agent, caller)
     if not session.finish(data):
-        screen.pairs(data)
+        screen.pairs({name: value for name, value in data.items() if value is not None})
 
 
 def adopted(session: Session, caller: Caller) -> str | None:

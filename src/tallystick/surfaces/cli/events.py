@@ -9,10 +9,11 @@ from typing import TypedDict, TypeVar, Unpack
 
 import click
 
+from tallystick.commandline import times
 from tallystick.commandline.command import Command
-from tallystick.commandline.output import visible, visible_json, visible_lines
+from tallystick.commandline.output import visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
-from tallystick.surfaces.cli import progress, screen, short_ids, times
+from tallystick.surfaces.cli import progress, screen, short_ids
 from tallystick.surfaces.cli.errors import FileUnusable
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
@@ -109,18 +110,16 @@ def _show(reply: CallReply, *, raw: bool) -> None:
         for event in reply.data["events"]:
             print(visible_json(event))
         return
+    for event in reply.read(Events).events:
+        tell(event)
+
+
+def tell(event: Envelope) -> None:
     from tallystick.hub import event_text
 
-    for event in reply.read(Events).events:
-        tell(event, event_text.sentence(event))
-
-
-def tell(event: Envelope, sentence: str) -> None:
-    """One line, and what was said in more lines below it: nobody else's words reach the margin."""
-    first, *more = visible_lines(sentence)
-    print(f"{event.seq:>5}  {visible(times.local(event.ts) or ''):<6} {first}")
-    for line in more:
-        print(f"{'':14}{line}".rstrip())
+    found, sentence = event_text.of(event), event_text.sentence(event)
+    # Times in somebody's own words stay as they wrote them.
+    screen.event(event.seq, event.ts, sentence if found.speech or found.handoff else times.told(sentence))
 
 
 def _expected(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

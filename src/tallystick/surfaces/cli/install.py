@@ -54,7 +54,7 @@ _project = click.option("--project", is_flag=True, help="For everybody in this w
 _print = click.option("--print", "only_print", is_flag=True, help="Show what would change as a diff; write nothing.")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, no_args_is_help=True)
 @_harness
 @_user
 @_project
@@ -99,7 +99,7 @@ def install(
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, no_args_is_help=True)
 @_harness
 @_user
 @_project
@@ -186,7 +186,7 @@ ACTIONS = ("install", "uninstall", "check")
 SHOWN = 20
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, no_args_is_help=True)
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("hook", nargs=-1)
 @click.pass_obj

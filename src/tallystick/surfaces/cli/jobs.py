@@ -11,7 +11,9 @@ from tallystick.capabilities.jobs.views import JobWaited
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json, visible_lines
 from tallystick.kernel.hints import said
-from tallystick.surfaces.cli import render, screen, short_ids
+from tallystick.kernel.operation import as_record
+from tallystick.ledger.contract import Envelope
+from tallystick.surfaces.cli import events, render, screen, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
@@ -94,15 +96,19 @@ def _show(session: Session, found: CallReply) -> None:
 def open_(session: Session, *, id: str, room_id: str | None) -> None:
     """Open anything by its id or ref.
 
-    Such as JOB-001, JOB-001@17, runner:r1, TASK-001, CARD-001, a:parser, notes@17 or an event's id.
+    Such as JOB-001, JOB-001@17, runner:r1, TASK-001, CARD-001, a:parser, notes@17, or an event's number or id.
     """
     room = session.room(None, room_id)
-    reply = session.call("open.ref", {"room_id": room, "id": id})
+    # Only a bare number is an event's: notes@17 and JOB-001@17 are refs of their own.
+    named = short_ids.event(session, room, id) if id.isdecimal() else id
+    reply = session.call("open.ref", {"room_id": room, "id": named})
     if session.finish(reply.data):
         return
     if reply.data["kind"] == "job":
         shown = session.call("jobs.open", {"room_id": room, "job": reply.data["ref"], **AS_LINES, **WHOLE_JOB})
         print_lines(session, shown.data["text"])
+    elif reply.data["kind"] == "event":
+        events.tell(as_record(Envelope, reply.data["value"]))
     else:
         screen.answer(reply.data)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from tallystick.commandline import times
 from tallystick.commandline.command import Command
-from tallystick.surfaces.cli import render, screen, times
+from tallystick.surfaces.cli import render, screen
 from tallystick.surfaces.cli.options import path_option, room_option
 from tallystick.surfaces.cli.session import CallReply, Session
 

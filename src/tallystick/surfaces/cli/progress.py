@@ -7,8 +7,8 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from tallystick.commandline import times
 from tallystick.commandline.output import remark
-from tallystick.surfaces.cli import times
 
 FIRST_SECONDS, AGAIN_SECONDS = 1.0, 10.0
 

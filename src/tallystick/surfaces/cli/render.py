@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.surfaces.cli import screen, times
+from tallystick.commandline import times
+from tallystick.surfaces.cli import screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -259,6 +260,28 @@ def _merged(reply: CallReply) -> None:
         screen.say(f"Without proof: {', '.join(found.missing_proof)}")
 
 
+_STICK = {
+    "claim": "{to} has the stick: turn {turn}",
+    "release": "{by} released the stick",
+    "pass": "{by} passed the stick to {to}",
+    "takeover": "{to} took the stick over from {by}: {why}",
+    "revoke": "{by} lost the stick: {why}",
+    "close": "The room was closed: {why}",
+}
+
+
+def _history(reply: CallReply) -> None:
+    """Plain data: see `session.CallReply`."""
+    for each in reply.data["events"]:
+        known = {"by": each["from_agent_id"] or "nobody", "to": each["to_agent_id"], "turn": each["turn_id"]}
+        said = [_STICK[each["event_type"]].format_map({**known, "why": each["reason"] or "no reason was given"})]
+        if handoff := each["handoff"]:
+            said += [handoff["status"], f"Next: {handoff['next_action']}"]
+        screen.event(each["event_seq"], each["created_at"], "\n".join(said))
+    if not reply.data["events"]:
+        screen.say("Nobody has had the stick yet.")
+
+
 def _snapshot(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import TaskSnapshot
 
@@ -300,6 +323,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "tasks.macro.delegate": _delegated,
     "tasks.macro.merge_report": _merged,
     "tasks.snapshot": _snapshot,
+    "turns.history": _history,
 }
 
 

@@ -34,13 +34,12 @@ def rooms(session: Session, *, path: str | None, everywhere: bool) -> None:
         remark("No rooms yet. `tally join` opens one.")
         return
     screen.table(
-        ["ROOM", "STATE", "HOLDER", "NEXT", "TURN", "MEMBERS", "PATH"],
+        ["ROOM", "STATE", "HOLDER", "TURN", "MEMBERS", "PATH"],
         [
             [
-                room.room_id,
+                screen.short_id(room.room_id),
                 room.room_state,
-                room.owner,
-                room.reserved_for,
+                room.owner or (f"kept for {room.reserved_for}" if room.reserved_for else "nobody"),
                 room.turn_id,
                 room.members,
                 room.canonical_path or room.title,
@@ -76,7 +75,7 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
         {
             "room": joined.room_id,
             "state": joined.room_state,
-            "holder": joined.owner,
+            "holder": joined.owner or "nobody",
             "members": [member.agent_id for member in joined.members],
         }
     )

@@ -6,13 +6,15 @@ Everything that comes from a room was written by somebody else, so every cell an
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tallystick.commandline import times
 from tallystick.commandline.output import visible, visible_json, visible_lines
 from tallystick.kernel.json_values import is_list, is_object, list_of, objects_of
-from tallystick.surfaces.cli import times
 
 if TYPE_CHECKING:
     from tallystick.capabilities.turns.contract import Artifact, Handoff
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 NOTHING: tuple[object, ...] = (None, "", [], {})
 """What is not worth a line, because nothing is known or there."""
+MARGIN = 14
+"""Where an event's sentence begins, after its number and time."""
+SHORT_ID = 13
+"""The moment of a UUIDv7: two ids that were made in one millisecond are told apart by no person."""
+PAGING = frozenset({"count", "cursor", "has_more", "has_more_events", "next_cursor", "truncated"})
+"""How to read on. Where there is no more of it, that is not worth a line either."""
 
 
 def cell(value: object) -> str:
@@ -46,6 +54,27 @@ def _joined(items: Sequence[object]) -> str:
 def say(*lines: str) -> None:
     for line in lines:
         print(visible(line))
+
+
+def short_id(given: str) -> str:
+    """The beginning of an id, which is enough to type; whole in a pipe, for programs."""
+    return given[:SHORT_ID] if sys.stdout.isatty() else given
+
+
+def folded(line: str, indent: int) -> list[str]:
+    """A line as a terminal shows it below an indent, broken between words; whole in a pipe."""
+    if not sys.stdout.isatty():
+        return [line]
+    width = shutil.get_terminal_size().columns - indent
+    return textwrap.wrap(line, max(width, 20), break_on_hyphens=False) or [""]
+
+
+def event(seq: int, ts: str, sentence: str) -> None:
+    """One line, and what was said in more lines below it: nobody else's words reach the margin."""
+    first, *more = (part for line in visible_lines(sentence) for part in folded(line, MARGIN))
+    print(f"{seq:>5}  {visible(times.local(ts) or ''):<6} {first}")
+    for line in more:
+        print(f"{'':{MARGIN}}{line}".rstrip())
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -112,6 +141,8 @@ def indented(text: str) -> None:
 def answer(data: Mapping[str, object]) -> None:
     """Any operation's answer: what is known of it as pairs, lists of objects as tables, objects as blocks of pairs."""
     known = {name: value for name, value in data.items() if value not in NOTHING}
+    if not any(known.get(name) is True for name in PAGING):
+        known = {name: value for name, value in known.items() if name not in PAGING}
     plain = {name: value for name, value in known.items() if not isinstance(value, dict) and not _is_table(value)}
     if plain:
         pairs({name: _moment(name, value) for name, value in plain.items()})

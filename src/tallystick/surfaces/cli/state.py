@@ -7,11 +7,12 @@ import sys
 
 import click
 
+from tallystick.commandline import times
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
-from tallystick.kernel.errors import Conflict
-from tallystick.surfaces.cli import screen, times
+from tallystick.kernel.errors import Conflict, InvalidInput
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
@@ -75,6 +76,10 @@ def fenced(session: Session, operation: str, given: Mapping[str, object]) -> Cal
         if not given["lease_id"] and refusal.code == "stale_lease":
             owner = refusal.details.get("current_owner")
             refusal.message = f"You do not hold the stick: {f'{owner} does' if owner else 'nobody does'}."
+        raise
+    except InvalidInput as refusal:
+        if refusal.message.startswith("handoff.") and refusal.message.endswith(": Field required."):
+            refusal.message = "A hand-over says how far you are and what comes next: --status and --next-action."
         raise
 
 

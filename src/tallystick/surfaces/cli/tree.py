@@ -236,6 +236,9 @@ def _click(session: Session, args: list[str]) -> int:
         code = tree().main(args=args, prog_name="tally", standalone_mode=False, obj=session)
     except click.Abort:
         raise KeyboardInterrupt from None
+    except click.exceptions.NoArgsIsHelpError as alone:
+        click.echo(alone.format_message())
+        return 0
     except click.UsageError as wrong:
         path = wrong.ctx.command_path if wrong.ctx else "tally"
         session.command = path.partition(" ")[2]
@@ -245,7 +248,8 @@ def _click(session: Session, args: list[str]) -> int:
 
 def _message(wrong: click.UsageError) -> str:
     if not isinstance(wrong, click.NoSuchOption) or wrong.ctx is None:
-        return wrong.format_message()
+        # click puts choices on lines of their own; a refusal is one line.
+        return " ".join(wrong.format_message().split())
     known = [flag for param in wrong.ctx.command.get_params(wrong.ctx) for flag in (*param.opts, *param.secondary_opts)]
     return f"No such option '{wrong.option_name}'.{did_you_mean(wrong.option_name, known)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from typing import TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import click
 
@@ -36,11 +36,16 @@ from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, abso
 from tallystick.surfaces.cli.state import fenced, owned
 from tallystick.surfaces.cli.work import give_back
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 WAITED = (YourTurn, NotYet, TakeoverAvailable, Closed)
 """What waiting may bring."""
 LONGEST_WAIT_MS = 110_000
 """What the hub takes in one call; a longer wait is several."""
+REASONS: Mapping[str, str] = {"already_owner": ", which you have already", "direct_pass": ", passed to you"}
+"""What is worth saying of why it is somebody's turn; that it was free, or next in order, is not."""
 AGAIN_MS = 50
 """A hub that is going down answers those who wait at once. Whoever waits on gives it the time to be gone."""
 
@@ -84,7 +89,7 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
 def show_turn(session: Session, turn: Turn) -> None:
     match turn:
         case YourTurn():
-            screen.say(f"It is your turn: turn {turn.turn_id}, lease {turn.lease_id} ({turn.reason}).")
+            screen.say(f"It is your turn: turn {turn.turn_id}{REASONS.get(turn.reason, '')}.")
             _show_handoff(turn)
             release = session.typed("turns.release", handoff={"status": "…", "next_action": "…"})
             screen.say(f"Next: work, {session.typed('turns.heartbeat')} now and then, and hand over with {release}.")
@@ -190,7 +195,7 @@ def takeover(session: Session, *, path: str | None, room_id: str | None, reason:
     if session.finish(reply.data):
         return
     taken = reply.read(TakeOverStickResult)
-    screen.say(f"It is your turn: turn {taken.turn_id}, lease {taken.lease_id}. It was {taken.revoked_agent_id}'s.")
+    screen.say(f"It is your turn: turn {taken.turn_id}. It was {taken.revoked_agent_id}'s.")
     screen.say(f"Next: {session.typed('events.list')} shows what was going on.")
 
 

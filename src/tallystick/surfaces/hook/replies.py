@@ -7,6 +7,7 @@ import re
 from contextlib import closing, suppress
 
 from tallystick.client.nearest import Nearest
+from tallystick.commandline import times
 from tallystick.harnesses import hook_protocol
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
@@ -38,7 +39,9 @@ _PLAIN_PATH = re.compile(r"[\w./*@+~-]{1,240}")
 
 def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
-    named = [f"{_place(each.reserved)} is reserved by {_plain(each.holder)} until {each.until}." for each in found]
+    named = [
+        f"{_place(each.reserved)} is reserved by {_plain(each.holder)} until {_moment(each.until)}." for each in found
+    ]
     named = list(dict.fromkeys(named))
     lines = [*named[:SHOWN], *_more(named)]
     first = found[0]
@@ -67,10 +70,9 @@ def stale(lost: Row) -> str:
 
 def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
     """What somebody must not touch whose command does not say what it changes."""
-    told = [f"{_place(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
     which = ", ".join(_plain(each) for each in unclear[:SHOWN])
     return (
-        f"Tallystick: it cannot be told which files this changes ({which}). Reserved by others here: {'; '.join(told)}"
+        f"Tallystick: it cannot be told which files this changes ({which}). Reserved by others here: {_held(others)}"
         f"{_and_more(others)}. See that it leaves them alone."
     )
 
@@ -126,8 +128,7 @@ def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
     if mine:
         yield f"You still have reserved: {', '.join(mine[:SHOWN])}{_and_more(mine)}."
     if others:
-        told = [f"{_place(row['path'])} by {_plain(row['name'])} until {row['until']}" for row in others[:SHOWN]]
-        yield f"Reserved: {'; '.join(told)}{_and_more(others)}."
+        yield f"Reserved: {_held(others)}{_and_more(others)}."
 
 
 def _elsewhere(ask: Asking, room_id: str, folder: str) -> Iterable[str]:
@@ -184,6 +185,17 @@ def _place(path: object) -> str:
     """A path as it stands, unless it could be taken for a sentence: then it is a quotation."""
     plain = str(path)
     return plain if _PLAIN_PATH.fullmatch(plain) else _quoted(plain, LONGEST_PATH)
+
+
+def _held(rows: Sequence[Row]) -> str:
+    """Who has what, until when."""
+    return "; ".join(
+        f"{_place(row['path'])} by {_plain(row['name'])} until {_moment(row['until'])}" for row in rows[:SHOWN]
+    )
+
+
+def _moment(wire: object) -> str:
+    return times.until(str(wire)) or ""
 
 
 def _plain(text: object) -> str:

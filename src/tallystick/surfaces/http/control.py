@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.commandline import times
 from tallystick.commandline.command import Invocation, Program
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def _show(facts: Mapping[str, object]) -> None:
         return
     print(f"Tallystick {facts['version']} runs. Open its page: {facts['login']}")
     print("  The link lets one browser in, within 10 minutes.")
-    print(f"  since      {facts['started_at']}, process {facts['pid']}")
+    since = str(facts["started_at"])
+    print(f"  since      {times.local(since)} ({times.relative(since)}), process {facts['pid']}")
     print(f"  rooms      {facts['rooms']}")
     http = f"{facts['connections']} connections, {facts['bus_connections']} on the bus"
     print(f"  open now   {http}, {facts['followers']} followers, {facts['waits']} waits")

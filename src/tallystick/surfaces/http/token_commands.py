@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import output
+from tallystick.commandline import output, times
 from tallystick.commandline.command import Group, Invocation, Program
+from tallystick.kernel.json_values import objects_of
 
 if TYPE_CHECKING:
     from tallystick.hub.hub import Hub
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 REACHES = ("read", "speak", "work", "manage")
 """The values of `kernel.operation.Reach`, which help does not load."""
+SHORTEST = 4
+"""Letters that the beginning of a room's id has at least."""
 _LASTS = re.compile(r"([1-9]\d{0,5})([mhdw])")
 
 
@@ -83,6 +86,7 @@ def issue(
     from tallystick.kernel.operation import Reach
 
     with _hub() as hub:
+        room = room and _whole(hub, room)
         made = tokens.issue(hub, principal=name, room_id=room, reach=Reach(reach), label=label, lasts_ms=expires)
     if not invocation.finish({**_facts(made.token), "token": made.secret}):
         print(made.secret)
@@ -130,6 +134,17 @@ def _hub() -> Generator[Hub]:
         hub.close()
 
 
+def _whole(hub: Hub, given: str) -> str:
+    """A room's id from the beginning of it that only one has; anything else is refused as it is."""
+    from tallystick.kernel.caller import Caller, SessionKind
+
+    rows = hub.call("rooms.list", {"limit": 200}, Caller(agent_id="user", session=SessionKind.HUMAN_CLI)).to_data()[
+        "rooms"
+    ]
+    found = [str(each["room_id"]) for each in objects_of(rows) if str(each["room_id"]).startswith(given)]
+    return found[0] if len(found) == 1 and len(given) >= SHORTEST else given
+
+
 def _facts(token: Token) -> dict[str, object]:
     from tallystick.kernel.clock import to_wire
 
@@ -159,6 +174,12 @@ def _remark(token: Token) -> str:
 
 
 def _row(token: Mapping[str, object]) -> str:
-    state = "revoked" if token["revoked_at"] else f"until {token['expires_at']}" if token["expires_at"] else "valid"
+    state = (
+        "revoked"
+        if token["revoked_at"]
+        else f"until {times.local(str(token['expires_at']))}"
+        if token["expires_at"]
+        else "valid"
+    )
     where = token["room_id"] or "every room"
     return f"{token['id']}\t{token['principal']}\t{token['reach']}\t{where}\t{state}\t{ascii(token['label'])[1:-1]}"

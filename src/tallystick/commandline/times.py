@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from tallystick.kernel.clock import from_wire, system_clock
 
+_WIRE = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+WHOLE_MINUTES_S = 600
+HALF_A_DAY_MS = 43_200_000
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -25,6 +29,8 @@ def relative(wire: str | None) -> str | None:
     seconds = (from_wire(wire) - system_clock()) // 1000
     if -2 <= seconds <= 0:
         return "just now"
+    if seconds > WHOLE_MINUTES_S:
+        seconds = -(-seconds // 60) * 60  # What was given for two hours just now is not told as 1 h 59 min.
     return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
 
 
@@ -41,5 +47,14 @@ def local(wire: str | None) -> str | None:
 
 
 def until(wire: str | None) -> str | None:
-    """`16:25 (in 2 h)`."""
-    return None if wire is None else f"{local(wire)} ({relative(wire)})"
+    """`16:25 (in 2 h)`; within half a day the clock needs no date beside that."""
+    if wire is None:
+        return None
+    then = from_wire(wire)
+    near = abs(then - system_clock()) < HALF_A_DAY_MS
+    return f"{time.strftime('%H:%M', time.localtime(then / 1000)) if near else local(wire)} ({relative(wire)})"
+
+
+def told(text: str) -> str:
+    """A sentence of ours with its exact times as a person reads them."""
+    return _WIRE.sub(lambda found: until(found[0]) or "", text)
