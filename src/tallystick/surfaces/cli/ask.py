@@ -11,7 +11,7 @@ import click
 
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark, visible
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import completing, screen
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET, OK, REFUSED
 from tallystick.surfaces.cli.messages import LONGEST_WAIT_MS, delivered, text_of
 from tallystick.surfaces.cli.options import path_option, period, room_option
@@ -28,7 +28,7 @@ ENDS = {"completed": OK, "rejected": REFUSED, "error": FAILED}
 
 
 @click.command(cls=Command)
-@click.argument("to")
+@click.argument("to", shell_complete=completing.recipients)
 @click.argument("text")
 @click.option(
     "--timeout", type=period, metavar="TIME", default="10m", show_default=True, help="How long to wait for an answer."

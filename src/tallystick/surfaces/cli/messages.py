@@ -8,7 +8,7 @@ import click
 
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import NotFound
-from tallystick.surfaces.cli import permissions, render, short_ids
+from tallystick.surfaces.cli import completing, permissions, render, short_ids
 from tallystick.surfaces.cli.options import path_option, period, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
@@ -29,7 +29,7 @@ def text_of(given: str) -> str:
 
 
 @click.command(cls=Command)
-@click.argument("to")
+@click.argument("to", shell_complete=completing.recipients)
 @click.argument("text")
 @attention
 @path_option

@@ -11,6 +11,7 @@ from typing import TypedDict, TypeVar
 import click
 
 from tallystick.kernel.json_values import is_object
+from tallystick.surfaces.cli import completing
 from tallystick.surfaces.cli.errors import Usage
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -25,7 +26,13 @@ def about_a_room(command: F) -> F:
 
 
 _path = click.argument("path", required=False, type=click.Path())
-room_option = click.option("--room", "room_id", metavar="ID", help="The room, instead of the one a path leads to.")
+room_option = click.option(
+    "--room",
+    "room_id",
+    metavar="ID",
+    shell_complete=completing.rooms,
+    help="The room, instead of the one a path leads to.",
+)
 path_option = click.option(
     "--path", type=click.Path(), help="A path in the workspace, instead of the current directory."
 )

@@ -180,6 +180,10 @@ class Session(Invocation):
         self._notices = ()
         self._hang_up()
 
+    def drop_notices(self) -> None:
+        """For whoever did not ask for an answer, and is told nothing beside it."""
+        self._notices = ()
+
     def call(self, name: str, given: Mapping[str, object], stop: Stop | None = None) -> CallReply:
         answered = self.line.ask(name, given, stop=stop)
         self._notices = answered.notices

@@ -17,7 +17,7 @@ from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
 from tallystick.kernel.errors import did_you_mean
 from tallystick.kernel.spellings import COMMANDS
-from tallystick.surfaces.cli import catalogue, commands, render, short_ids
+from tallystick.surfaces.cli import catalogue, commands, completing, render, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED, guarded
 from tallystick.surfaces.cli.options import json_text
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from tallystick.surfaces.cli.catalogue import Field
 
 ROOM_HELP = "The room's id; the room of the current directory when left out."
+
+
+OFFERED: Mapping[str, Any] = {
+    "agent": completing.agents,
+    "agent-id": completing.agents,
+    "job": completing.jobs,
+    "reply-job": completing.jobs,
+    "room-id": completing.rooms,
+    "to": completing.recipients,
+    "to-agent-id": completing.agents,
+}
+"""What Tab offers for a field of this name."""
 
 
 def operation_command(name: str) -> click.Command:
@@ -113,6 +125,8 @@ def _option(field: Field) -> click.Option:
     also = ["--room"] if field["name"] == "room_id" else []
     if kind == "json":
         more["metavar"] = "JSON"
+    if flag in OFFERED:
+        more["shell_complete"] = OFFERED[flag]
     return click.Option(
         [*also, f"--{flag}", field["name"]],
         type=_type(field),

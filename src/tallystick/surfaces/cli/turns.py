@@ -28,7 +28,7 @@ from tallystick.commandline.output import remark
 from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Events
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import completing, screen
 from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
@@ -143,7 +143,7 @@ def release(
 
 
 @click.command(cls=Command, name="pass")
-@click.argument("agent")
+@click.argument("agent", shell_complete=completing.agents)
 @about_a_room
 @handoff_options
 @stdin_option
