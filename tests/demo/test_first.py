@@ -75,11 +75,12 @@ def test_sigterm_ends_the_program_and_not_the_demo_alone(show: Opening) -> None:
     assert demo.survivors() == []
 
 
-def test_enter_skips_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["\n", "\r", "\x03"], ids=["enter", "return", "ctrl-c"])
+def test_a_key_at_the_terminal_skips_it(tmp_path: Path, key: str) -> None:
     place = Place(root=tmp_path)
     with place.terminal("demo", "--first") as terminal:
         terminal.until("Enter skips it.")
-        terminal.type("\n")
+        terminal.type(key)
         assert "Skipped." in terminal.rest()
         assert terminal.process.returncode == 0
 

@@ -10,14 +10,16 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from tallystick.kernel.errors import Fault
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_KEYS = (b"\n", b"\x03")
 
 
 class DemoStopped(Exception):
@@ -37,7 +39,8 @@ class StopRequest:
         """Signals do no more than set a flag in here."""
         before = [signal.signal(number, self._note) for number in _SIGNALS]
         try:
-            yield
+            with _keys() if self._listening else nullcontext():
+                yield
         except (Fault, subprocess.CalledProcessError) as failed:
             # A process that is just being started still belongs to the terminal's group, and dies of its Ctrl-C.
             if self._asked:
@@ -67,4 +70,17 @@ class StopRequest:
             return False
         typed = os.read(sys.stdin.fileno(), 1024)
         self._listening = bool(typed)
-        return b"\n" in typed
+        return any(key in typed for key in _KEYS)
+
+
+@contextmanager
+def _keys() -> Generator[None]:
+    """Ctrl-C is a key like Enter in here: as a signal it would also end the `make` that this runs under."""
+    usual = termios.tcgetattr(sys.stdin)
+    cooked: list[int] = usual[:4]
+    cooked[3] &= ~(termios.ISIG | termios.ICANON | termios.ECHO)
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, [*cooked, *usual[4:]])
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, usual)

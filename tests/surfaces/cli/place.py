@@ -8,7 +8,7 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -172,23 +172,30 @@ class Place:
 
     @contextmanager
     def terminal(self, *args: str) -> Generator[Terminal]:
-        master, slave = pty.openpty()
-        process = subprocess.Popen(
-            [sys.executable, str(PROGRAMS / "at_terminal.py"), TALLY, *args],
-            env=self.env,
-            cwd=self.workspace,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-        )
-        os.close(slave)
-        try:
-            yield Terminal(process=process, device=master)
-        finally:
-            process.kill()
-            process.wait()
-            os.close(master)
+        with at_terminal([TALLY, *args], env=self.env, cwd=self.workspace) as found:
+            yield found
+
+
+@contextmanager
+def at_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Generator[Terminal]:
+    """A program with a terminal of its own, which sends it what keys stand for."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(PROGRAMS / "at_terminal.py"), *argv],
+        env=env,
+        cwd=cwd,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        yield Terminal(process=process, device=master)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
 
 
 def lines_until(process: subprocess.Popen[str], text: str) -> list[str]:
