@@ -326,9 +326,9 @@ def test_the_history_of_the_stick_is_told_in_sentences(room: Place) -> None:
 
 
 def test_nothing_is_shown_of_paging_where_there_is_no_more(room: Place) -> None:
-    assert [room.run(*words).out for words in (["tasks", "list"], ["runners", "list"], ["notes", "list"])] == [
+    assert [room.run(*words).out for words in (["tasks", "list"], ["cards", "list"], ["notes", "list"])] == [
         "There are no tasks.\n",
-        "There are no runners.\n",
+        "There are no cards.\n",
         "There are no notes.\n",
     ]
 
