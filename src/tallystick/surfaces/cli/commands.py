@@ -161,7 +161,6 @@ def help_text() -> str:
         lines.append(_folded(", ".join(names), f"{title + ':':<11}"))
     lines.append(_folded(", ".join(["call", *sorted(catalogue.nouns())]), "Operations:"))
     lines += [
-        "",
         _folded(f"Only {' and '.join(NEED_A_HUB)} need a hub (`tally up`); the rest works without one too."),
         _folded("Everywhere: " + ", ".join(f"{flag} {value}".rstrip() for flag, (value, _) in OPTIONS.items()) + "."),
         _folded("`tally help COMMAND` says more, and `tally NOUN` lists a noun's operations."),
