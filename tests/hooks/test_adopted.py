@@ -39,6 +39,7 @@ def test_it_edits_what_that_agent_had_reserved_and_others_do_not(adopted: Desk) 
 def test_it_is_reminded_of_the_stick_that_it_holds_as_that_agent(adopted: Desk) -> None:
     room_id = adopted.join("ann")
     turn = adopted.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+    adopted.call("ann", "turns.wait", room_id=room_id, max_wait_ms=1)
 
     done = adopted.hook("claude", "Stop", stop_hook_active=False)
 

@@ -8,8 +8,18 @@ import pytest
 
 from tests.hooks.desk import EDITS, STOPS, Desk, answer
 from tests.hooks.test_protocols import HARNESSES, TOOLS
+from tests.surfaces.cli.place import Done
 
 every_harness = pytest.mark.parametrize("harness", HARNESSES)
+
+
+def greeted(desk: Desk, harness: str) -> Done:
+    """What a session is told when it begins; Gemini CLI's with its first prompt, since it would lose that otherwise."""
+    started = desk.hook(harness, "SessionStart", source="startup")
+    if harness != "gemini":
+        return started
+    assert (started.code, started.out) == (0, "")
+    return desk.hook(harness, "BeforeAgent", prompt="go")
 
 
 def taken_from_me(desk: Desk) -> str:
@@ -86,7 +96,7 @@ def test_of_a_folder_only_what_is_reserved_in_it_is_named(desk: Desk) -> None:
 
 @every_harness
 def test_who_is_alone_is_not_made_to_claim_or_to_hand_over(lone_desk: Desk, harness: str) -> None:
-    started = lone_desk.hook(harness, "SessionStart", source="startup")
+    started = greeted(lone_desk, harness)
     room_id = str(lone_desk.call("me", "rooms.join", context_path=str(lone_desk.root))["room_id"])
     lone_desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
 

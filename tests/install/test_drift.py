@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.harnesses.install.plan import UNTRUSTED
 from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
@@ -31,7 +32,17 @@ def _replace(path: Path, old: str, new: str) -> None:
 def test_a_fresh_installation_is_well(machine: Machine, harness: str) -> None:
     machine.install(harness, "--hooks")
 
-    assert _check(machine, harness) == ("ok", "server (user), hooks (user)")
+    untrusted = f", {UNTRUSTED}" if harness == "codex" else ""
+    assert _check(machine, harness) == ("ok", f"server (user), hooks (user){untrusted}")
+
+
+def test_hooks_that_somebody_has_looked_at_are_trusted(machine: Machine) -> None:
+    machine.install("codex", "--hooks")
+    config, hooks = machine.files("codex", "user")[:2]
+    trusted = f'[hooks.state."{hooks}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n'
+    config.write_text(f"{config.read_text('utf-8')}\n{trusted}", "utf-8")
+
+    assert _check(machine, "codex") == ("ok", "server (user), hooks (user)")
 
 
 @every_harness

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.harnesses.install.plan import UNTRUSTED
 from tests.install.machine import FILES, Machine
 from tests.surfaces.cli.place import TALLY, Done, Place
 
@@ -60,7 +61,8 @@ def test_the_doctor_names_what_was_set_up(machine: Machine, harnesses: tuple[str
     done = run(machine, harnesses, "doctor")
 
     shown = [line.split("\t")[1:] for line in done.out.splitlines() if "\tharness" in line]
-    wanted = [[f"harness {name}", "server (user), hooks (user)"] for name in harnesses]
+    told = {"codex": f", {UNTRUSTED}"}
+    wanted = [[f"harness {name}", f"server (user), hooks (user){told.get(name, '')}"] for name in harnesses]
     assert (done.code, shown) == (0, wanted or [["harnesses", "none is set up: `tally setup` does that"]])
 
 

@@ -43,6 +43,9 @@ SLUGS = {"claude": "claude-code"}
 """What a harness is called elsewhere, where that is not what its hooks are told."""
 CLEARED = frozenset({"clear", "compact"})
 """The sources of a session, and reasons for its end, with which a window goes on with the same work."""
+GLUED = {"gemini": ("SessionStart",)}
+"""The events after which a harness glues what it is told before the person's words, and forgets these with it when the
+session is resumed. What is to be said then is said with the prompt."""
 BLOCK = 2
 """The exit code that all three take for a no; the reason is read from standard error."""
 

@@ -16,7 +16,7 @@ from tallystick.capabilities.actions.contract import ActionQueue
 from tallystick.client import typed
 from tallystick.harnesses.headless.programs import CannotDo
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Outcome
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.runtime import rules
 from tallystick.runtime.journal import Journal
@@ -152,6 +152,10 @@ class Agent:
             # Somebody settled it while we were away, so it is not ours to do any more.
             self._journal.settle(action.action_id)
             return
+        if action.message_id:
+            # It is being answered, so no inbox has to offer it as new again.
+            with suppress(Refused):
+                self._line.ask("messages.read", {"event_id": action.message_id})
         if action.command != "compact":
             # That is about the agent, not about the work.
             self._reports.task(action, "running")

@@ -191,6 +191,12 @@ def name_of_ours(known: Mapping[str, object]) -> str | None:
     return next((name for name, entry in known.items() if serves_tally(entry)), None)
 
 
+def trusted_hooks(text: str) -> Mapping[str, object]:
+    """What Codex's configuration says of the hooks that somebody has looked at, by file, event and place in it."""
+    whole: object = toml_file.read_toml(text) if text.strip() else {}
+    return object_of(object_of(object_of(whole).get("hooks")).get("state"))
+
+
 def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraft:
     """With our server, unless one is there that works; one of ours that no longer does is written anew."""
     known = servers(harness, draft.text or "")

@@ -133,6 +133,10 @@ def _without_skill(draft: FileDraft) -> FileDraft:
 _BEARER = re.compile(r"Bearer\s+(\S+)", re.IGNORECASE)
 
 
+UNTRUSTED = "Codex runs no hook that nobody has looked at: start codex and type /hooks"
+"""Said of hooks that are written as they should be; not even an edit of a reserved path is denied until then."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftReport:
     """What one harness has of ours, and what is wrong with it."""
@@ -159,6 +163,7 @@ def examine(
             f"{scope.value}: {each}" for each in (*look.missing(), *look.twice(), *look.stale(), *look.tokens(valid))
         ]
         hooked += [scope.value] if look.ours else []
+        present += [UNTRUSTED] if look.untrusted else []
     if len(hooked) > 1:
         wrong.append("duplicated: the hooks of user and project both run")
     return DriftReport(harness=harness, present=tuple(present), wrong=tuple(wrong))
@@ -177,6 +182,14 @@ class _Installation:
 
     def present(self) -> list[str]:
         return [*(["server"] if self._servers else []), *(["hooks"] if self.ours else [])]
+
+    @property
+    def untrusted(self) -> bool:
+        """Whether Codex has no record that somebody trusted the file with our hooks."""
+        if self._harness != "codex" or not self.ours:
+            return False
+        state = config_entries.trusted_hooks(read_text(self._where.servers) or "")
+        return not any(key.startswith(f"{self._where.hooks}:") for key in state)
 
     def missing(self) -> Iterator[str]:
         if not self._servers and self._wrote(self._where.servers, config_entries.is_server):

@@ -255,10 +255,13 @@ def at_start(payload: Payload) -> HookReply:
         joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
         text = greeting(line.ask, joined, payload.folder)
         _, now = news.since(line.ask, payload.folder, None)
-    if payload.session:
-        seen.keep(places.data_dir(), payload.heard_by, now)
     agent_cache.sweep(places.data_dir())
     _remember(payload)
+    if payload.event in hook_protocol.GLUED.get(payload.harness, ()):
+        seen.forget(places.data_dir(), payload.heard_by)
+        return hook_protocol.ALLOW
+    if payload.session:
+        seen.keep(places.data_dir(), payload.heard_by, now)
     return hook_protocol.tell(payload.event, text)
 
 
@@ -325,8 +328,14 @@ def at_news(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import news
 
     folder = places.data_dir()
+    told = seen.read(folder, payload.heard_by)
     with closing(_line(payload)) as line:
-        lines, now = news.since(line.ask, payload.folder, seen.read(folder, payload.heard_by))
+        if told is None and payload.harness in hook_protocol.GLUED:
+            joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
+            lines, now = [greeting(line.ask, joined, payload.folder)], news.since(line.ask, payload.folder, None)[1]
+            seen.keep(folder, payload.heard_by, now)
+            return hook_protocol.tell(payload.event, lines[0])
+        lines, now = news.since(line.ask, payload.folder, told)
     seen.keep(folder, payload.heard_by, now)
     return hook_protocol.tell(payload.event, "\n".join(["Tallystick:", *lines])) if lines else hook_protocol.ALLOW
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from binascii import crc32
+from contextlib import suppress
 from time import time
 
 TYPE_CHECKING = False
@@ -58,6 +59,12 @@ def keep(folder: str, session: str, seen: ToldSoFar) -> None:
     with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123
         file.write(f"{seen.room_id}\n{seen.seq}\n{seen.notices}\n{seen.owed}\n")
     os.replace(part, path)  # noqa: PTH105
+
+
+def forget(folder: str, session: str) -> None:
+    """Tell the session everything anew, as one that has just begun."""
+    with suppress(OSError):
+        os.unlink(_file(folder, session))  # noqa: PTH108
 
 
 def mark(texts: list[str]) -> str:
