@@ -31,6 +31,8 @@ NAMES_NO_ROOM = frozenset(
         "agents.candidates context_path",
         "rooms.create context_path",
         "rooms.list context_path",
+        # Paths within the room of the call.
+        "permissions.set_policy allow_paths",
         # Instead of a room_id, without which such a token is refused.
         "reservations.check path",
         # About the room that room_id names.
