@@ -33,6 +33,7 @@ NAMES_NO_ROOM = frozenset(
         "rooms.list context_path",
         # Paths within the room of the call.
         "permissions.set_policy allow_paths",
+        "reservations.attempt paths",
         # Instead of a room_id, without which such a token is refused.
         "reservations.check path",
         # About the room that room_id names.

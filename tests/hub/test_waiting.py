@@ -230,6 +230,7 @@ def test_a_quiet_wait_writes_nothing(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
     ada.claim()
     ada.here("rooms.set_policy", wait_for_turn_poll_ms=10)
+    bob.here("turns.wait", max_wait_ms=1)  # That bob wants the stick is written by its first wait.
     patience = Patience(looks=25)
     before = traces(scene)
     assert wait(bob, "turns.wait", patience)["status"] == "not_yet"
@@ -241,6 +242,7 @@ def test_a_quiet_wait_writes_nothing(scene: Scene) -> None:
 def test_a_wait_whose_time_is_up_is_answered_from_its_last_look(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, bob = scene.joined("ada", "bob")
     ada.claim()
+    bob.here("turns.wait", max_wait_ms=1)
     statements = noted(monkeypatch, agents.SQL)
 
     assert bob.here("turns.wait", max_wait_ms=100)["status"] == "not_yet"
@@ -298,7 +300,9 @@ def test_what_a_wait_needs_before_its_first_look_counts_as_waiting(
     seconds[0] = 3.0
     look = steps.send(None)
     assert isinstance(look, ReadStep)
-    wait = steps.send(scene.hub.read(look.run))
+    wanting = steps.send(scene.hub.read(look.run))
+    assert isinstance(wanting, WriteStep)
+    wait = steps.send(scene.hub.write(wanting.run, wanting.room_id))
 
     assert isinstance(wait, WaitStep)
     assert (wait.elapsed, wait.total) == (3.0, 8.0)
