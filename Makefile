@@ -71,6 +71,7 @@ bench: $(BENCH) ## Measure the budgets on this machine, on SQLite and on Postgre
 
 docs: $(DEV) ## Write the reference from the registry and check the documents
 	$(BIN)/python -m tallystick.surfaces.cli.reference
+	$(BIN)/python -m tallystick.harnesses.install.plugins
 	$(BIN)/pytest tests/frame/test_documents.py tests/frame/test_conformance.py
 
 lock: $(DEV) ## Compile the locks again from pyproject.toml

@@ -80,7 +80,8 @@ def install(
 ) -> None:
     """Set a harness up: MCP server, skill and, with --hooks, hooks.
 
-    Everything else in its configuration stays byte for byte. Running it again changes nothing, or mends what has become
+    A checkout has the same as a plugin or an extension of the harness: docs/guides/install.md. Everything else in its
+    configuration stays byte for byte. Running it again changes nothing, or mends what has become
     outdated; `tally uninstall` takes back exactly what was written.
     """
     from tallystick.harnesses.install import plan
