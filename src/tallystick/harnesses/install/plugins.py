@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 
-from tallystick import __version__
 from tallystick.harnesses.install import config_entries, plan
 from tallystick.harnesses.install.config_entries import HOOKS, SERVER, TallyProgram
 
@@ -19,7 +19,7 @@ ABOUT = "Turns, reservations, messages and handoffs among the agents that work o
 PROGRAM = TallyProgram(path="tally")
 """Whoever installs a plugin has `tally` on the PATH; where it is not, the hooks let everything pass."""
 FOLDER = "plugins"
-_HEAD = {"name": NAME, "version": __version__, "description": ABOUT}
+_HEAD = {"name": NAME, "version": metadata.version("tallystick"), "description": ABOUT}
 
 
 def files() -> Mapping[str, str]:
