@@ -105,7 +105,7 @@ def _die_with_the_stick(place: HarnessHome, room_id: str) -> None:
         started_at = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
         living = Process(host_id=processes.host_id(), pid=process.pid, started_at=started_at)
         dying = Caller(agent_id=GONE, session=SessionKind.MCP_HARNESS, process=living)
-        hub = Hub.open(Settings(data_dir=Path(place.environ["HOME"]) / ".local/share/tallystick"))
+        hub = Hub.open(Settings(data_dir=place.data))
         hub.call("rooms.join", {"room_id": room_id}, dying)
         hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, dying)
         hub.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,6 +51,10 @@ class HarnessHome:
     def environ(self) -> dict[str, str]:
         return {**self.home.env, "GEMINI_CLI_TRUST_WORKSPACE": "true", **self.env}
 
+    @property
+    def data(self) -> Path:
+        return self.home.path / ".local/share/tallystick"
+
     def tally(self, *args: str, agent: str | None = None) -> dict[str, object]:
         named = ["--as", agent] if agent else []
         done = subprocess.run(
@@ -98,8 +101,7 @@ def workplace(folder: Path, harness: str, script: Script, *install: str) -> Gene
 
 @contextmanager
 def hub_for(place: HarnessHome) -> Generator[RunningHub]:
-    data = Path(place.environ["HOME"]) / ".local/share/tallystick"
-    hub = RunningHub(data, environ={"TALLYSTICK_HTTP_RATE": "0"}).start()
+    hub = RunningHub(place.data, environ={"TALLYSTICK_HTTP_RATE": "0"}).start()
     try:
         yield hub
     finally:
@@ -130,8 +132,3 @@ class CallsInTurn:
             return STARTING[self._harness]
         self._next += 1
         return use
-
-
-def own_path(folder: Path) -> str:
-    """A PATH on which there is `tally`, and what a harness needs."""
-    return os.pathsep.join((str(folder), "/usr/local/bin", "/usr/bin", "/bin"))
