@@ -156,11 +156,11 @@ def test_every_control_can_be_reached_with_the_tab_key(hub: RunningHub, look: Lo
 
 
 def _missed(viewer: Viewer, path: str, *, live: bool = True) -> list[str]:
-    """The controls that the tab key did not come to, going through the page once."""
+    """The controls that the tab key did not come to, going through it once; a field for a time is several stops."""
     page = viewer.go(path, live=live)
     page.evaluate("window.reached = new Set(); document.addEventListener('focusin', e => window.reached.add(e.target))")
     shown = f"[...document.querySelectorAll({CONTROLS!r})].filter(each => each.checkVisibility() && !each.disabled)"
-    for _ in range(page.evaluate(f"{shown}.length + 5")):
+    for _ in range(page.evaluate(f"{shown}.length + 30")):
         page.keyboard.press("Tab")
     found: list[str] = page.evaluate(f"{shown}.filter(each => !window.reached.has(each)).map(each => each.outerHTML)")
     return [html[:200] for html in found]
