@@ -6,6 +6,7 @@ from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
 from tallystick.capabilities.attention.rules import OwedMessage, RoomFacts, SeenIncursion, UnacceptedMessage
 from tallystick.capabilities.jobs import radar
 from tallystick.capabilities.jobs.contract import ShowRadar
+from tallystick.capabilities.jobs.radar_views import RadarJob
 from tallystick.capabilities.messages import queries as messages
 from tallystick.capabilities.permissions import operations as permissions
 from tallystick.capabilities.reservations import queries as reservations
@@ -23,6 +24,7 @@ from tallystick.storage.queries import Queries
 SQL = Queries("tallystick.capabilities.attention")
 PERSON = "user"
 """Every room has one person, whoever asks for their list."""
+FEW = 10
 LISTED = 200
 """Messages or jobs of one room that are listed at most."""
 
@@ -31,8 +33,7 @@ def facts(tx: Tx, me: Caller, room_id: str) -> RoomFacts:
     room = rooms.room(tx, room_id)
     counts = messages.inbox(tx, room_id, PERSON)
     owed = messages.delivered(tx, room_id, PERSON, 0, owed=True, limit=LISTED) if counts.unacked else []
-    seen = radar.look(tx, ShowRadar(room_id=room_id, limit=LISTED, runners_limit=1, offline_limit=0))
-    jobs = [each for each in seen.jobs if each.marker]
+    jobs = _jobs(tx, room_id)
     return RoomFacts(
         room_id=room_id,
         now=tx.now,
@@ -51,6 +52,17 @@ def facts(tx: Tx, me: Caller, room_id: str) -> RoomFacts:
         ],
         incursions=_incursions(tx, room_id),
     )
+
+
+def _jobs(tx: Tx, room_id: str) -> list[RadarJob]:
+    """The jobs that the radar marks. They come first in it: only a page full of them makes a longer one necessary."""
+    marked = _marked(tx, room_id, FEW)
+    return marked if len(marked) < FEW else _marked(tx, room_id, LISTED)
+
+
+def _marked(tx: Tx, room_id: str, limit: int) -> list[RadarJob]:
+    seen = radar.look(tx, ShowRadar(room_id=room_id, limit=limit, runners_limit=1, offline_limit=0))
+    return [each for each in seen.jobs if each.marker]
 
 
 def _time_of(tx: Tx, room_id: str, ref: str) -> Instant:

@@ -11,7 +11,7 @@ from tallystick.capabilities.attention.contract import WaitingItem, WaitingItems
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.surfaces.web.page import PageReader
 
-SHOWN = 40
+SHOWN = 20
 """Items on one page; the rest is a link away."""
 
 

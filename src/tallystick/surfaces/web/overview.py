@@ -16,7 +16,7 @@ from tallystick.ledger.contract import Heads, HeadView
 from tallystick.surfaces.web import needs
 from tallystick.surfaces.web.needs import RoomNeeds, by_urgency, needs_in
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
-from tallystick.surfaces.web.people import Person, everybody, people_in
+from tallystick.surfaces.web.people import Person, everybody, members_in, with_words
 from tallystick.surfaces.web.room import StickStatus, stick_of
 
 ROOMS = 1000
@@ -77,7 +77,7 @@ def _look(snapshot: PageReader, head: HeadView) -> RoomCard:
         room=room,
         stick=state,
         waiting=needs_in(snapshot, room),
-        people=[] if closed else people_in(snapshot, room, state.facts),
+        people=[] if closed else members_in(snapshot, room, state.facts),
         seq=head.seq,
         at=snapshot.now,
     )
@@ -107,7 +107,7 @@ class Overview:
             "closed": [card.room for card in every if card.room.closed_at][:SHOWN],
             "needs": waiting[: asked.number("needs") or needs.SHOWN],
             "waiting": sum(card.waiting.count for card in cards),
-            "people": present[:PEOPLE],
+            "people": with_words(snapshot, present[:PEOPLE], {}),
             "others": max(0, len(present) - PEOPLE),
             "holding": sum(1 for card in cards if card.stick.facts.owner),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tallystick.capabilities.agents.contract import Agents, AgentView
@@ -17,8 +17,8 @@ from tallystick.surfaces.web import filters
 from tallystick.surfaces.web.page import PageReader
 
 HARNESSES: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
-HEARD = 100
-"""Events that are looked through for what everybody said last."""
+HEARD = 60
+"""Events of a room that are looked through for what everybody said last."""
 EDITS = 3
 
 
@@ -35,10 +35,10 @@ class Person:
     signs: Sequence[str]
     edits: Sequence[str]
     """What it has reserved."""
-    doing: str
-    """What it was told to do next, while it holds the stick, else its last words."""
     last_seen_at: Moment
     room: RoomView
+    doing: str = ""
+    """What it was told to do next, while it holds the stick, else its last words."""
 
     @property
     def seen(self) -> Instant:
@@ -60,20 +60,28 @@ def harness_of(agent: AgentView) -> str:
 
 
 def people_in(snapshot: PageReader, room: RoomView, stick: TurnState, told: str = "") -> list[Person]:
-    """Everybody in the room; `told` is what the holder of the stick was asked to do next."""
+    """Everybody in the room with their last words; `told` is what the holder of the stick was asked to do next."""
+    return with_words(snapshot, members_in(snapshot, room, stick), {stick.owner: told} if stick.owner and told else {})
+
+
+def with_words(snapshot: PageReader, people: Sequence[Person], told: Mapping[str, str]) -> list[Person]:
+    """The same people with what they are doing: read for those who are shown, since it takes a look at their rooms."""
+    words = {room_id: last_words(_newest(snapshot, room_id)) for room_id in {each.room.room_id for each in people}}
+    return [
+        replace(each, doing=told.get(each.agent_id) or words[each.room.room_id].get(each.agent_id, ""))
+        for each in people
+    ]
+
+
+def _newest(snapshot: PageReader, room_id: str) -> Sequence[Envelope]:
+    return snapshot.read("events.list", Events, room_id=room_id, newest=True, limit=HEARD).events
+
+
+def members_in(snapshot: PageReader, room: RoomView, stick: TurnState) -> list[Person]:
+    """Everybody in the room."""
     status = {member.agent_id: member.status for member in stick.members}
     agents = snapshot.read("agents.list", Agents, room_id=room.room_id).agents
-    words = last_words(snapshot.read("events.list", Events, room_id=room.room_id, newest=True, limit=HEARD).events)
-    return [
-        _person(
-            agent,
-            status.get(agent.agent_id, "inactive"),
-            room,
-            stick,
-            told if told and stick.owner == agent.agent_id else words.get(agent.agent_id, ""),
-        )
-        for agent in agents
-    ]
+    return [_person(agent, status.get(agent.agent_id, "inactive"), room, stick) for agent in agents]
 
 
 def last_words(events: Iterable[Envelope]) -> dict[str, str]:
@@ -87,7 +95,7 @@ def last_words(events: Iterable[Envelope]) -> dict[str, str]:
     return found
 
 
-def _person(agent: AgentView, status: str, room: RoomView, stick: TurnState, doing: str) -> Person:
+def _person(agent: AgentView, status: str, room: RoomView, stick: TurnState) -> Person:
     signs = [
         *(["holds the stick"] if stick.owner == agent.agent_id else []),
         *(["is next"] if stick.reserved_for == agent.agent_id else []),
@@ -101,7 +109,6 @@ def _person(agent: AgentView, status: str, room: RoomView, stick: TurnState, doi
         state=state_of(agent, status),
         signs=signs,
         edits=[each for each in agent.holds if each != "the stick"][:EDITS],
-        doing=doing,
         last_seen_at=agent.last_seen_at,
         room=room,
     )

@@ -60,6 +60,7 @@ function state(name, word) {
   const live = document.getElementById("live");
   live.dataset.state = name;
   live.querySelector(".word").textContent = word;
+  live.title = seen ? `up to event ${seen.toLocaleString()}` : "";
 }
 
 function follow() {
@@ -69,11 +70,11 @@ function follow() {
     since: () => (address.startsWith("/v1/") ? seen : null),
     event(id) {
       if (id) seen = Math.max(seen, id);
-      state("on", seen ? `live · seq ${seen.toLocaleString()}` : "live");
+      state("on", "live");
       refresh();
     },
     open() {
-      state("on", seen ? `live · seq ${seen.toLocaleString()}` : "live");
+      state("on", "live");
       refresh();
     },
     lost: () => state("lost", "connection lost, trying again"),
