@@ -12,6 +12,11 @@ def user(scene: Scene, room_id: str) -> Actor:
     return Actor(scene, Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN), room_id)
 
 
+def at_terminal(scene: Scene, room_id: str) -> Actor:
+    """The person at a terminal where `tally hold` waits for the stick."""
+    return Actor(scene, Caller(agent_id="human:kim:tty1", session=SessionKind.HUMAN_GUARDIAN), room_id)
+
+
 def items(person: Actor) -> list[Row]:
     return cast("list[Row]", person.here("attention.list")["items"])
 
@@ -42,20 +47,20 @@ def test_a_quiet_room_asks_for_nothing(scene: Scene) -> None:
 
 def test_the_stick_that_is_kept_for_the_person_stands_on_top(scene: Scene) -> None:
     ada, bob = scene.joined("ada", "bob")
-    person = user(scene, ada.room_id)
-    person.here("rooms.join")
+    person, holding = user(scene, ada.room_id), at_terminal(scene, ada.room_id)
     bob.here("messages.send", text="shall we?", to=["@user"], priority="attention")
     turn = ada.claim()
-    person.here("agents.heartbeat")
+    holding.here("rooms.join")
+    holding.look()
     bob.here("rooms.leave")
     ada.release(turn)
 
     assert told(person)[:2] == [
-        ("stick", "user", "have the stick next; 1 agent waits"),
+        ("stick", holding.caller.agent_id, "have the stick next; 1 agent waits"),
         ("message", "bob", "asks for your attention"),
     ]
 
-    person.look()
+    holding.look()
 
     assert [kind for kind, _, _ in told(person)] == ["message"]
 
@@ -204,10 +209,11 @@ def test_only_what_waits_is_put_aside_only_by_a_person_and_not_what_agents_wait_
         person.here("attention.dismiss", item="message:9999")
     with scene.refused("person_needed"):
         ada.here("attention.dismiss", item=item)
-    person.here("rooms.join")
+    holding = at_terminal(scene, ada.room_id)
     turn = ada.claim()
+    holding.here("rooms.join")
+    holding.look()
     bob.here("rooms.leave")
-    person.here("agents.heartbeat")
     ada.release(turn)
     (kept, *_) = (each["item"] for each in items(person))
     with scene.refused("item_blocks"):

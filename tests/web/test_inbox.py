@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.http.running import RunningHub
-from tests.web.browsing import HANDOFF, Agent, Viewer, call, join
+from tests.web.browsing import Agent, Viewer, call, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -105,34 +105,6 @@ def test_over_all_rooms_the_most_urgent_comes_first(hub: RunningHub, look: Look)
     viewer.shows(f"#room-{calm}", "1 unread")
 
 
-def test_the_stick_that_is_kept_for_me_is_on_top_and_taken_from_there(hub: RunningHub, look: Look, room: str) -> None:
-    (ada,) = join(hub, room, "ada")
-    turn = ada.claim()
-    ada.say("may I?", to=["@user"], priority="attention")
-    viewer = look()
-    viewer.go(f"/rooms/{room}")
-    viewer.find("#act-queue button").click()
-    viewer.shows("#sequence", "you")
-    ada.call("turns.release", **turn, handoff=HANDOFF)
-    expect(viewer.find("#needs [data-need]").first).to_contain_text("you have the stick next; 1 agent waits")
-    item(viewer, "stick").get_by_role("button", name="Take the stick").click()
-    viewer.shows("#stick-line", "turn 2 · you")
-    assert kinds(viewer) == ["message"]
-
-
-def test_who_does_not_want_it_lets_the_others_go_on(hub: RunningHub, look: Look, room: str) -> None:
-    (ada,) = join(hub, room, "ada")
-    turn = ada.claim()
-    viewer = look()
-    viewer.go(f"/rooms/{room}")
-    viewer.find("#act-queue button").click()
-    viewer.shows("#sequence", "you")
-    ada.call("turns.release", **turn, handoff=HANDOFF)
-    item(viewer, "stick").get_by_role("button", name="Not me").click()
-    expect(viewer.find("#sequence")).not_to_contain_text("you")
-    assert ada.call("turns.wait", max_wait_ms=0)["status"] == "your_turn"
-
-
 def test_a_refused_take_leaves_nothing_behind(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.claim()
@@ -148,9 +120,9 @@ def test_a_refused_take_leaves_nothing_behind(hub: RunningHub, look: Look, room:
 def test_a_tab_that_closes_leaves_the_turn_order(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.claim()
+    hub.user.call("rooms.join", room_id=room)
     viewer = look(own=True)
     viewer.go(f"/rooms/{room}")
-    viewer.find("#act-queue button").click()
     viewer.shows("#sequence", "you")
     viewer.find("#tabs a:has-text('Jobs')").click()
     viewer.find("#tabs a:has-text('payments-api')").click()

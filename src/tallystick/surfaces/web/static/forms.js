@@ -98,7 +98,7 @@ function settle(form, { answer, error }) {
   if (error) return say(form, error);
   if (answer.status === "not_yet" || answer.status === "takeover_available") {
     const who = answer.current_owner ? `${answer.current_owner} holds it.` : answer.reserved_for ? `It is kept for ${answer.reserved_for}.` : "";
-    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: "You are not in the turn order. To be told when it is your turn, choose “Queue for it”." });
+    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: "You are not in the turn order, and nobody waits for you. To wait in it: tally hold, at a terminal." });
   }
   form.reset();
   form.dispatchEvent(new CustomEvent("tally:done", { bubbles: true }));
