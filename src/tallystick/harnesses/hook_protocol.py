@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 
 EDIT, START, STOP, END, SUBAGENT = "edit", "start", "stop", "end", "subagent"
-NEWS, STATUS = "news", "status"
+NEWS, STATUS, PERMISSION = "news", "status", "permission"
 
 EVENTS = {
     "claude": {
         "PreToolUse": EDIT,
+        "PermissionRequest": PERMISSION,
         "PostToolUse": NEWS,
         "UserPromptSubmit": NEWS,
         "SessionStart": START,
@@ -23,6 +24,7 @@ EVENTS = {
     },
     "codex": {
         "PreToolUse": EDIT,
+        "PermissionRequest": PERMISSION,
         "PostToolUse": NEWS,
         "UserPromptSubmit": NEWS,
         "SessionStart": START,
@@ -75,6 +77,12 @@ def deny(harness: str, event: str, reason: str) -> HookReply:
         return HookReply({"decision": "deny", "reason": reason}, reason, BLOCK)
     verdict = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
     return HookReply({"hookSpecificOutput": verdict}, reason, BLOCK)
+
+
+def decide(event: str, *, allowed: bool, why: str) -> HookReply:
+    """What was asked of a person is answered in the person's place."""
+    decision = {"behavior": "allow"} if allowed else {"behavior": "deny", "message": why}
+    return HookReply({"hookSpecificOutput": {"hookEventName": event, "decision": decision}})
 
 
 def tell(event: str, text: str) -> HookReply:

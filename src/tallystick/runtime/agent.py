@@ -20,7 +20,7 @@ from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.runtime import rules
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.program import Engine, ProgramExited, ProgramStepped, Run, SessionBegan
+from tallystick.runtime.program import AgentEngine, ProgramExited, ProgramStepped, Run, SessionBegan
 from tallystick.runtime.room_connection import ActionReports, PermissionRequests, RoomConnection, Tell
 from tallystick.runtime.rules import (
     ActionDelivery,
@@ -56,7 +56,7 @@ class Agent:
         self,
         *,
         line: RoomConnection,
-        engine: Engine,
+        engine: AgentEngine,
         journal: Journal,
         mail: MailBox,
         tell: Tell,

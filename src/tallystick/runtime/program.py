@@ -158,7 +158,7 @@ class Run(Protocol):
         ...
 
 
-class Engine(Protocol):
+class AgentEngine(Protocol):
     """What an attached agent is run by."""
 
     @property

@@ -19,7 +19,7 @@ from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import new_id
 from tallystick.kernel.json_values import list_of, object_of, objects_of
 from tallystick.runtime import rules
-from tallystick.runtime.program import Engine, ProgramExited, ProgramStepped, Run, SessionBegan
+from tallystick.runtime.program import AgentEngine, ProgramExited, ProgramStepped, Run, SessionBegan
 from tallystick.runtime.room_connection import ActionReports, RoomConnection, Tell
 from tallystick.runtime.rules import ActionDelivery, Context, Delivery, RoomOver
 
@@ -200,7 +200,7 @@ class TaskRelay:
         self,
         *,
         line: RoomConnection,
-        engine: Engine,
+        engine: AgentEngine,
         tell: Tell,
         max_turns: int,
     ) -> None:

@@ -148,8 +148,9 @@ def wanted_action(wanted: PermissionWanted, turn: AcpTurn) -> WantedAction:
     raw = part(call, "rawInput")
     diffs = _diffs(call)
     paths = [text(each, "path") for each in (*diffs, *rows(call, "locations"))]
-    command = command_of(raw)
     title = turn.title(call)
+    # Gemini CLI says what it would run in the title alone.
+    command = command_of(raw) or (title if text(call, "kind") == "execute" else None)
     return WantedAction(
         tool=one_line(text(call, "kind") or title, 200) or "tool",
         title=one_line(title, 2000) or "a tool",

@@ -24,6 +24,9 @@ SERVER = "tally"
 SECONDS = 30
 """After which a harness gives a hook up and lets the edit pass: far more than a hook takes on a busy machine."""
 
+A_PERSON = 24 * 60 * 60
+"""The same for a hook that waits for a person, beside whom the harness asks in its own way."""
+
 IDENTITY = "TALLYSTICK_AGENT"
 """The variable by which an agent is named."""
 
@@ -69,12 +72,14 @@ class TallyProgram:
 class HookEntry:
     event: str
     matcher: str = ""
+    seconds: int = SECONDS
 
 
 HOOKS: Mapping[str, Sequence[HookEntry]] = {
     "claude": (
         # Our own tools too: only a hook is told which sub-agent calls one.
         HookEntry(event="PreToolUse", matcher="^(Edit|MultiEdit|Write|NotebookEdit|Bash|mcp__.*tally.*)$"),
+        HookEntry(event="PermissionRequest", seconds=A_PERSON),
         HookEntry(event="PostToolUse", matcher="Edit|MultiEdit|Write|NotebookEdit|Bash|Read"),
         HookEntry(event="UserPromptSubmit"),
         HookEntry(event="SessionStart"),
@@ -84,6 +89,7 @@ HOOKS: Mapping[str, Sequence[HookEntry]] = {
     ),
     "codex": (
         HookEntry(event="PreToolUse", matcher="Bash|apply_patch"),
+        HookEntry(event="PermissionRequest"),
         HookEntry(event="PostToolUse", matcher="Bash|apply_patch"),
         HookEntry(event="UserPromptSubmit"),
         HookEntry(event="SessionStart"),
@@ -112,9 +118,15 @@ def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
     return {**entry, **({"trust": True} if program.allowed else {})}
 
 
-def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
+def _codex_server(program: TallyProgram) -> Mapping[str, str | bool | list[str]]:
     # Codex gives its servers nothing of its environment; the name that a person or `tally attach` chose is in it.
-    entry = {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
+    # Without `required` its first turn does not wait for them, and goes without our tools.
+    entry = {
+        "command": program.path,
+        "args": program.arguments,
+        "required": True,
+        "env_vars": [IDENTITY, *program.forward],
+    }
     return {**entry, "default_tools_approval_mode": "approve"} if program.allowed else entry
 
 
@@ -128,9 +140,9 @@ def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[st
     """Our entry among the hooks of one event."""
     command: dict[str, object] = {"type": "command", "command": program.hook(harness, entry.event)}
     if harness == "gemini":
-        command = {"name": "tallystick", **command, "timeout": SECONDS * 1000}
+        command = {"name": "tallystick", **command, "timeout": entry.seconds * 1000}
     else:
-        command = {**command, "timeout": SECONDS}
+        command = {**command, "timeout": entry.seconds}
     return {**({"matcher": entry.matcher} if entry.matcher else {}), "hooks": [command]}
 
 

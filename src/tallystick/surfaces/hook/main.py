@@ -12,7 +12,18 @@ import sys
 
 from tallystick.commandline.global_options import quickly
 from tallystick.harnesses import hook_protocol
-from tallystick.harnesses.hook_protocol import EDIT, END, EVENTS, NEWS, START, STATUS, STOP, SUBAGENT, HookReply
+from tallystick.harnesses.hook_protocol import (
+    EDIT,
+    END,
+    EVENTS,
+    NEWS,
+    PERMISSION,
+    START,
+    STATUS,
+    STOP,
+    SUBAGENT,
+    HookReply,
+)
 from tallystick.kernel import places
 
 TYPE_CHECKING = False
@@ -78,7 +89,8 @@ def answer(words: list[str]) -> int:
     fields: dict[str, object] = {}
     answering = _thread.allocate_lock()
     answering.acquire()
-    _thread.start_new_thread(_give_up, (answering, words, fields))
+    if "PermissionRequest" not in words:  # Which waits for a person.
+        _thread.start_new_thread(_give_up, (answering, words, fields))
     try:
         fields.update(_fields())
         reply = _answered(words, fields)
@@ -129,10 +141,16 @@ def _answered(words: list[str], fields: dict[str, object]) -> HookReply:
     moment = EVENTS[payload.harness][payload.event]
     if moment == EDIT:
         return _before_edit(payload)
+    if moment in {NEWS, STOP, END} and os.path.isdir(f"{places.data_dir()}/asking"):  # noqa: PTH112
+        from tallystick.surfaces.hook import permission
+
+        permission.close(payload)
     if moment != START and (not _has_store() or (moment == NEWS and _has_heard(payload))):
         return hook_protocol.ALLOW
     from tallystick.surfaces.hook import replies
 
+    if moment == PERMISSION:
+        return replies.at_permission(payload, _targets(payload)[0])
     answers = {
         START: replies.at_start,
         NEWS: replies.at_news,

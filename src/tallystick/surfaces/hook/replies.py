@@ -323,6 +323,14 @@ def at_stop(payload: Payload) -> HookReply:
     return hook_protocol.go_on(payload.harness, "\n".join(reasons)) if reasons else hook_protocol.ALLOW
 
 
+def at_permission(payload: Payload, paths: Sequence[str]) -> HookReply:
+    """Put what a person is asked at the terminal to the room as well."""
+    from tallystick.surfaces.hook import permission
+
+    with closing(_line(payload)) as line:
+        return permission.at_permission(line.ask, payload, paths)
+
+
 def at_news(payload: Payload) -> HookReply:
     """Tell a busy agent what came since it last heard: its mail, what it lost, what others did."""
     from tallystick.surfaces.hook import news

@@ -1,0 +1,113 @@
+"""What a session that a person started asks permission for: in the room too, and whoever is first decides."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+from tallystick.kernel.caller import Caller, SessionKind
+from tests.hooks.desk import Desk
+from tests.scene import Row
+from tests.waiting import eventually, until
+
+BASH: Row = {"tool_name": "Bash", "tool_input": {"command": "make deploy", "description": "deploy"}}
+PERSON = Caller(agent_id="user", session=SessionKind.HUMAN_CLI)
+
+
+def policy(desk: Desk, room_id: str, **given: object) -> None:
+    with desk.hub() as hub:
+        hub.call("permissions.set_policy", {"room_id": room_id, **given}, PERSON)
+
+
+def decision(out: str) -> object:
+    return cast("Row", json.loads(out)["hookSpecificOutput"])["decision"]
+
+
+def asking(desk: Desk, harness: str = "claude", **fields: object) -> subprocess.Popen[str]:
+    """The hook while it waits, as the harness runs it."""
+    given = {"session_id": "s-1", "cwd": str(desk.root), "hook_event_name": "PermissionRequest", **BASH, **fields}
+    tally = str(Path(sys.executable).with_name("tally"))
+    env = {**desk.place.env, **desk.env, "TALLYSTICK_AGENT": "me"}
+    process = subprocess.Popen(
+        [tally, "hook", harness, "PermissionRequest"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin
+    process.stdin.write(json.dumps(given))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def waiting(desk: Desk, room_id: str) -> Row:
+    def look() -> Row | None:
+        found = cast("list[Row]", desk.call("me", "permissions.list", room_id=room_id)["permissions"])
+        return found[0] if found else None
+
+    return eventually(look)
+
+
+def test_what_the_room_allows_unasked_is_allowed_at_once(desk: Desk) -> None:
+    policy(desk, desk.join("me"), allow_commands=["make deploy"])
+
+    for harness in ("claude", "codex"):
+        assert decision(desk.hook(harness, "PermissionRequest", **BASH).out) == {"behavior": "allow"}
+
+
+def test_what_somebody_reserved_is_denied_with_the_reason(desk: Desk) -> None:
+    desk.join("me")
+    desk.reserve("ann", "src")
+
+    done = desk.hook("claude", "PermissionRequest", tool_name="Edit", tool_input={"file_path": "src/a.py"})
+
+    assert decision(done.out) == {"behavior": "deny", "message": "Reserved by somebody else: src by ann."}
+
+
+def test_a_person_elsewhere_decides(desk: Desk) -> None:
+    room_id = desk.join("me")
+    process = asking(desk)
+    request = waiting(desk, room_id)
+    with desk.hub() as hub:
+        given = {"room_id": room_id, "permission": request["permission"], "decision": "deny", "message": "on staging"}
+        hub.call("permissions.answer", given, PERSON)
+
+    out, _ = process.communicate(timeout=60)
+
+    assert (request["command"], request["title"]) == ("make deploy", "deploy")
+    assert decision(out) == {"behavior": "deny", "message": "on staging"}
+
+
+def test_what_was_answered_at_the_terminal_is_withdrawn_once_the_tool_has_run(desk: Desk) -> None:
+    room_id = desk.join("me")
+    process = asking(desk)
+    request = waiting(desk, room_id)
+
+    desk.hook("claude", "PostToolUse", tool_name="Bash", tool_input={"command": "ls"})
+    assert process.poll() is None
+    desk.hook("claude", "PostToolUse", **BASH)
+    out, _ = process.communicate(timeout=60)
+
+    shown = desk.call("me", "permissions.show", room_id=room_id, permission=request["permission"])
+    assert (out, shown["state"], shown["message"]) == ("", "withdrawn", "it was answered at the terminal")
+
+
+def test_the_end_of_a_session_withdraws_what_it_had_asked(desk: Desk) -> None:
+    room_id = desk.join("me")
+    process = asking(desk)
+    request = waiting(desk, room_id)
+
+    desk.hook("claude", "SessionEnd", reason="other")
+    process.communicate(timeout=60)
+
+    until(
+        lambda: (
+            desk.call("me", "permissions.show", room_id=room_id, permission=request["permission"])["state"]
+            == "withdrawn"
+        )
+    )
+
+
+def test_outside_of_any_room_the_dialog_decides(desk: Desk) -> None:
+    assert desk.hook("claude", "PermissionRequest", **BASH).out == ""
