@@ -42,10 +42,7 @@ NEXT = {
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 NAME = r"[a-z][a-z0-9-]{0,31}"
 ABSENT = "{} is not here: there is no `{}` on the PATH. What was written waits for it."
-ASKS = (
-    "{} may ask before it calls our tools, and an agent that nobody watches then stands still. "
-    "`tally install {}{} --{} --allow-tools` lets them run; see what it writes with --print."
-)
+ASKS = "{} may ask before it calls our tools. `tally install {}{} --{} --allow-tools` lets them run."
 TRUST_HOOKS = "Codex runs hooks only after you have looked at them: start codex and type /hooks."
 
 _harness = click.argument("harness", type=click.Choice(HARNESSES))
