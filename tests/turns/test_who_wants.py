@@ -53,8 +53,9 @@ def test_a_free_stick_is_claimed_by_the_first_wait(scene: Scene) -> None:
     assert idle.look()["status"] == "your_turn"
 
 
-def test_who_waits_comes_before_who_only_stands_in_the_order(scene: Scene) -> None:
+def test_who_waits_comes_before_who_stands_idle_in_the_order(scene: Scene) -> None:
     ada, _bob, cyd = scene.joined("ada", "bob", "cyd")
+    scene.clock.forward(minutes=2)
     turn = ada.claim()
     assert cyd.here("turns.wait", max_wait_ms=1)["status"] == "not_yet"
 

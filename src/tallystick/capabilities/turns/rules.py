@@ -58,13 +58,14 @@ def waiting(snapshot: TurnSnapshot, *, now: Instant) -> list[Member]:
 
 
 def following(snapshot: TurnSnapshot, agent_id: str, *, now: Instant) -> Member | None:
-    """Who gets the stick after a member: the next in turn order who wants it, else the next in turn order.
+    """Who gets the stick after a member: the next in turn order, but nobody idle while another waits.
 
     Never the user: a page that was open when its button was pressed waits for nothing, and everybody would wait for it.
     """
     line = [member for member in _ready(snapshot, now) if member.in_order and member.agent_id != "user"]
-    wanting = [member for member in line if now < member.wants_until]
-    return next_after(snapshot.members, agent_id, wanting) or next_after(snapshot.members, agent_id, line)
+    if any(now < member.wants_until and member.agent_id != agent_id for member in line):
+        line = [each for each in line if now < each.wants_until or now - each.last_seen_at < WANTS_MS]
+    return next_after(snapshot.members, agent_id, line)
 
 
 def _gone(snapshot: TurnSnapshot, agent_id: str) -> bool:
