@@ -102,13 +102,15 @@ def install(
 def uninstall(harness: str, config_files: ConfigFiles, receipts: InstallReceipts) -> list[FileChange]:
     """The changes that take our part out again, and nothing else. The hooks came last and go first."""
     drafts = ConfigEdits(receipts)
-    if harness == "claude":
-        drafts.edit(config_files.hooks, "status line", remove_status_line)
-        drafts.edit(config_files.hooks, "permission", remove_permission)
-    drafts.edit(config_files.hooks, "hooks", config_entries.remove_hooks)
+    drafts.edit(config_files.hooks, "hooks", _without_settings)
     drafts.edit(config_files.servers, "MCP server", lambda draft: config_entries.remove_server(harness, draft))
     drafts.edit(config_files.skill, "skill", _without_skill)
     return drafts.changes()
+
+
+def _without_settings(draft: FileDraft) -> FileDraft:
+    """Without the hooks, and the permission and status line that came after them."""
+    return config_entries.remove_hooks(remove_permission(remove_status_line(draft)))
 
 
 def _with_skill(draft: FileDraft) -> FileDraft:
