@@ -16,7 +16,6 @@ from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
 from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.hook import agent_cache, seen
-from tallystick.surfaces.hook.advice import WORKER, advice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +30,29 @@ if TYPE_CHECKING:
     from tallystick.harnesses.hook_protocol import HookReply
     from tallystick.surfaces.hook.main import Payload
 
+WORKER = ("TALLYSTICK_ACTION", "TALLYSTICK_JOB")
+"""What `tally attach` and `tally runner` set for a harness that works for others."""
+
+ALONE = "Nothing has to be claimed or handed over while you are alone; reserve what you will change once others come."
+TURNS = "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop."
+PARALLEL = (
+    "Agents work side by side here: reserve what you will change, ask whoever holds a path by mail, and claim the "
+    "stick (wait_for_turn) only for what nobody else must disturb."
+)
+ASKED = "You work for whoever asks you: answer that. No turn is needed for it; leave alone what others have reserved."
 SHOWN = 5
 LONGEST = 300
 LONGEST_PATH = 120
 _PLAIN_PATH = re.compile(r"[\w./*@+~-]{1,240}")
+
+
+def advice(mode: object, *, alone: bool, worker: bool) -> str:
+    """How to work here, by the room's mode, who is there, and on whose behalf."""
+    if worker:
+        return ASKED
+    if alone:
+        return ALONE
+    return PARALLEL if mode == "parallel" else TURNS
 
 
 def denial(found: Sequence[ReservedByOther]) -> str:
