@@ -112,7 +112,7 @@ def test_a_refused_take_leaves_nothing_behind(hub: RunningHub, look: Look, room:
     viewer.go(f"/rooms/{room}")
     viewer.find("#act-take button").click()
     viewer.shows("#act-take output", "ada holds it.")
-    viewer.shows("#act-take output", "You are not in the turn order.")
+    viewer.shows("#act-take output", "You are not in the turn order")
     expect(viewer.find("#sequence")).not_to_contain_text("you")
     assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada"]
 
