@@ -44,6 +44,7 @@ def told(done: Done) -> list[str]:
 @every_moment
 def test_mail_and_what_others_did_are_told_once(desk: Desk, session: str, harness: str, event: str) -> None:
     room_id = desk.join("ann", "me")
+    desk.hook(harness, event, session_id=session)
     before = told(desk.hook(harness, event, session_id=session))
     desk.call("ann", "messages.send", room_id=room_id, to=["me"], text="look", priority="attention")
     desk.reserve("ann", "src/*")
