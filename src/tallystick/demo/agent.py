@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tallystick import __version__
 from tallystick.demo import story
 from tallystick.demo.workspace import DemoRepository
-from tallystick.kernel.json_values import objects_of
+from tallystick.kernel.json_values import list_of, objects_of
 from tallystick.kernel.operation import as_record
 
 if TYPE_CHECKING:
@@ -74,6 +74,13 @@ class Player:
         while True:
             members = objects_of((await self.state())["members"])
             if set(names) <= {member["agent_id"] for member in members if member["status"] == "active"}:
+                return
+            await asyncio.sleep(0.1)
+
+    async def wanted_by(self, name: str) -> None:
+        """Wait until this member waits for the stick: it goes to the next who wants it, and not to who is only here."""
+        while True:
+            if name in list_of((await self.state())["waiting"]):
                 return
             await asyncio.sleep(0.1)
 
@@ -138,6 +145,7 @@ async def ada(me: Player) -> None:
     await me.do("writes test_lamp.py", file="test_lamp.py")
     await _tested(me, expected=False)
     await _commit(me, "A test for the second round of flashes")
+    await me.wanted_by("bo")
     await _release(me, first, story.ADA_TO_BO)
     second = await me.turn()
     await me.beyond("notes.list")
@@ -147,7 +155,7 @@ async def ada(me: Player) -> None:
     await me.do("writes horn.py and test_horn.py", file="horn.py")
     await _tested(me, expected=True)
     await _commit(me, "A fog horn that lets the village sleep")
-    await me.present("bo")
+    await me.wanted_by("bo")
     await _release(me, second, story.ADA_TO_NEXT)
 
 

@@ -251,6 +251,10 @@ def _click(session: Session, args: list[str]) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.exceptions.NoArgsIsHelpError as alone:
+        if session.as_json:  # A program has no use for help.
+            path = alone.ctx.command_path if alone.ctx else "tally"
+            session.command = path.partition(" ")[2]
+            raise Usage("Missing an argument.", hint=f"See `{path} --help`.") from None
         click.echo(alone.format_message())
         return 0
     except click.UsageError as wrong:
