@@ -150,7 +150,9 @@ def _answered(words: list[str], fields: dict[str, object]) -> HookReply:
     from tallystick.surfaces.hook import replies
 
     if moment == PERMISSION:
-        return replies.at_permission(payload, _targets(payload)[0])
+        from tallystick.surfaces.hook import permission
+
+        return permission.at_permission(payload, _targets(payload)[0])
     answers = {
         START: replies.at_start,
         NEWS: replies.at_news,

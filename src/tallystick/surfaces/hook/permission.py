@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tallystick.harnesses import hook_protocol
@@ -33,9 +33,15 @@ LONGEST = 2_000
 LONGEST_COMMAND = 16_000
 
 
-def at_permission(
-    ask: Callable[[str, Mapping[str, object]], Answered], payload: Payload, paths: Sequence[str]
-) -> HookReply:
+def at_permission(payload: Payload, paths: Sequence[str]) -> HookReply:
+    """Put what a person is asked at the terminal to the room as well."""
+    from tallystick.surfaces.hook.replies import line_of
+
+    with closing(line_of(payload)) as line:
+        return _said(line.ask, payload, paths)
+
+
+def _said(ask: Callable[[str, Mapping[str, object]], Answered], payload: Payload, paths: Sequence[str]) -> HookReply:
     """What somebody in the room, or its policy, says; nothing where nobody did, so that the dialog decides."""
     rooms = reservation_check.rooms(ask, payload.folder)
     if not rooms:

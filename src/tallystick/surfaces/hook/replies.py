@@ -227,7 +227,7 @@ ANSWER_SECONDS = 5.0
 
 def before_edit(payload: Payload, paths: list[str], unclear: list[str]) -> HookReply:
     """Deny what somebody else has reserved; warn where it cannot be known whether it is about to be changed."""
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         if lost := _lost(line.ask, payload, paths):
             return hook_protocol.deny(payload.harness, payload.event, stale(lost))
         found = reservation_check.found(line.ask, paths, folders=[payload.folder])
@@ -269,7 +269,7 @@ def at_start(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import news
 
     _note_window(payload)
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
         text = greeting(line.ask, joined, payload.folder)
         _, now = news.since(line.ask, payload.folder, None)
@@ -297,7 +297,7 @@ def _note_window(payload: Payload) -> None:
 
 def at_subagent(payload: Payload) -> HookReply:
     """Tell a sub-agent who it is: it gets no greeting, and would take its session's turn for its own."""
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         found = reservation_check.rooms(line.ask, payload.folder)
         if not found:
             return hook_protocol.ALLOW
@@ -313,7 +313,7 @@ def at_end(payload: Payload) -> HookReply:
     """Leave the rooms that the session was seen in; what it holds is kept until it is resumed."""
     if payload.goes_on:
         return hook_protocol.ALLOW
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         for room_id in reservation_check.rooms(line.ask, payload.folder):
             line.call("rooms.leave", room_id=room_id, resumable=True)
     return hook_protocol.ALLOW
@@ -328,7 +328,7 @@ def at_stop(payload: Payload) -> HookReply:
 
     folder = places.data_dir()
     told = seen.read(folder, payload.heard_by) or seen.ToldSoFar()
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         rooms = reservation_check.rooms(line.ask, payload.folder)
         held = held_sticks(line.ask, rooms)
         owed = None if payload.again else news.owed(line.ask, rooms, told.owed)
@@ -341,21 +341,13 @@ def at_stop(payload: Payload) -> HookReply:
     return hook_protocol.go_on(payload.harness, "\n".join(reasons)) if reasons else hook_protocol.ALLOW
 
 
-def at_permission(payload: Payload, paths: Sequence[str]) -> HookReply:
-    """Put what a person is asked at the terminal to the room as well."""
-    from tallystick.surfaces.hook import permission
-
-    with closing(_line(payload)) as line:
-        return permission.at_permission(line.ask, payload, paths)
-
-
 def at_news(payload: Payload) -> HookReply:
     """Tell a busy agent what came since it last heard: its mail, what it lost, what others did."""
     from tallystick.surfaces.hook import news
 
     folder = places.data_dir()
     told = seen.read(folder, payload.heard_by)
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         if told is None and payload.harness in hook_protocol.GLUED:
             joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
             lines, now = [greeting(line.ask, joined, payload.folder)], news.since(line.ask, payload.folder, None)[1]
@@ -368,7 +360,7 @@ def at_news(payload: Payload) -> HookReply:
 
 def status_line(payload: Payload) -> HookReply:
     """The room in a few words, for a person to see below the prompt."""
-    with closing(_line(payload)) as line:
+    with closing(line_of(payload)) as line:
         rooms = reservation_check.rooms(line.ask, payload.folder)
         if not rooms:
             return hook_protocol.show("")
@@ -391,7 +383,7 @@ def _whose(me: str, state: Row) -> str:
     return _plain(state["owner"] or (f"kept for {state['reserved_for']}" if state["reserved_for"] else "free"))
 
 
-def _line(payload: Payload) -> Nearest:
+def line_of(payload: Payload) -> Nearest:
     return Nearest(patience=0, seconds=ANSWER_SECONDS, told=payload.told)
 
 
