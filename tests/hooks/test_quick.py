@@ -113,15 +113,17 @@ def test_hooks_of_one_harness_are_one_agent_and_most_of_them_take_the_short_way(
     for name, file in edits.items():
         tool = {"tool_name": "Write", "tool_input": {"file_path": str(desk.root / name), "content": ""}}
         file.write_text(json.dumps({"session_id": "s", "cwd": str(desk.root), **tool}), "utf-8")
+    # Both are told the session: a hook in its payload, the shell of the tools in its environment.
+    typed = f"CLAUDE_CODE_SESSION_ID=s {TALLY} --json whoami"
     trace = f"{sys.executable} -X importtime {TALLY} hook claude PreToolUse"
     script = "; ".join(
         [
-            f"{TALLY} --json whoami",
+            typed,
             *(
                 f"{trace} < {edits[name]} 2> {tmp_path}/{at}"
                 for at, name in enumerate(["free.py", "free.py", "taken.py"])
             ),
-            f"{TALLY} --json whoami",
+            typed,
         ]
     )
 
