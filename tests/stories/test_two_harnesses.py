@@ -193,7 +193,7 @@ def test_two_harnesses_work_on_one_repository_without_getting_in_each_others_way
 
     for name, agent in {"claude": claude, "codex": codex}.items():
         assert f"Tallystick: you are {agent} in room" in texts[f"{name} begins"]
-        assert "tallystick: Take turns, reserve paths" in texts[f"{name} begins"], "the skill is known"
+        assert "tallystick: Take turns, reserve files" in texts[f"{name} begins"], "the skill is known"
     assert (seen["codex's turn"]["handoff"], seen["codex's turn"]["reason"]) == (HANDOFF, "sequence")
     assert f"notes.txt is reserved by {claude} until" in texts["codex's edit"]
     assert f"notes.txt is reserved by {claude} until" in texts["codex's patch"]
