@@ -74,6 +74,22 @@ def test_each_thing_is_settled_where_it_stands_until_nothing_waits(hub: RunningH
     assert call(hub, "ada", "attention.list", room_id=room)["items"] == []
 
 
+def test_who_writes_goes_on_writing_when_an_item_above_is_settled(hub: RunningHub, look: Look, room: str) -> None:
+    busy(hub, room)
+    first, second = look(), look()
+    for viewer in (first, second):
+        viewer.go(f"/rooms/{room}")
+    item(first, "proof").locator("summary:has-text('Waive')").click()
+    reason = item(first, "proof").locator("[name=reason]")
+    expect(reason).to_be_focused()
+    first.page.keyboard.type("a document, ")
+    item(second, "notice").get_by_role("button", name="Accept").click()
+    expect(item(first, "notice")).to_have_count(0)
+    expect(reason).to_be_focused()
+    first.page.keyboard.type("nothing to run")
+    expect(reason).to_have_value("a document, nothing to run")
+
+
 def test_what_is_dismissed_or_put_aside_can_be_taken_back(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.say("which currency first?", to=["@user"], priority="attention")

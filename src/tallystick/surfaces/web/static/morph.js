@@ -32,12 +32,20 @@ function children(old, fresh) {
   const named = new Map();
   for (const child of old.children) if (child.id) named.set(child.id, child);
   const wanted = new Set([...fresh.children].map((child) => child.id).filter(Boolean));
+  // What is gone goes first, so that what comes after it need not move: whatever moves loses its focus and its scroll.
+  for (const child of [...old.children]) if (child.id && !wanted.has(child.id) && !busy(child)) child.remove();
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
     const match = partner(at, next, named, wanted);
     if (!match) {
       old.insertBefore(document.importNode(next, true), at);
       continue;
+    }
+    // What has the focus never moves: what stands before it goes behind it, to be found there or to be dropped.
+    while (at !== match && match.contains(document.activeElement)) {
+      const before = at;
+      at = at.nextSibling;
+      old.append(before);
     }
     if (match === at) at = at.nextSibling;
     else old.insertBefore(match, at);
@@ -55,6 +63,7 @@ function children(old, fresh) {
 function partner(at, next, named, wanted) {
   if (next.id) {
     const found = named.get(next.id);
+    named.delete(next.id);
     return found && found.tagName === next.tagName ? found : null;
   }
   if (!at || at.nodeType !== next.nodeType || at.nodeName !== next.nodeName) return null;
