@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import cast
+from itertools import pairwise
+from typing import TypeAlias, cast
 
 import pytest
 
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.timeout(900)
 
 CREW = 16
 Row = dict[str, object]
+Loser: TypeAlias = tuple[str, str]
+"""An agent and a round that it lost."""
 
 
 def round_of(path: object) -> str:
@@ -79,11 +82,17 @@ def check(attempt: Attempt, won: dict[str, set[str]]) -> None:
 
 
 def check_incursions(fleet: Fleet, room_id: str, attempts: Sequence[Attempt]) -> None:
-    """Every loser of every round is on record exactly once, however often it tried."""
-    found = Counter(
-        (cast("str", event.data["from_agent"]), round_of(event.data["scope"]))
-        for event in ledger(fleet, room_id, "x.tally.protocol.incursion")
-    )
-    refused = {(each.by, round_of(each.given["path"])) for each in attempts if each.code is not None}
-    assert set(found.values()) == {1}
-    assert refused <= set(found)
+    """Every loser of every round is on record once, however often it tried; again if its winner died or came back."""
+    found = defaultdict[Loser, list[str]](list)
+    for event in ledger(fleet, room_id, "x.tally.protocol.incursion"):
+        payload = cast("Row", event.data["payload"])
+        loser = (cast("str", event.data["from_agent"]), round_of(event.data["scope"]))
+        found[loser].append(cast("str", payload["owner_liveness"]))
+    tried = Counter((each.by, round_of(each.given["path"])) for each in attempts)
+    for loser, seen in found.items():
+        assert all(before != after for before, after in pairwise(seen)), (loser, seen)
+        assert len(seen) <= tried[loser], (loser, seen)
+    for each in attempts:
+        if each.code is not None:
+            told = cast("Row", each.answer["details"])["liveness"]
+            assert told in found[each.by, round_of(each.given["path"])], str(each)
