@@ -58,16 +58,22 @@ def test_news_leave_half_typed_text_focus_selection_and_scroll_alone(hub: Runnin
     viewer.find("#say label:has([value='ada'])").click()
     box.evaluate("box => { box.focus({preventScroll: true}); box.setSelectionRange(2, 6); }")
     viewer.page.evaluate("scrollTo(0, 700)")
-    in_sight = "[...document.querySelectorAll('.ev')].find(row => row.getBoundingClientRect().top > 100).id"
+    # At its end the conversation follows what is said; who reads further up stays there.
+    viewer.find("#rows").evaluate(
+        "box => new Promise(done => { box.addEventListener('scroll', done, {once: true}); box.scrollTop = 700; })"
+    )
+    top = "document.getElementById('rows').getBoundingClientRect().top"
+    in_sight = f"[...document.querySelectorAll('.ev')].find(row => row.getBoundingClientRect().top > {top} + 20).id"
     name = viewer.page.evaluate(in_sight)
     before = viewer.page.evaluate("id => document.getElementById(id).getBoundingClientRect().top", name)
-    ada.say("news at the top")
-    viewer.shows("#rows", "news at the top")
+    ada.say("news at the end")
+    viewer.shows("#rows", "news at the end")
+    viewer.shows("#more-below", "1 new below")
     after = viewer.page.evaluate("id => document.getElementById(id).getBoundingClientRect().top", name)
     state = box.evaluate("box => [box.value, document.activeElement === box, box.selectionStart, box.selectionEnd]")
     assert state == ["half a sente", True, 2, 6]
     assert viewer.find("#say [value='ada']").is_checked()
-    # The browser keeps what is read in its place while rows arrive above it.
+    # What is read keeps its place while rows arrive below it.
     assert abs(after - before) < 2
 
 
