@@ -12,6 +12,7 @@ from msgspec import structs
 
 from tallystick.client.calls import Answered
 from tallystick.harnesses import identity
+from tallystick.harnesses.registry import HarnessSession
 from tallystick.hub import diagnosis, registry
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.hub import Hub, Interest
@@ -21,7 +22,6 @@ from tallystick.hub.visitor import Visitor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.harnesses.registry import HarnessSession
     from tallystick.kernel.caller import Caller
 
 
@@ -34,7 +34,7 @@ class Direct:
         data_dir: str | os.PathLike[str] | None = None,
         agent: str | None = None,
         guardian: bool = False,
-        told: HarnessSession | None = None,
+        told: str = "",
     ) -> None:
         settings = Settings.of(os.environ)
         self._settings = structs.replace(settings, data_dir=Path(data_dir)) if data_dir else settings
@@ -76,5 +76,5 @@ class Direct:
 
     @cached_property
     def caller(self) -> Caller:
-        found = identity.of_this_process(self._agent, told=self._told)
+        found = identity.of_this_process(self._agent, told=HarnessSession.read(self._told))
         return identity.guardian(found, os.getpid()) if self._guardian else found

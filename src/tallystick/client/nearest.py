@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from tallystick.client.calls import Answered
     from tallystick.client.direct import Direct
-    from tallystick.harnesses.registry import HarnessSession
     from tallystick.hub.hub import Interest
 
     class Stop(Interest, Protocol):
@@ -65,7 +64,7 @@ class Nearest:
         patience: float = 30.0,
         seconds: float | None = None,
         guardian: bool = False,
-        told: HarnessSession | None = None,
+        told: str = "",
     ) -> None:
         """As for `Client`. A hub that needs more than `seconds` for an answer is done without.
 
@@ -77,7 +76,7 @@ class Nearest:
         if not agent and (name := os.environ.get("TALLYSTICK_AGENT")):
             headers["tally-agent-variable"] = name
         if told:
-            headers["tally-told"] = str(told)
+            headers["tally-told"] = told
         self._client = Client(data_dir=data_dir, agent=agent, url=url, token=token, patience=0, headers=headers)
         self._agent, self._guardian, self._told = agent, guardian, told
         self._patience, self._seconds = patience, seconds

@@ -42,7 +42,6 @@ NEXT = {
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 NAME = r"[a-z][a-z0-9-]{0,31}"
 ABSENT = "{} is not here: there is no `{}` on the PATH. What was written waits for it."
-ASKS = "{} may ask before it calls our tools. `tally install {}{} --{} --allow-tools` lets them run."
 TRUST_HOOKS = "Codex runs hooks only after you have looked at them: start codex and type /hooks."
 
 _harness = click.argument("harness", type=click.Choice(HARNESSES))
@@ -93,7 +92,9 @@ def install(
     hints = [] if shutil.which(harness) else [ABSENT.format(NAMES[harness], harness)]
     hints += [NEXT[harness, scope]] if (harness, scope) in NEXT else []
     hints += [TRUST_HOOKS] if harness == "codex" and hooks else []
-    hints += [] if allow_tools else [ASKS.format(NAMES[harness], harness, " --hooks" if hooks else "", scope)]
+    if not allow_tools:
+        again = f"tally install {harness}{' --hooks' if hooks else ''} --{scope} --allow-tools"
+        hints += [f"{NAMES[harness]} may ask before it calls our tools. `{again}` lets them run."]
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
 
 

@@ -26,10 +26,6 @@ from tallystick.harnesses.hook_protocol import (
 )
 from tallystick.kernel import places
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tallystick.harnesses.registry import HarnessSession
-
 LARGEST = 32 * 1024 * 1024
 
 
@@ -56,12 +52,10 @@ class Payload:
         return f"{self.session} {self.subagent}".rstrip()
 
     @property
-    def told(self) -> HarnessSession | None:
-        """The session as its harness names it."""
-        from tallystick.harnesses.registry import HarnessSession
-
-        slug = hook_protocol.SLUGS.get(self.harness, self.harness)
-        return HarnessSession.read(f"{slug} {self.session} {self.subagent}".rstrip())
+    def told(self) -> str:
+        """The session as its harness names it, for `HarnessSession.read`; empty where the harness names none."""
+        name = f"{hook_protocol.SLUGS.get(self.harness, self.harness)} {self.heard_by}"
+        return name if self.session and name.isascii() and name.isprintable() else ""
 
     @property
     def goes_on(self) -> bool:

@@ -285,9 +285,10 @@ def at_start(payload: Payload) -> HookReply:
 
 def _note_window(payload: Payload) -> None:
     """Leave the session's name for what its harness does not tell it: the MCP server and the shell of some."""
-    from tallystick.harnesses import identity, open_sessions, processes
+    from tallystick.harnesses import identity, open_sessions, processes, registry
 
-    told, window = payload.told, identity.nearest_window(tuple(processes.ancestors(os.getpid())))
+    told = registry.HarnessSession.read(payload.told)
+    window = identity.nearest_window(tuple(processes.ancestors(os.getpid())))
     if told is None or window is None or window.harness.call_fields or window.serves_many:
         return
     os.makedirs(places.data_dir(), mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -391,9 +392,9 @@ def _remember(payload: Payload) -> None:
     """Leave a stamp, so that the next hooks of this session need not ask."""
     if not payload.session:
         return
-    from tallystick.harnesses import identity, processes
+    from tallystick.harnesses import identity, processes, registry
 
-    caller = identity.of_this_process(told=payload.told)
+    caller = identity.of_this_process(told=registry.HarnessSession.read(payload.told))
     window = identity.nearest_window(tuple(processes.ancestors(os.getpid())))
     if process := caller.process or (window.process if window else None):
         agent_cache.leave(places.data_dir(), payload.session, caller.agent_id, process.pid, process.started_at)

@@ -168,7 +168,7 @@ def headers_of(error: TallyError, body: bytes) -> list[tuple[bytes, bytes]]:
         headers.append((b"www-authenticate", b'Bearer realm="tallystick"'))
     if isinstance(error, Unavailable):
         headers.append((b"retry-after", b"1"))
-    if isinstance(error, NoSuchRange):
+    if isinstance(error, NoSuchRange) and "size" in error.details:
         headers.append((b"content-range", b"bytes */%d" % error.details["size"]))
     if isinstance(error, MethodNotAllowed):
         headers.append((b"allow", str(error.details["allow"]).encode()))
