@@ -22,7 +22,7 @@ TITLES = ("port", "table", "long", "endless", "both", "last")
 SHARED = "config.txt"
 SECRET = "half of it, SECRET-STATE-42"
 INSTEAD = "Stop, rename it instead."
-PATIENCE_MS = "60000"
+PATIENCE_MS = int(DEADLINE * 1000)
 
 
 class Manager:
@@ -34,8 +34,10 @@ class Manager:
 
     def type(self, *args: str, code: int = 0) -> str:
         argv = [TALLY, "--as", "boss", *args]
+        # Longer than a command itself waits: what has not come by then it says, and is not killed over it.
+        limit = 2 * DEADLINE
         done = subprocess.run(
-            argv, cwd=self._shift.workspace, env=self.env, capture_output=True, text=True, timeout=DEADLINE, check=False
+            argv, cwd=self._shift.workspace, env=self.env, capture_output=True, text=True, timeout=limit, check=False
         )
         assert done.returncode == code, (argv, done.stdout, done.stderr)
         return done.stdout
@@ -51,7 +53,7 @@ class Manager:
         return cast("dict[str, Any]", self.opened(job_id)["job"])
 
     def waits_for(self, job_id: str, code: int = 0) -> None:
-        self.type("jobs", "wait", "--job", job_id, "--max-wait-ms", PATIENCE_MS, code=code)
+        self.type("jobs", "wait", "--job", job_id, "--max-wait-ms", str(PATIENCE_MS), code=code)
 
     def radar(self) -> str:
         return self.type("radar")
