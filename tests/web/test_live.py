@@ -77,6 +77,25 @@ def test_news_leave_half_typed_text_focus_selection_and_scroll_alone(hub: Runnin
     assert abs(after - before) < 2
 
 
+def test_who_reads_further_up_stays_there_while_the_oldest_rows_go(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    for number in range(130):
+        ada.say(f"message {number}")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/sessions")
+    rows = viewer.find("#rows")
+    rows.evaluate(
+        "box => new Promise(done => { box.addEventListener('scroll', done, {once: true}); box.scrollTop = 1200; })"
+    )
+    seen = "[...document.querySelectorAll('#rows .ev')].map(row => [row.id, row.getBoundingClientRect().top])"
+    before = viewer.page.evaluate(seen)
+    ada.say("news at the end")
+    viewer.shows("#more-below", "1 new below")
+    after = dict(viewer.page.evaluate(seen))
+    assert before[0][0] not in after
+    assert [name for name, top in before[1:] if abs(after[name] - top) >= 2] == []
+
+
 def test_an_open_panel_stays_open_while_the_room_goes_on(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     viewer = look()

@@ -41,6 +41,12 @@ function children(old, fresh) {
       old.insertBefore(document.importNode(next, true), at);
       continue;
     }
+    // The space that stood around what is gone would make everything after it move as well.
+    while (at && at !== match && at.nodeType !== Node.ELEMENT_NODE) {
+      const space = at;
+      at = at.nextSibling;
+      space.remove();
+    }
     // What has the focus never moves: what stands before it goes behind it, to be found there or to be dropped.
     while (at !== match && match.contains(document.activeElement)) {
       const before = at;
