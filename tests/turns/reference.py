@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tallystick.kernel.clock import to_wire
-from tests.turns.reference_state import Handed, Presence, Room, Sight
+from tests.turns.reference_state import IDLE, Handed, Presence, Room, Sight
 
 NEW = "a lease that was never given before"
 
@@ -38,9 +38,9 @@ class Workspace(Sight):
         if known is not None and superseding and room.closed:
             pid = known.pid
         room.seq += superseding and not room.closed
-        room.presence[me] = Presence(self.now, pid)
+        room.presence[me] = Presence(self.now, pid, known.waits_until if known else 0)
 
-    def join(self, me: str, pid: int) -> Reply:
+    def join(self, me: str, pid: int, *, in_order: bool) -> Reply:
         existed = bool(self.rooms) and not self.rooms[-1].closed
         if not existed:
             self.rooms.append(Room(seq=2))
@@ -48,6 +48,9 @@ class Workspace(Sight):
         if me not in room.members:
             room.members.append(me)
             room.seq += 1
+            room.only_seen |= set() if in_order else {me}
+        if in_order:
+            self._enter(room, me)
         self.touch(room, me, pid)
         return {
             "agent_id": me,
@@ -57,6 +60,14 @@ class Workspace(Sight):
             "cursor": str(room.seq),
         }
 
+    def _enter(self, room: Room, me: str) -> None:
+        """Who has no place in the turn order takes the last one."""
+        if me in room.only_seen:
+            room.only_seen.remove(me)
+            room.members.remove(me)
+            room.members.append(me)
+            room.seq += 1
+
     def leave(self, room: Room, me: str) -> Reply:
         if room.closed:
             return Refusal("room_closed")
@@ -65,17 +76,19 @@ class Workspace(Sight):
         if room.owner == me:
             return Refusal("holds_stick")
         room.members.remove(me)
+        room.only_seen.discard(me)
         del room.presence[me]
         room.seq += 1
         if room.reserved_for == me:
             room.reserved_for = None
         return {"agent_id": me, "left": True}
 
-    def wait(self, room: Room, me: str) -> Reply:
+    def wait(self, room: Room, me: str, ms: int) -> Reply:
         if room.closed:
             return {"status": "closed"}
         if me not in room.members:
             return Refusal("unknown_member")
+        self._enter(room, me)
         if self._holds(room, me):
             late = {"lease_expired_at": to_wire(room.lease_until)} if self.opening(room) else {}
             if late:
@@ -83,6 +96,7 @@ class Workspace(Sight):
             return {**self._your_turn(room, "already_owner"), **late}
         if reason := self._claim_reason(room, me):
             self._grant(room, me, room.pending)
+            room.presence[me].waits_until = 0
             return {**self._your_turn(room, reason), "lease_id": NEW}
         if me in self.candidates(room):
             return {
@@ -93,6 +107,8 @@ class Workspace(Sight):
                 "current_owner": room.owner,
                 "reserved_for": room.reserved_for,
             }
+        if ms and room.presence[me].waits_until < self.now + ms:
+            room.presence[me].waits_until = self.now + ms + IDLE
         return {"status": "not_yet", "cursor": str(room.seq), "room_state": self.state(room)}
 
     def _claim_reason(self, room: Room, me: str) -> str | None:
@@ -146,9 +162,7 @@ class Workspace(Sight):
     def release(self, room: Room, me: str, turn: int, lease: str, handoff: object) -> Reply:
         if refusal := self._fenced(room, me, turn, lease):
             return refusal
-        here = room.members.index(me)
-        round_ = room.members[here + 1 :] + room.members[:here]
-        chosen = next((name for name in round_ if self.is_active(room, name)), None)
+        chosen = self.successor(room, me)
         self._hand_over(room, me, chosen, handoff, directly=False)
         return {"status": "released", "reserved_for": chosen, "event_seq": room.seq}
 
@@ -182,6 +196,7 @@ class Workspace(Sight):
             return Refusal("takeover_ineligible")
         revoked = room.owner or room.reserved_for
         self._grant(room, me, None)
+        self._enter(room, me)
         return {
             "status": "your_turn",
             "turn_id": room.turn,
@@ -210,10 +225,12 @@ class Workspace(Sight):
             return Refusal("unknown_member")
         if unknown := [name for name in sequence if name not in room.members]:
             return Refusal("agent_not_found", {"agent_id": unknown[0]})
-        if sorted(sequence) != sorted(room.members):
-            return Refusal("invalid_sequence", {"members": list(room.members)})
-        changed = sequence != room.members
-        room.members = list(sequence)
+        here = self.active(room)
+        if len(set(sequence)) < len(sequence) or not set(here) <= set(sequence):
+            return Refusal("invalid_sequence", {"members": here})
+        wanted = [*sequence, *(name for name in room.members if name not in sequence)]
+        changed = wanted != room.members
+        room.members = wanted
         room.seq += changed
         return {"changed": changed, "sequence": sequence}
 

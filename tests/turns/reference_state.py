@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 MINUTE = 60_000
+IDLE = MINUTE
+"""One that was not seen for so long is idle; and so long after its wait a member still counts as waiting."""
 
 
 @dataclass
 class Presence:
     seen: int
     pid: int
+    waits_until: int = 0
 
 
 @dataclass
@@ -30,6 +33,8 @@ class Room:
     seq: int = 0
     closed: bool = False
     members: list[str] = field(default_factory=list[str])
+    only_seen: set[str] = field(default_factory=set[str])
+    """The members that have no place in the turn order: they never asked for one."""
     presence: dict[str, Presence] = field(default_factory=dict[str, Presence])
     turn: int = 0
     owner: str | None = None
@@ -62,6 +67,29 @@ class Sight:
     def is_active(self, room: Room, name: str) -> bool:
         presence = room.presence[name]
         return self.now - presence.seen < room.presence_ttl and presence.pid not in self.dead
+
+    def waiting(self, room: Room) -> list[str]:
+        """Who wants the stick."""
+        return [name for name in self.active(room) if name != room.owner and self.waits(room, name)]
+
+    def waits(self, room: Room, name: str) -> bool:
+        return self.now < room.presence[name].waits_until
+
+    def successor(self, room: Room, holder: str) -> str | None:
+        """The next active member of the turn order; but nobody idle while another of them waits."""
+        here = room.members.index(holder)
+        others = room.members[here + 1 :] + room.members[:here]
+        line = [name for name in others if self.is_active(room, name) and name not in room.only_seen]
+        if any(self.waits(room, name) for name in line):
+            line = [name for name in line if self.waits(room, name) or not self.is_idle(room, name)]
+        return line[0] if line else None
+
+    def is_idle(self, room: Room, name: str) -> bool:
+        return self.now - room.presence[name].seen >= IDLE
+
+    def upcoming(self, room: Room) -> str | None:
+        """Whom the stick is kept for, or would be were it released now."""
+        return self.successor(room, room.owner) if room.owner else room.reserved_for
 
     def set_back(self, room: Room) -> bool:
         """Whether the deadline was set more than a minute ahead of the present clock."""

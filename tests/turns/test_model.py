@@ -109,12 +109,12 @@ class StickMachine(RuleBasedStateMachine):
             expected = {**expected, "lease_id": lease}
         assert {field: found[field] for field in expected} == expected
 
-    @rule(name=agents)
-    def join(self, name: str) -> None:
+    @rule(name=agents, in_order=st.sampled_from((True, True, False)))
+    def join(self, name: str, in_order: bool = True) -> None:
         if name not in self.pids:
             self.start(name)
-        expected = self.model.join(name, self.pids[name])
-        found = self.scene.agent(name).join(self.workspace, force_new=True)
+        expected = self.model.join(name, self.pids[name], in_order=in_order)
+        found = self.scene.agent(name).join(self.workspace, force_new=True, in_order=in_order)
         if found["room_id"] not in self.room_ids:
             self.room_ids.append(str(found["room_id"]))
             self.given.append([])
@@ -127,14 +127,19 @@ class StickMachine(RuleBasedStateMachine):
         place, room, name = self.scene_of(actor, age)
         self.agree(place, self.model.leave(room, name), self.call(place, name, "rooms.leave"))
 
-    @rule(actor=actors, age=ages)
-    def wait(self, actor: str, age: int) -> None:
+    @rule(actor=actors, age=ages, ms=st.sampled_from((0, 1)))
+    def wait(self, actor: str, age: int, ms: int) -> None:
         place, room, name = self.scene_of(actor, age)
-        self.agree(place, self.model.wait(room, name), self.call(place, name, "turns.wait", max_wait_ms=0))
+        self.agree(place, self.model.wait(room, name, ms), self.call(place, name, "turns.wait", max_wait_ms=ms))
 
     @rule(name=agents)
     def look_for_a_turn(self, name: str) -> None:
-        self.wait(name, 0)
+        self.wait(name, 0, 0)
+
+    @rule(name=agents)
+    def wait_while_others_are_idle(self, name: str) -> None:
+        self.jump(1)
+        self.wait(name, 0, 1)
 
     @rule(actor=actors, age=ages, turn=turns, lease=leases)
     def beat(self, actor: str, age: int, turn: int, lease: int | None) -> None:
@@ -176,10 +181,13 @@ class StickMachine(RuleBasedStateMachine):
         token = self.token(place, lease)
         self.agree(place, self.model.close(room, name, token), self.call(place, name, "rooms.close", lease_id=token))
 
-    @rule(actor=actors, age=ages, order=st.permutations(NAMES), all_of_them=st.booleans())
-    def reorder(self, actor: str, age: int, order: list[str], all_of_them: bool) -> None:
+    @rule(
+        actor=actors, age=ages, order=st.permutations(NAMES), named=st.sampled_from(("here", "members", "all", "few"))
+    )
+    def reorder(self, actor: str, age: int, order: list[str], named: str) -> None:
         place, room, name = self.scene_of(actor, age)
-        sequence = [each for each in order if each in room.members or all_of_them] or ["nobody"]
+        whom = {"here": self.model.active(room), "members": room.members, "all": NAMES, "few": room.members[:2]}[named]
+        sequence = [each for each in order if each in whom] or ["nobody"]
         found = self.call(place, name, "rooms.reorder", sequence=sequence)
         self.agree(place, self.model.reorder(room, name, sequence), found)
 
@@ -228,14 +236,18 @@ class StickMachine(RuleBasedStateMachine):
             "reserved_for": room.reserved_for,
             "turn_id": room.turn,
             "pending_handoff_event_seq": room.pending.seq if room.pending else None,
-            "sequence_index": room.members.index(room.pointer) if room.pointer in room.members else 0,
+            "sequence_index": active.index(room.pointer) if room.pointer in active else 0,
             "lease_id": None,
             "lease_expires_at": to_wire(room.lease_until) if room.owner else None,
             "claim_expires_at": to_wire(room.claim_until) if room.reserved_for else None,
             "takeover": opening,
             "takeover_candidates": self.model.candidates(room),
             "cursor": str(room.seq),
-            "members": [(name, "active" if name in active else "inactive") for name in room.members],
+            "next": self.model.upcoming(room),
+            "waiting": self.model.waiting(room),
+            "members_here": len(active),
+            "members_gone": len(room.members) - len(active),
+            "members": [(name, "active") for name in active],
         }
 
     @invariant()

@@ -96,6 +96,18 @@ def test_one_who_was_only_seen_may_take_over(scene: Scene) -> None:
     assert idle.state()["owner"] == "idle"
 
 
+def test_the_first_wait_gives_a_place_even_where_it_brings_the_chance_to_take_over(scene: Scene) -> None:
+    idle, ada, bob = seen(scene, "idle"), *scene.joined("ada", "bob")
+    ada.claim()
+    scene.kill(ada)
+
+    assert idle.look()["status"] == "takeover_available"
+
+    assert [member["agent_id"] for member in idle.members()] == ["bob", "idle"]
+    bob.take_over(1)
+    assert bob.state()["next"] == "idle"
+
+
 def test_a_session_that_ends_leaves_and_one_that_holds_something_is_counted_as_gone(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
     bob.here("reservations.reserve", path="notes.txt")

@@ -271,6 +271,8 @@ def presence_due(tx: Tx, room_id: str | None, caller: Caller) -> Member | None:
         return None
     known = member(tx, room_id, caller.agent_id)
     if known is None or rules.needs_touch(known, caller, now=tx.now) or _untold(tx, room_id, known, caller):
+        # What is remembered may be of a clock that was set back since, and is not what will be written.
+        tx.cache(room_id).seen.pop(caller.agent_id, None)
         return known
     tx.cache(room_id).saw(caller, known.last_seen_at)
     return None

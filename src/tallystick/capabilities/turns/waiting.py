@@ -202,7 +202,7 @@ def wait(tx: Tx, me: Caller, ask: WaitTurn) -> YourTurn | NotYet | TakeoverAvail
     head = tx.head(ask.room_id).seq
     mail_first = news.act and not tx.writable
     found = _turn(tx, snapshot, me) if wants and not mail_first else None
-    if isinstance(found, YourTurn | TakeoverAvailable):
+    if isinstance(found, YourTurn | TakeoverAvailable) and (member.in_order or tx.writable):
         return structs.replace(found, **news.fields) if news.fields else found
     not_yet = _not_yet(snapshot, me, cursor=news.cursor or head, state=rules.state(snapshot, now=tx.now))
     not_yet = structs.replace(not_yet, **news.fields) if news.fields else not_yet
