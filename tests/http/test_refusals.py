@@ -29,6 +29,7 @@ SPECIAL = {
     "too_late": 408,
     "too_large": 413,
     "wrong_media_type": 415,
+    "no_such_range": 416,
     "wrong_host": 421,
     "too_many_requests": 429,
     "too_many_streams": 429,
