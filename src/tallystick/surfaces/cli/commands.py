@@ -30,11 +30,11 @@ TURNS = {
 TALK = {
     "send": (HERE + "messages:send", "Say something to one or several."),
     "ask": (HERE + "ask:ask", "Ask one agent, follow what it does, and print its answer."),
-    "inbox": (HERE + "messages:inbox", "Show what you have to read, and to accept."),
+    "inbox": (HERE + "messages:inbox", "Show what you have to read, to accept, and to allow or deny."),
     "reply": (HERE + "messages:reply", "Answer a message, or a job's question."),
     "ack": (HERE + "messages:ack", "Accept a message that asked for it."),
-    "allow": (HERE + "permissions:allow", "Let an agent do what it asks permission for."),
-    "deny": (HERE + "permissions:deny", "Keep an agent from it, and say why."),
+    "allow": (HERE + "permissions:allow", "Let an agent do what it asks permission for, this once."),
+    "deny": (HERE + "permissions:deny", "Keep an agent from what it asks permission for."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
 }
 WORK = {
@@ -92,7 +92,10 @@ PROGRAMS = {
     "up": ("tallystick.server.serve:up", "Run the hub: HTTP with live streams, and MCP."),
     "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
-    "service": ("tallystick.server.service_commands:service", "Run the hub at every login."),
+    "service": (
+        "tallystick.server.service_commands:service",
+        "Run the hub at every login: a systemd user unit, or a launchd agent on macOS.",
+    ),
     "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
     "attach": (
