@@ -364,7 +364,7 @@ class Counting:
         return self.scene.store.write()
 
 
-@pytest.mark.parametrize(("include", "writes"), [(["turn"], 0), (["turn", "messages"], 2)])
+@pytest.mark.parametrize(("include", "writes"), [(["turn"], 1), (["turn", "messages"], 3)])
 def test_a_quiet_wait_writes_only_when_it_begins_and_ends(
     busy: tuple[Actor, Actor], include: list[str], writes: int
 ) -> None:

@@ -26,6 +26,7 @@ def test_each_path_has_a_verdict_of_its_own(scene: Scene) -> None:
                 "until": "2026-09-21T16:13:20.000Z",
                 "overlap": "partial",
                 "liveness": "active",
+                "reserved": "mine",
             },
             {
                 "path": "theirs/b.py",
@@ -36,6 +37,7 @@ def test_each_path_has_a_verdict_of_its_own(scene: Scene) -> None:
                 "until": "2026-09-21T16:13:20.000Z",
                 "overlap": "partial",
                 "liveness": "active",
+                "reserved": "theirs/*",
             },
             {
                 "path": "both",
@@ -46,6 +48,7 @@ def test_each_path_has_a_verdict_of_its_own(scene: Scene) -> None:
                 "until": "2026-09-21T16:13:20.000Z",
                 "overlap": "exact",
                 "liveness": "active",
+                "reserved": "both",
             },
             {"path": "free.py", "verdict": "free"},
         ],

@@ -60,6 +60,8 @@ def incursions(w: Writer) -> None:
     w.scene.clock.forward(minutes=16)
     cyd.here("agents.heartbeat")
     _refused(cyd, path="src/lexer.py")
+    w.shape("protocol.incursion: an edit that a hook refused")
+    cyd.here("reservations.attempt", paths=["src/main.py"])
 
 
 def _refused(actor: Actor, **given: object) -> None:

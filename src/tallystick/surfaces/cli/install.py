@@ -93,7 +93,8 @@ def install(
     hints += [NEXT[harness, scope]] if (harness, scope) in NEXT else []
     hints += [TRUST_HOOKS] if harness == "codex" and hooks else []
     if not allow_tools:
-        again = f"tally install {harness}{' --hooks' if hooks else ''} --{scope} --allow-tools"
+        where = "--project" if scope == "project" else "--user"
+        again = f"tally install {harness}{' --hooks' if hooks else ''} {where} --allow-tools"
         hints += [f"{NAMES[harness]} may ask before it calls our tools. `{again}` lets them run."]
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
 

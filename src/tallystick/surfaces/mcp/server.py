@@ -106,16 +106,17 @@ Tools: TypeAlias = Literal["core", "daily", "full"]
 
 INSTRUCTIONS = """\
 Several agents share this workspace: they take turns with its stick, reserve what they edit and write to each other.
-1. join_path enters the room of your workspace; use the room_id it returns. list_rooms shows what is going on elsewhere.
+1. list_rooms shows what goes on. join_path enters your room: use the room_id it returns, even if the path differs.
 2. Read your mail: messages {"op": "inbox", "args": {"room_id": …}}; answer with op send, accept with op ack.
-3. wait_for_turn until it answers your_turn; on not_yet call it again. Read the handoff first and respect its do_not.
+3. wait_for_turn until it answers your_turn; on not_yet call it again; where turns are taken, no shared work before.
+   Read the handoff first, load its artifacts, respect its do_not.
    As holder give lease_id and turn_id with every call, never a name: who you are is known.
 4. Reserve before you edit: agents {"op": "call", "cmd": "reservations.reserve", "args": {"room_id": …, "path": …}}.
 5. While you hold the stick, call heartbeat at the room's heartbeat_interval_ms.
 6. Hand over with release_stick (next in sequence) or pass_stick (one member): a true status and a next_action.
-`notices` in an answer are for you. On stale_lease or turn_mismatch stop: the stick is not yours; wait again.
-takeover_stick, with a reason, only when wait_for_turn or get_room_state offers it. Leave a note with rooms
-{"op": "call", "cmd": "notes.add"}. Every refusal has a hint that says what to do next."""
+`notices` are for you. On stale_lease, turn_mismatch or unknown_member stop: the stick is not yours; wait again.
+takeover_stick, with a reason, only when wait_for_turn or get_room_state offers it; then read get_room_events.
+Leave a note with rooms {"op": "call", "cmd": "notes.add"}. Every refusal has a hint that says what to do next."""
 
 
 def build_server(client: ClientContext, tools: Tools = "daily") -> Server[None]:
