@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
     from tallystick.server import service as hub_service
     from tallystick.server.service import HubService
     from tallystick.surfaces.cli.install import this_program
+    from tallystick.surfaces.http.control import stop_hub
 
     place = _place()
     wanted = HubService.of(this_program(), os.environ, place.log)
@@ -42,7 +42,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
             print(text, end="")
         return
     place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _stop(place)
+    stop_hub(place)  # There is one for a store; this one was started by hand.
     file = hub_service.install(wanted)
     running = _started(place)
     if not invocation.finish({"file": str(file), "running": running}):
@@ -68,13 +68,6 @@ def _place() -> HubFiles:
     from tallystick.surfaces.http.hub_files import HubFiles
 
     return HubFiles(Settings.of().data_dir)
-
-
-def _stop(place: HubFiles) -> None:
-    """End a hub that was started by hand: there is one for a store."""
-    if holder := place.holder():
-        os.kill(holder.pid, signal.SIGTERM)
-        place.wait_until_free(PATIENCE_S)
 
 
 def _started(place: HubFiles) -> bool:

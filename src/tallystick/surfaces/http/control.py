@@ -15,6 +15,7 @@ from tallystick.commandline import times
 from tallystick.commandline.command import Invocation, Program
 
 if TYPE_CHECKING:
+    from tallystick.kernel.caller import Process
     from tallystick.surfaces.http.hub_files import HubFiles, HubRunning
 
 DOWN_SECONDS = 30.0
@@ -44,20 +45,26 @@ def down(invocation: Invocation) -> None:
 
     Requests are finished, streams are told, and nothing acknowledged is lost.
     """
+    holder = stop_hub(_place())
+    if not invocation.finish({"stopped": holder is not None, "pid": holder.pid if holder else None}):
+        print("the hub has stopped" if holder else "no hub is running")
+
+
+def stop_hub(place: HubFiles) -> Process | None:
+    """End the hub of this data directory, if one runs; which process it was."""
     from tallystick.harnesses import processes
     from tallystick.kernel.caller import ProcessState
     from tallystick.surfaces.http.errors import HubOutOfReach, HubStillStopping
 
-    place = _place()
     holder = place.holder()
-    if holder is not None:
-        if processes.state(holder) is not ProcessState.ALIVE:
-            raise HubOutOfReach(f"Process {holder.pid}, which runs the hub, cannot be reached from here.")
-        os.kill(holder.pid, signal.SIGTERM)
-        if not place.wait_until_free(DOWN_SECONDS):
-            raise HubStillStopping(f"Process {holder.pid} got the signal and is still finishing.")
-    if not invocation.finish({"stopped": holder is not None, "pid": holder.pid if holder else None}):
-        print("the hub has stopped" if holder else "no hub is running")
+    if holder is None:
+        return None
+    if processes.state(holder) is not ProcessState.ALIVE:
+        raise HubOutOfReach(f"Process {holder.pid}, which runs the hub, cannot be reached from here.")
+    os.kill(holder.pid, signal.SIGTERM)
+    if not place.wait_until_free(DOWN_SECONDS):
+        raise HubStillStopping(f"Process {holder.pid} got the signal and is still finishing.")
+    return holder
 
 
 def already_running(folder: Path) -> HubRunning:
