@@ -16,6 +16,7 @@ from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import objects_of
 from tallystick.kernel.spellings import tool_call
 from tallystick.ledger.contract import Envelope
+from tallystick.surfaces.hook.quoting import clipped, plain, quoted
 from tallystick.surfaces.hook.seen import ToldSoFar, mark
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ def since(ask: Asking, folder: str, seen: ToldSoFar | None) -> tuple[list[str], 
     notices = [said(each, tool_call, {"room_id": room_id}) for each in answered.notices]
     now = ToldSoFar(room_id, int(str(answered.data["cursor"])), mark(notices), seen.owed if seen else 0)
     fresh = seen is None or seen.room_id != room_id or seen.notices != now.notices
-    lines = [f"For you: {_plain(each)}." for each in notices] if fresh else []
+    lines = [f"For you: {_short(each)}." for each in notices] if fresh else []
     # Whoever has been told nothing yet is not told what was before it came.
     if seen is not None and seen.room_id == room_id and seen.seq < now.seq:
         lines += _deeds(ask, room_id, seen.seq)
@@ -69,11 +70,11 @@ def _deeds(ask: Asking, room_id: str, after: int) -> list[str]:
     lost = [event for event in events if event.kind in LOST_TURN and event.data.get("from_agent_id") == me]
     others = [event for event in events if event not in lost]
     lines = [
-        f"Your turn is over ({_plain(event_text.sentence(event))}): change nothing more for it, and wait for your turn "
+        f"Your turn is over ({_short(event_text.sentence(event))}): change nothing more for it, and wait for your turn "
         f"again ({said(step('turns.wait'), tool_call, {'room_id': room_id})})."
         for event in lost[-1:]
     ]
-    lines += [f"{_plain(event_text.sentence(event))}." for event in others[-SHOWN:]]
+    lines += [f"{_short(event_text.sentence(event))}." for event in others[-SHOWN:]]
     if len(others) > SHOWN:
         earlier = step("events.list", since_seq=after)
         lines.append(f"{len(others) - SHOWN} more before: {said(earlier, tool_call, {'room_id': room_id})}.")
@@ -88,7 +89,7 @@ def owed(ask: Asking, rooms: Sequence[str], told: int) -> tuple[str, int] | None
         new = [event for event in found if event.seq > told]
         if new:
             texts = [
-                f'{_plain(event.by)} wrote: "{_plain(event.data.get("text", event.data.get("title", "")))}"'
+                f"{plain(event.by)} wrote: {quoted(event.data.get('text', event.data.get('title', '')), LONGEST)}"
                 for event in new
             ]
             ack = said(step("messages.ack", event_id=new[0].id), tool_call, {"room_id": room_id})
@@ -99,7 +100,5 @@ def owed(ask: Asking, rooms: Sequence[str], told: int) -> tuple[str, int] | None
     return None
 
 
-def _plain(text: object) -> str:
-    """On one line, with nothing that a terminal would obey, and not at length."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())
-    return f"{line[:LONGEST]}…" if len(line) > LONGEST else line.rstrip(".")
+def _short(text: object) -> str:
+    return clipped(text, LONGEST).rstrip(".")

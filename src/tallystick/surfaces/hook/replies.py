@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import closing, suppress
 
 from tallystick.client.nearest import Nearest
@@ -15,7 +14,8 @@ from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
 from tallystick.kernel.spellings import tool_call
-from tallystick.surfaces.hook import agent_cache, seen
+from tallystick.surfaces.hook import agent_cache, quoting, seen
+from tallystick.surfaces.hook.quoting import plain, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +41,6 @@ PARALLEL = (
 )
 ASKED = "You work for whoever asks you: answer that. No turn is needed for it; leave alone what others have reserved."
 SHOWN = 5
-LONGEST = 300
-LONGEST_PATH = 120
-_PLAIN_PATH = re.compile(r"[\w./*@+~-]{1,240}")
 
 
 def advice(mode: object, *, alone: bool, worker: bool) -> str:
@@ -58,20 +55,21 @@ def advice(mode: object, *, alone: bool, worker: bool) -> str:
 def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
     named = [
-        f"{_place(each.reserved)} is reserved by {_plain(each.holder)} until {_moment(each.until)}." for each in found
+        f"{quoting.path(each.reserved)} is reserved by {plain(each.holder)} until {_moment(each.until)}."
+        for each in found
     ]
     named = list(dict.fromkeys(named))
     lines = [*named[:SHOWN], *_more(named)]
     first = found[0]
     if all(each.active for each in found):
         lines.append(
-            f"Work on something else, or ask {_plain(first.held_by)} for it: "
+            f"Work on something else, or ask {plain(first.held_by)} for it: "
             + _call("messages.send", first.room_id, to=[first.held_by], text="…")
         )
     else:
         silent = next(each for each in found if not each.active)
         lines.append(
-            f"{_plain(silent.holder)} has fallen silent: look at its uncommitted work, then take the path over with "
+            f"{plain(silent.holder)} has fallen silent: look at its uncommitted work, then take the path over with "
             + _call("reservations.reserve", silent.room_id, path=silent.reserved, takeover_stale=True)
         )
     return "Tallystick: " + "\n".join(lines)
@@ -81,14 +79,14 @@ def stale(lost: Row) -> str:
     """Whose turn it is now, for an agent that does not know that its own was taken."""
     look = _call("turns.state", str(lost["room_id"]))
     return (
-        f"Tallystick: turn {lost['turn_id']} is no longer yours: {_plain(lost['taken_by'])} ended it, saying "
-        f"{_quoted(lost['reason'])}. Others may have changed what you were working on. Look before you go on: {look}"
+        f"Tallystick: turn {lost['turn_id']} is no longer yours: {plain(lost['taken_by'])} ended it, saying "
+        f"{quoted(lost['reason'])}. Others may have changed what you were working on. Look before you go on: {look}"
     )
 
 
 def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
     """What somebody must not touch whose command does not say what it changes."""
-    which = ", ".join(_plain(each) for each in unclear[:SHOWN])
+    which = ", ".join(plain(each) for each in unclear[:SHOWN])
     return (
         f"Tallystick: it cannot be told which files this changes ({which}). Reserved by others here: {_held(others)}"
         f"{_and_more(others)}. See that it leaves them alone."
@@ -97,7 +95,7 @@ def warning(unclear: Sequence[str], others: Sequence[Row]) -> str:
 
 def _call(operation: str, room_id: str, **given: object) -> str:
     """The tool call that does it: whoever reads a hook's answer has our tools."""
-    return f"{_plain(said(step(operation, **given), tool_call, {'room_id': room_id}))}."
+    return f"{plain(said(step(operation, **given), tool_call, {'room_id': room_id}))}."
 
 
 def greeting(ask: Asking, joined: Row, folder: str) -> str:
@@ -105,13 +103,13 @@ def greeting(ask: Asking, joined: Row, folder: str) -> str:
     room_id, me = str(joined["room_id"]), str(joined["agent_id"])
     answered = ask("turns.state", {"room_id": room_id})
     state, policy = answered.data, object_of(joined.get("policy"))
-    others = [_plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me]
+    others = [plain(row["agent_id"]) for row in _rows(joined, "members") if row["agent_id"] != me]
     lines = [
-        f"Tallystick: you are {me} in room {room_id} ({_plain(joined['canonical_path'])}).",
+        f"Tallystick: you are {me} in room {room_id} ({plain(joined['canonical_path'])}).",
         f"Others here: {', '.join(others[:SHOWN])}{_and_more(others)}." if others else "Nobody else is here.",
         _stick(me, state),
         *_handoff(ask, room_id, state),
-        *(f"For you: {_plain(said(notice, tool_call, {'room_id': room_id}))}." for notice in answered.notices),
+        *(f"For you: {plain(said(notice, tool_call, {'room_id': room_id}))}." for notice in answered.notices),
         *_reserved(ask, me, room_id),
         *_elsewhere(ask, room_id, folder),
         advice(policy.get("mode"), alone=not others, worker=any(os.environ.get(name) for name in WORKER)),
@@ -123,9 +121,9 @@ def _stick(me: str, state: Row) -> str:
     if state["owner"] == me:
         return f"You hold the stick (turn {state['turn_id']})."
     if owner := state["owner"]:
-        return f"The stick is with {_plain(owner)} (turn {state['turn_id']})."
+        return f"The stick is with {plain(owner)} (turn {state['turn_id']})."
     if (to := state["reserved_for"]) is not None:
-        return "The stick waits for you." if to == me else f"The stick is on its way to {_plain(to)}."
+        return "The stick waits for you." if to == me else f"The stick is on its way to {plain(to)}."
     return "The stick is free."
 
 
@@ -135,13 +133,13 @@ def _handoff(ask: Asking, room_id: str, state: Row) -> Iterable[str]:
     latest = _rows(ask("turns.history", {"room_id": room_id, "newest": True, "limit": 20}).data, "events")
     for row in reversed(latest):
         if row["event_seq"] == state["pending_handoff_event_seq"] and is_object(handoff := row["handoff"]):
-            yield f"Handoff from {_plain(row['from_agent_id'])}: {_quoted(handoff.get('status'))}"
-            yield f"Next action: {_quoted(handoff.get('next_action'))}"
+            yield f"Handoff from {plain(row['from_agent_id'])}: {quoted(handoff.get('status'))}"
+            yield f"Next action: {quoted(handoff.get('next_action'))}"
 
 
 def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
     every = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
-    mine = [_place(row["path"]) for row in every if row["agent_id"] == me]
+    mine = [quoting.path(row["path"]) for row in every if row["agent_id"] == me]
     others = [row for row in every if row["agent_id"] != me]
     if mine:
         yield f"You still have reserved: {', '.join(mine[:SHOWN])}{_and_more(mine)}."
@@ -155,10 +153,10 @@ def _elsewhere(ask: Asking, room_id: str, folder: str) -> Iterable[str]:
 
     for root in checkouts.beside(folder)[:SHOWN]:
         for room in _rows(ask("rooms.list", {"context_path": root, "limit": 1}).data, "rooms"):
-            members = [_plain(each) for each in list_of(room["members"])]
+            members = [plain(each) for each in list_of(room["members"])]
             if members and room["room_id"] != room_id:
                 here = f"{', '.join(members[:SHOWN])}{_and_more(members)}"
-                yield f"In another checkout of this repository, {_place(root)} (room {room['room_id']}): {here}."
+                yield f"In another checkout of this repository, {quoting.path(root)} (room {room['room_id']}): {here}."
 
 
 def held_sticks(ask: Asking, rooms: Iterable[str]) -> list[Row]:
@@ -193,32 +191,15 @@ def _and_more(found: Sequence[object]) -> str:
     return f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
 
 
-def _quoted(text: object, longest: int = LONGEST) -> str:
-    # A quotation mark in it would end the quotation for whoever reads on.
-    plain = _plain(text).replace('"', "'")
-    return f'"{plain[:longest]}…"' if len(plain) > longest else f'"{plain}"'
-
-
-def _place(path: object) -> str:
-    """A path as it stands, unless it could be taken for a sentence: then it is a quotation."""
-    plain = str(path)
-    return plain if _PLAIN_PATH.fullmatch(plain) else _quoted(plain, LONGEST_PATH)
-
-
 def _held(rows: Sequence[Row]) -> str:
     """Who has what, until when."""
     return "; ".join(
-        f"{_place(row['path'])} by {_plain(row['name'])} until {_moment(row['until'])}" for row in rows[:SHOWN]
+        f"{quoting.path(row['path'])} by {plain(row['name'])} until {_moment(row['until'])}" for row in rows[:SHOWN]
     )
 
 
 def _moment(wire: object) -> str:
     return times.until(str(wire)) or ""
-
-
-def _plain(text: object) -> str:
-    """On one line, with nothing that a terminal would obey."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())
 
 
 ANSWER_SECONDS = 5.0
@@ -304,7 +285,7 @@ def at_subagent(payload: Payload) -> HookReply:
             return hook_protocol.ALLOW
         me = line.ask("reservations.check", {"room_id": found[0], "paths": []}).data["agent_id"]
     text = (
-        f"Tallystick: you are a sub-agent of {_plain(me)} in room {found[0]}. What it has reserved is yours to edit, "
+        f"Tallystick: you are a sub-agent of {plain(me)} in room {found[0]}. What it has reserved is yours to edit, "
         "what others have is not. The turn is its own: leave waiting for it and handing over to it."
     )
     return hook_protocol.tell(payload.event, text)
@@ -381,7 +362,7 @@ def status_line(payload: Payload) -> HookReply:
 def _whose(me: str, state: Row) -> str:
     if state["owner"] == me:
         return "mine"
-    return _plain(state["owner"] or (f"kept for {state['reserved_for']}" if state["reserved_for"] else "free"))
+    return plain(state["owner"] or (f"kept for {state['reserved_for']}" if state["reserved_for"] else "free"))
 
 
 def line_of(payload: Payload) -> Nearest:
