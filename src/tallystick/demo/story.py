@@ -10,6 +10,7 @@ from tallystick.capabilities.agents.events import MemberAdded
 from tallystick.capabilities.rooms.events import NoteAdded, RoomCreated
 from tallystick.capabilities.turns.contract import Handoff
 from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickTakenOver
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant, from_wire
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Envelope
@@ -245,7 +246,7 @@ class Story:
 def _who(event: Seen) -> str:
     if event.kind == KILLED:
         return event.word("agent")
-    return "you" if event.by == "user" or event.by.startswith("human:") else event.by
+    return "you" if is_person(event.by) else event.by
 
 
 def _text(event: Seen) -> str:

@@ -34,6 +34,11 @@ def reserved(text: str) -> bool:
     return plain in _RESERVED or plain.startswith(_PREFIXES)
 
 
+def is_person(agent_id: str) -> bool:
+    """Whether an id stands for the person: as `user`, or as whoever types at a terminal."""
+    return agent_id == "user" or agent_id.startswith("human:")
+
+
 class SessionKind(StrEnum):
     """What sort of session stands behind an agent id. Later members outrank earlier ones."""
 

@@ -31,6 +31,7 @@ from tallystick.capabilities.actions.submit import earlier_action, outcomes, rel
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Departures, Participant
+from tallystick.capabilities.messages import rules as message_rules
 from tallystick.capabilities.messages.contract import AskedAgent
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import Conversations
@@ -59,7 +60,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
     The last three are final. Until you have sent one result the action counts as not received and is shown again.
     """
     room = rooms.open_room(tx, ask.room_id)
-    author = rules.author(queries.mine(tx, room.room_id, me), me)
+    author = message_rules.author(queries.mine(tx, room.room_id, me), me)
     action = earlier_action(tx, room.room_id, ask.action_id)
     rules.check_result(action, queries.heads(tx, room.room_id, action.dst), agent_rules.principal(me.agent_id), ask)
     opened = rules.new_context(ask.data)
@@ -122,7 +123,7 @@ def task(tx: Tx, me: Caller, ask: ReportTaskProgress) -> TaskProgressResult:
     A task of this room (`TASK-…`) changes accordingly; any other id is a task of your own.
     """
     room = rooms.open_room(tx, ask.room_id)
-    author = rules.author(queries.mine(tx, room.room_id, me), me)
+    author = message_rules.author(queries.mine(tx, room.room_id, me), me)
     if ask.summary is not None and ask.status is not ReportedTaskStatus.DONE:
         raise InvalidField("A summary belongs to a task that is done.", field="summary")
     by, summary = author.principal, ask.summary

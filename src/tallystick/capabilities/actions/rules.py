@@ -30,8 +30,7 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Member, Participant
 from tallystick.capabilities.messages.events import MessageKind, MessageSent
-from tallystick.capabilities.messages.model import SYSTEM, USER, Author
-from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.caller import Caller, ProcessState, is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import or_none
 from tallystick.kernel.errors import InvalidField
@@ -42,14 +41,6 @@ EXCHANGE_LIMIT = 256
 NO_QUEUE = "Name a member by its agent id or its name (agents.list); answer a person with a message instead."
 QUEUE_LIMIT = 1000
 """So many actions may wait in one lane of a target."""
-
-
-def author(members: Sequence[Participant], me: Caller) -> Author:
-    """Whom an event about actions is ascribed to; refused unless it is a member, user or service."""
-    name = agent_rules.principal(me.agent_id)
-    if name in {USER, SYSTEM} or name.startswith("svc:"):
-        return Author(principal=name)
-    return Author(principal=name, scope_key=agent_rules.membership(members, me).scope_key)
 
 
 def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
@@ -74,8 +65,8 @@ def target(members: Sequence[Participant], dst: str, src: str) -> str:
         found = agent_rules.named(members, dst)
     except AgentNotFound:
         found = None
-    if found is None or agent_rules.person(found.agent_id):
-        known = [member.agent_id for member in members if not agent_rules.person(member.agent_id)]
+    if found is None or is_person(found.agent_id):
+        known = [member.agent_id for member in members if not is_person(member.agent_id)]
         raise AgentNotFound(f"'{dst}' is no agent of this room.", hint=NO_QUEUE, dst=dst, known=known)
     if found.agent_id == src:
         raise SelfTarget(f"You are '{src}'.", dst=dst)

@@ -38,6 +38,7 @@ from tallystick.capabilities.actions.model import Action, Conversation
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant
+from tallystick.capabilities.messages import rules as message_rules
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import send_for_action
 from tallystick.capabilities.rooms import queries as rooms
@@ -72,7 +73,7 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
     """Put a group into its targets' queues, whichever operation it came by."""
     room = rooms.open_room(tx, ask.room_id)
     members = _involved(tx, room.room_id, me, ask)
-    author = rules.author(members, me)
+    author = message_rules.author(members, me)
     src = author.principal
     rules.check_group(ask.actions)
     _check_new(tx, src, ask)
@@ -242,7 +243,7 @@ def _finish(tx: Tx, me: Caller, ask: RelayToAgents, done: RelayDone) -> RelayRes
     if ask.context_id is None:
         raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
-    author = rules.author(queries.mine(tx, room.room_id, me), me)
+    author = message_rules.author(queries.mine(tx, room.room_id, me), me)
     src = author.principal
     known = queries.conversation(tx, room.room_id, ask.context_id)
     rules.check_ending(known, src, ask.context_id)

@@ -12,7 +12,7 @@ from tallystick.capabilities.agents import rules
 from tallystick.capabilities.agents.errors import AgentNotFound, SessionSuperseded
 from tallystick.capabilities.agents.events import MemberAdded, MemberUpdated
 from tallystick.capabilities.agents.model import Member, Participant, Role
-from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person
 from tallystick.kernel.clock import Instant
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
@@ -226,7 +226,7 @@ def resolve(tx: Tx, room_id: str, who: str) -> str:
 
 def principal_named(tx: Tx, room_id: str, who: str) -> str:
     """Whom an id or a name means that is looked up: a member, or anybody who ever was or wrote here, or a refusal."""
-    if who == "system" or rules.person(who) or rules.find(roster(tx, room_id), who):
+    if who == "system" or is_person(who) or rules.find(roster(tx, room_id), who):
         return who
     past = owner_of_name(tx, room_id, who) or who
     if past != who or reading.since(tx, room_id, 0, by=past, limit=1):

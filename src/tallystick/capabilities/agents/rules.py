@@ -14,6 +14,7 @@ from tallystick.capabilities.agents.errors import (
     AmbiguousAgent,
     DuplicateAgent,
     NotYourAgent,
+    PersonNeeded,
     RoleNotYours,
     UnknownMember,
 )
@@ -25,7 +26,7 @@ from tallystick.capabilities.agents.events import (
     SequenceEntered,
 )
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
-from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InternalFault, did_you_mean
@@ -38,20 +39,22 @@ TOUCH_INTERVAL_MS = 5_000
 """Presence is written at most this often per member."""
 
 
-def person(agent_id: str) -> bool:
-    return agent_id == "user" or agent_id.startswith("human:")
-
-
 def persons_session(me: Caller) -> bool:
     """Whether a person is behind this very call: one at a terminal or on the page, not a program or a chosen name."""
-    if me.session not in {SessionKind.HUMAN_CLI, SessionKind.HUMAN_GUARDIAN} or not person(me.own_id):
+    if me.session not in {SessionKind.HUMAN_CLI, SessionKind.HUMAN_GUARDIAN} or not is_person(me.own_id):
         return False
     return me.own_id == "user" or not me.own_id.endswith(":-")
 
 
+def check_person_or_token(me: Caller) -> None:
+    """Refuse all but a person and a token: one that may not manage was refused before."""
+    if not me.by_token and not is_person(me.own_id):
+        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
+
+
 def principal(agent_id: str) -> str:
     """Who an id stands for: a person is the room's one `user`, from whichever terminal."""
-    return "user" if person(agent_id) else agent_id
+    return "user" if is_person(agent_id) else agent_id
 
 
 def status(member: Member, *, now: Instant, presence_ttl_ms: int) -> Status:
@@ -205,7 +208,7 @@ def check_name_free(name: str, owner: str | None, me: str, *, present: bool) -> 
 
 def check_updater(member: Participant, me: Caller, *, foreman: bool) -> None:
     """A member is changed by itself, by a foreman whom the user appointed, or by the user."""
-    if me.agent_id != member.agent_id and not foreman and principal(me.own_id) != "user":
+    if me.agent_id != member.agent_id and not foreman and not is_person(me.own_id):
         raise NotYourAgent(f"You are '{me.agent_id}' and cannot change '{member.agent_id}'.", agent_id=member.agent_id)
 
 
@@ -214,7 +217,7 @@ def check_role(present: Role, wanted: Role | None, me: Caller, *, foreman: bool)
 
     Whoever has a token that may not was refused before.
     """
-    if wanted is None or wanted is present or foreman or me.by_token or principal(me.own_id) == "user":
+    if wanted is None or wanted is present or foreman or me.by_token or is_person(me.own_id):
         return
     raise RoleNotYours(f"You are '{me.own_id}' and cannot make anybody a {wanted.value}.", role=wanted.value)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.errors import PersonNeeded
 from tallystick.capabilities.attention import queries, rules
 from tallystick.capabilities.attention.contract import (
     DismissItem,
@@ -80,10 +79,8 @@ def restore(tx: Tx, me: Caller, ask: RestoreItem) -> ItemChanged:
 
 def _person(me: Caller) -> str:
     """The list is the person's: an agent does not tidy it, except by a token that may manage."""
-    by = agent_rules.principal(me.own_id)
-    if not me.by_token and by != queries.PERSON:
-        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
-    return by
+    agent_rules.check_person_or_token(me)
+    return agent_rules.principal(me.own_id)
 
 
 CAPABILITY = Capability(

@@ -41,7 +41,7 @@ from tallystick.capabilities.messages.model import (
     InboxListener,
     Selector,
 )
-from tallystick.kernel.caller import Caller, ProcessState
+from tallystick.kernel.caller import Caller, ProcessState, is_person
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Event, or_none, or_unset, to_json
 from tallystick.kernel.errors import InvalidField, TooLarge, did_you_mean
@@ -119,9 +119,7 @@ def _selected(members: Sequence[Participant], selector: str) -> set[str]:
     match selector:
         case Selector.PEERS:
             return {
-                member.agent_id
-                for member in members
-                if member.role is Role.PEER and not agent_rules.person(member.agent_id)
+                member.agent_id for member in members if member.role is Role.PEER and not is_person(member.agent_id)
             }
         case Selector.FOREMAN:
             return {agent_rules.principal(member.agent_id) for member in members if member.role is Role.FOREMAN}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tallystick.capabilities.actions import rules as action_rules
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.messages import rules as message_rules
 from tallystick.capabilities.messages.model import SYSTEM
 from tallystick.capabilities.permissions import queries, rules
 from tallystick.capabilities.permissions.contract import (
@@ -89,7 +89,7 @@ def ask(tx: Tx, me: Caller, ask: AskPermission, changes: _Changes) -> Permission
     It stays open until somebody answers or you withdraw it: wait with permissions.show. Silence allows nothing.
     """
     room = rooms.open_room(tx, ask.room_id)
-    author = action_rules.author(agents.roster(tx, room.room_id), me)
+    author = message_rules.author(agents.roster(tx, room.room_id), me)
     agent_id = author.principal
     if ask.request_id and (known := queries.named(tx, room.room_id, agent_id, ask.request_id)):
         return _view(tx, room.room_id, known)
@@ -241,7 +241,7 @@ def set_policy(tx: Tx, me: Caller, ask: SetPermissionPolicy) -> PermissionPolicy
     What is left out stays as it is. Nobody is ever allowed to change what somebody else has reserved.
     """
     room = rooms.open_room(tx, ask.room_id)
-    author = action_rules.author(agents.roster(tx, room.room_id), me)
+    author = message_rules.author(agents.roster(tx, room.room_id), me)
     rules.check_policy_setter(me)
     policy = queries.policy(tx, room.room_id)
     wanted = rules.changed(policy, ask)

@@ -26,7 +26,7 @@ from tallystick.capabilities.permissions.events import (
     UnansweredDefault,
 )
 from tallystick.capabilities.permissions.model import PermissionRequest, PermissionState, PolicyVerdict
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import Caller, is_person
 from tallystick.kernel.errors import InvalidField
 
 OPEN_LIMIT = 100
@@ -100,16 +100,16 @@ def check_answerer(policy: PermissionPolicySet, asked_by: str, me: Caller, decis
         raise MayNotAnswer(f"'{asked_by}' asked and cannot answer itself.", agent_id=asked_by)
     if agent_rules.persons_session(me) or me.agent_id in policy.answerers:
         return
-    if agent_rules.person(me.agent_id) and decision is PermissionDecision.DENY:
+    if is_person(me.agent_id) and decision is PermissionDecision.DENY:
         return
-    if agent_rules.person(me.agent_id):
+    if is_person(me.agent_id):
         raise MayNotAnswer("This command has no terminal, so nobody knows that a person typed it.")
     raise MayNotAnswer(f"The policy of this room does not let '{me.agent_id}' answer.", agent_id=me.agent_id)
 
 
 def may_answer(policy: PermissionPolicySet, me: Caller) -> bool:
     """Whether requests for permission are this caller's business."""
-    return agent_rules.person(me.agent_id) or me.agent_id in policy.answerers
+    return is_person(me.agent_id) or me.agent_id in policy.answerers
 
 
 def check_policy_setter(me: Caller) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.errors import PersonNeeded
 from tallystick.capabilities.agents.events import MemberRemoved
 from tallystick.capabilities.agents.model import Departures, Holdings
 from tallystick.capabilities.rooms import queries
@@ -50,8 +49,7 @@ def remove(tx: Tx, me: Caller, ask: RemoveMember) -> RemoveMemberResult:
     It may come back by joining again. Whoever holds the stick is not removed: end its turn first.
     """
     room = queries.open_room(tx, ask.room_id)
-    if not me.by_token and agent_rules.principal(me.own_id) != "user":
-        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
+    agent_rules.check_person_or_token(me)
     target = agents.named(tx, room.room_id, ask.agent_id)
     tx.use(Sticks).check_leaving(tx, room.room_id, replace(me, agent_id=target.agent_id))
     tx.use(Departures).left(tx, room.room_id, target.agent_id)

@@ -26,7 +26,7 @@ from tallystick.capabilities.tasks.contract import (
 from tallystick.capabilities.tasks.events import TaskCreated, TaskFocused, TaskState, TaskStep, TaskUpdated
 from tallystick.capabilities.tasks.model import Task, number_of, numbered
 from tallystick.capabilities.tasks.work import Work, WorkBrief
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import Caller, is_person
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger.tx import Tx
@@ -108,7 +108,7 @@ def focus(tx: Tx, me: Caller, ask: FocusTask) -> Focused:
 
 def assignee(tx: Tx, room_id: str, who: str) -> str:
     """Whose task it is to be: a member, by id or name, or the user."""
-    return who if agent_rules.person(who) else agents.resolve(tx, room_id, who)
+    return who if is_person(who) else agents.resolve(tx, room_id, who)
 
 
 def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:

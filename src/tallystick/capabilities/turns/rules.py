@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.agents.errors import PersonNeeded, UnknownMember
+from tallystick.capabilities.agents.errors import UnknownMember
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms.model import RoomState
 from tallystick.capabilities.turns.contract import Handoff
@@ -314,8 +314,7 @@ def check_owner(snapshot: TurnSnapshot, me: Caller, *, lease_id: str, expected_t
 def check_revoke(snapshot: TurnSnapshot, me: Caller, *, expected_turn_id: int, now: Instant) -> str:
     """Whose turn the caller ends: a person, or a token that may manage, which others were refused before."""
     check_open(snapshot)
-    if not me.by_token and agent_rules.principal(me.own_id) != "user":
-        raise PersonNeeded(f"You are '{me.own_id}'.", agent_id=me.own_id)
+    agent_rules.check_person_or_token(me)
     check_turn(snapshot, expected_turn_id, now=now)
     if not snapshot.stick.owner:
         raise NobodyHolds(details=_fencing(snapshot, now))

@@ -18,6 +18,7 @@ from tallystick.capabilities.agents.contract import (
 )
 from tallystick.capabilities.rooms.contract import JoinRoom, JoinRoomResult
 from tallystick.commandline.command import Command
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
@@ -143,7 +144,7 @@ class SessionStart:
 
     @property
     def _is_person(self) -> bool:
-        return self._session.agent is None and self._session.caller.agent_id.startswith("human:")
+        return self._session.agent is None and is_person(self._session.caller.agent_id)
 
     @property
     def _own_name(self) -> str | None:

@@ -65,6 +65,7 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
     if session.finish(reply.data):
         return
     from tallystick.capabilities.rooms.contract import JoinRoomResult
+    from tallystick.kernel.caller import is_person
 
     joined = reply.read(JoinRoomResult)
     verb = "Joined" if joined.joined_existing_room else "Opened"
@@ -80,8 +81,7 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
         }
     )
     # A person's command ends at once, so it could not keep a turn that it was given.
-    person = joined.agent_id == "user" or joined.agent_id.startswith("human:")
-    turn = "`tally hold`" if person else session.typed("turns.wait")
+    turn = "`tally hold`" if is_person(joined.agent_id) else session.typed("turns.wait")
     screen.say(f"Next: {turn} for your turn, {session.typed('turns.state')} to look around.")
 
 
