@@ -249,3 +249,13 @@ def test_a_room_of_ten_thousand_events_is_shown_a_page_at_a_time(hub: RunningHub
     expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{newest - 100}")
     viewer.go(f"/rooms/{room}/history?by=bob")
     expect(viewer.find(".events tbody tr").first).to_have_attribute("id", f"e{old}")
+
+
+def test_reservations_around_a_path_are_those_that_overlap_it(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("reservations.reserve", path="src/api/*")
+    ada.call("reservations.reserve", path="docs/api.md")
+    viewer = look()
+    for path, held in (("src/api/webhooks.py", 1), ("src", 1), ("docs/api.md.old", 0), ("../docs", 0), ("", 2)):
+        viewer.go(f"/rooms/{room}/reservations?path={path}")
+        viewer.shows("#tree", f"{held} held")

@@ -117,6 +117,9 @@ HARNESSES = (
     ),
 )
 
+TITLES: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+"""What they are called, by the command that starts each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessInvocation:

@@ -202,11 +202,8 @@ def _of_protocol(body: Body | None, called: Naming) -> EventText | None:
                 speech=True,
             )
         case WorkBlocked(payload=said):
-            lines = (said.subject, f"blocked by: {said.blocker}", said.requested_action)
-            text = "\n".join(line for line in lines if line)
-            return EventText(
-                tag="Needs input", did="needs input of", tone="b", to=[body.to_agent], text=text, speech=True
-            )
+            to = [body.to_agent]
+            return EventText(tag="Needs input", did="needs input of", tone="b", to=to, text=said.words, speech=True)
         case AgentResumed(payload=said):
             session, adopted = called(body.from_agent), called(said.adopted_agent)
             return EventText(tag="Resumed", tone="r", text=f"{session} adopted {adopted}: {said.evidence}")
@@ -267,8 +264,7 @@ def _of_mail(body: Body | None) -> EventText | None:
             tag = "asks for attention" if attention else ""
             return EventText(text=body.text, did=did, to=body.to or ["@all"], tag=tag, tone="b", speech=True)
         case NotificationSent():
-            text = "\n".join(each for each in (body.title, body.message) if each)
-            return EventText(tag=body.about, did="notified", text=text, to=[body.target_actor_id or "@all"])
+            return EventText(tag=body.about, did="notified", text=body.words, to=[body.target_actor_id or "@all"])
         case MessageAcked() | NotificationAcked():
             return EventText(tag="Accepted", did="accepted a message")
         case MessagesRead():

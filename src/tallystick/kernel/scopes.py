@@ -132,6 +132,12 @@ def room_path(key: str, *, wildcard: bool = False, folds: bool = False) -> RoomP
     return RoomPath(path=shown, key=key, folds=folds)
 
 
+def shown(path: str) -> RoomPath:
+    """The scope that is shown like this."""
+    key = path.removesuffix("/*")
+    return room_path("" if key in {".", "*"} else key)
+
+
 def lexical(text: str, *, folds: bool = False) -> RoomPath:
     """The scope that a text means where no file system can be asked."""
     read = parse(text)

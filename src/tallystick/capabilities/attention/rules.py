@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
-from tallystick.capabilities.agents.rules import principal
 from tallystick.capabilities.attention.contract import WaitingItem, WaitingKind
 from tallystick.capabilities.attention.errors import ItemBlocks, ItemNotWaiting
 from tallystick.capabilities.jobs.radar_views import RadarJob
@@ -17,7 +15,8 @@ from tallystick.capabilities.permissions.contract import PermissionView
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.turns.contract import TurnState
-from tallystick.capabilities.turns.events import Opening
+from tallystick.capabilities.turns.events import OPENINGS
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import moment
@@ -26,12 +25,6 @@ MINUTE = 60_000
 MATTERS_MS = 60 * MINUTE
 """After so long an attempt to enter is history: whoever made it does something else."""
 SAID_LIMIT = 2_000
-OPENINGS: Mapping[Opening, str] = {
-    Opening.CLAIM_TIMEOUT: "was passed the stick and has not claimed it",
-    Opening.OWNER_TIMEOUT: "let the lease run out",
-    Opening.OWNER_GONE: "holds the stick, and its process is gone",
-    Opening.RECIPIENT_GONE: "was passed the stick, and its process is gone",
-}
 
 
 class OwedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +87,8 @@ def waiting(seen: RoomFacts) -> list[WaitingItem]:
 def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
     stick = seen.stick
     kept = stick.reserved_for if not stick.owner else None
-    if kept and principal(kept) == "user":
-        waits = sum(1 for each in stick.members if each.status == "active" and principal(each.agent_id) != "user")
+    if kept and is_person(kept):
+        waits = sum(1 for each in stick.members if each.status == "active" and not is_person(each.agent_id))
         others = f"; {waits} agent{'s' if waits > 1 else ''} wait{'' if waits > 1 else 's'}" if waits else ""
         yield WaitingItem(
             item=f"stick:{stick.turn_id}:{kept}",
@@ -113,7 +106,7 @@ def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
         )
         return
     failed = stick.owner or stick.reserved_for
-    if stick.takeover and failed and principal(failed) != "user":
+    if stick.takeover and failed and not is_person(failed):
         ended = stick.lease_expires_at or stick.claim_expires_at
         yield WaitingItem(
             item=f"takeover:{stick.turn_id}:{stick.takeover}",
@@ -168,10 +161,9 @@ def _words(event: Event) -> str:
         case MessageSent(text=text):
             return text
         case NotificationSent() as notice:
-            return "\n".join(str(each) for each in (notice.title, notice.message) if each)
+            return notice.words
         case WorkBlocked(payload=blocked):
-            lines = (blocked.subject, f"blocked by: {blocked.blocker}", blocked.requested_action)
-            return "\n".join(line for line in lines if line)
+            return blocked.words
         case WorkHandedOver(payload=handed):
             return handed.subject
         case _:
@@ -180,14 +172,14 @@ def _words(event: Event) -> str:
 
 def _jobs(seen: RoomFacts) -> Iterator[WaitingItem]:
     for each in seen.jobs:
-        kind, sign, reason = _of_job(each)
+        kind, reason = _of_job(each)
         expired = each.job.claim_expires_at if kind is WaitingKind.LOST else None
         said = "" if kind is WaitingKind.LOST else each.last.message
         yield WaitingItem(
             item=f"{kind}:{each.last.ref}",
             kind=kind,
             room_id=seen.room_id,
-            sign=sign,
+            sign=each.marker,
             who=each.job.job_id,
             reason=reason,
             said=said[:SAID_LIMIT],
@@ -197,17 +189,17 @@ def _jobs(seen: RoomFacts) -> Iterator[WaitingItem]:
         )
 
 
-def _of_job(each: RadarJob) -> tuple[WaitingKind, Literal["!", "?", "~"], str]:
+def _of_job(each: RadarJob) -> tuple[WaitingKind, str]:
     seen, title = each.attention, f"“{each.job.title}”"
     if seen.needs_manager:
-        return WaitingKind.QUESTION, "?", f"{title} asks"
+        return WaitingKind.QUESTION, f"{title} asks"
     if seen.needs_proof:
-        return WaitingKind.PROOF, "!", f"{title} says it is done, without proof"
+        return WaitingKind.PROOF, f"{title} says it is done, without proof"
     if seen.failed:
-        return WaitingKind.FAILED, "!", f"{title} failed"
+        return WaitingKind.FAILED, f"{title} failed"
     if seen.has_error:
-        return WaitingKind.ERROR, "!", f"{title} reports an error"
-    return WaitingKind.LOST, "~", f"{title}: {each.job.runner or 'its runner'} fell silent and the claim ran out"
+        return WaitingKind.ERROR, f"{title} reports an error"
+    return WaitingKind.LOST, f"{title}: {each.job.runner or 'its runner'} fell silent and the claim ran out"
 
 
 def _unaccepted(seen: RoomFacts) -> Iterator[WaitingItem]:
@@ -234,10 +226,10 @@ def _incursions(seen: RoomFacts) -> Iterator[WaitingItem]:
     for each in seen.incursions:
         attempt = each.attempt
         key = attempt.from_agent, attempt.scope
-        if principal(attempt.from_agent) == "user" or each.at + MATTERS_MS <= seen.now or key in told:
+        if is_person(attempt.from_agent) or each.at + MATTERS_MS <= seen.now or key in told:
             continue
         told.add(key)
-        owner = "you" if principal(attempt.to_agent) == "user" else attempt.to_agent
+        owner = "you" if is_person(attempt.to_agent) else attempt.to_agent
         yield WaitingItem(
             item=f"incursion:{each.seq}",
             kind=WaitingKind.INCURSION,

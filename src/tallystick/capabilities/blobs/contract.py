@@ -48,6 +48,9 @@ class Files(Protocol):
 INLINE_LIMIT = 256 * 1024
 ENCODED_LIMIT = (INLINE_LIMIT + 2) // 3 * 4
 
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a browser shows as a picture and runs no part of."""
+
 MimeType = Annotated[
     str,
     Meta(

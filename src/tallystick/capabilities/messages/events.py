@@ -101,6 +101,11 @@ class NotificationSent(Body, kind="system.notify"):
     related_event_id: str | UnsetType = UNSET
     recipients: list[str]
 
+    @property
+    def words(self) -> str:
+        """What a reader is shown of it."""
+        return "\n".join(each for each in (self.title, self.message) if each)
+
 
 class NotificationAcked(Body, kind="system.notify_ack"):
     """A recipient has taken note of a notification."""

@@ -28,6 +28,12 @@ class BlockedPayload(Record):
     urgency: Literal["low", "medium", "high"]
     requires_ack: bool
 
+    @property
+    def words(self) -> str:
+        """What a reader is shown of it."""
+        lines = (self.subject, f"blocked by: {self.blocker}", self.requested_action)
+        return "\n".join(line for line in lines if line)
+
 
 class _SentToAgent(Body):
     task_id: str

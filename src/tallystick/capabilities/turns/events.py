@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from tallystick.capabilities.rooms.events import StickClosed
@@ -25,6 +26,15 @@ class Opening(StrEnum):
     OWNER_TIMEOUT = "owner_timeout"
     OWNER_GONE = "owner_gone"
     RECIPIENT_GONE = "recipient_gone"
+
+
+OPENINGS: Mapping[Opening, str] = {
+    Opening.CLAIM_TIMEOUT: "was passed the stick and has not claimed it",
+    Opening.OWNER_TIMEOUT: "let the lease run out",
+    Opening.OWNER_GONE: "holds the stick, and its process is gone",
+    Opening.RECIPIENT_GONE: "was passed the stick, and its process is gone",
+}
+"""What is said of the one from whom it may be taken."""
 
 
 class StickClaimed(Body, kind="x.tally.stick.claim"):

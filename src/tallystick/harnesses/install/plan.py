@@ -33,9 +33,6 @@ class ConfigFiles:
     skill: Path
 
 
-NAMES = ("claude", "codex", "gemini")
-
-
 def config_files(harness: str, scope: InstallScope, *, root: Path, environ: Mapping[str, str]) -> ConfigFiles:
     """`root` is the workspace's; the environment says where the person's home is, and what they moved elsewhere."""
     home = Path(environ.get("HOME") or "~").expanduser()

@@ -63,13 +63,14 @@ def _harnesses(session: Session) -> Iterator[Check]:
     """What `tally install` wrote, and whether it still is as it should be."""
     from tallystick.harnesses.install import plan
     from tallystick.harnesses.install.config_edit import InstallReceipts
-    from tallystick.harnesses.install.plan import NAMES, workspace
+    from tallystick.harnesses.install.plan import workspace
+    from tallystick.harnesses.registry import TITLES
     from tallystick.hub.diagnosis import Check, CheckVerdict
 
     receipts, root = InstallReceipts(session.settings.data_dir), workspace(Path.cwd())
     found = [
         plan.examine(name, receipts, root=root, environ=os.environ, valid=lambda secret: _valid(session, secret))
-        for name in NAMES
+        for name in TITLES
     ]
     if not any(each.present or each.wrong for each in found):
         yield Check(name="harnesses", found="none is set up: `tally setup` does that")

@@ -16,6 +16,7 @@ import click
 
 from tallystick.commandline import output
 from tallystick.commandline.command import Command
+from tallystick.harnesses.registry import TITLES
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import REFUSED
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from tallystick.hub.reservation_check import ReservedByOther
 
 
-HARNESSES = ("claude", "codex", "gemini")
 FORWARDED = ("TALLYSTICK_DATABASE_URL",)
 NEXT = {
     ("claude", "project"): "Claude Code asks each person once whether to use the servers of .mcp.json.",
@@ -39,12 +39,11 @@ NEXT = {
     ("gemini", "user"): "Gemini CLI starts servers only in folders that you trust.",
     ("gemini", "project"): "Gemini CLI starts servers only in folders that you trust.",
 }
-NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 NAME = r"[a-z][a-z0-9-]{0,31}"
 ABSENT = "{} is not here: there is no `{}` on the PATH. What was written waits for it."
 TRUST_HOOKS = "Codex runs hooks only after you have looked at them: start codex and type /hooks."
 
-_harness = click.argument("harness", type=click.Choice(HARNESSES))
+_harness = click.argument("harness", type=click.Choice(list(TITLES)))
 _user = click.option("--user", is_flag=True, help="For you, in every workspace; this is the default.")
 _project = click.option("--project", is_flag=True, help="For everybody in this workspace, in files to be committed.")
 _print = click.option("--print", "only_print", is_flag=True, help="Show what would change as a diff; write nothing.")
@@ -89,13 +88,13 @@ def install(
     scope, config_files, receipts = place(session, harness, user=user, project=project)
     ours = replace(program(session, scope), name=name, allowed=allow_tools)
     changes = plan.install(harness, config_files, ours, receipts, hooks=hooks, status_line=status_line)
-    hints = [] if shutil.which(harness) else [ABSENT.format(NAMES[harness], harness)]
+    hints = [] if shutil.which(harness) else [ABSENT.format(TITLES[harness], harness)]
     hints += [NEXT[harness, scope]] if (harness, scope) in NEXT else []
     hints += [TRUST_HOOKS] if harness == "codex" and hooks else []
     if not allow_tools:
         where = "--project" if scope == "project" else "--user"
         again = f"tally install {harness}{' --hooks' if hooks else ''} {where} --allow-tools"
-        hints += [f"{NAMES[harness]} may ask before it calls our tools. `{again}` lets them run."]
+        hints += [f"{TITLES[harness]} may ask before it calls our tools. `{again}` lets them run."]
     _finish(session, changes, receipts, only_print=only_print, hints=hints)
 
 

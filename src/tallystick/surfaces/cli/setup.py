@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.commandline.command import Command
+from tallystick.harnesses.registry import TITLES
 from tallystick.surfaces.cli import install, screen
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.session import Session
@@ -44,7 +45,7 @@ def setup(session: Session, *, allow_tools: bool, yes: bool, dry_run: bool, undo
     """
     from tallystick.harnesses.install import config_edit
 
-    found = [name for name in install.NAMES if undo or shutil.which(name)]
+    found = [name for name in TITLES if undo or shutil.which(name)]
     parts = [_planned(session, name, undo=undo, allow_tools=allow_tools) for name in found]
     diff = [line for part in parts for change in part.changes for line in install.diff(change)]
     repository = _in_repository()
@@ -64,9 +65,7 @@ def setup(session: Session, *, allow_tools: bool, yes: bool, dry_run: bool, undo
     _guard(undo=undo, repository=repository)
     if session.finish({**facts, "done": True}):
         return 0
-    screen.say(
-        *(f"{install.NAMES[part.name]}: {'taken back' if undo else 'set up'}." for part in parts if _changed(part))
-    )
+    screen.say(*(f"{TITLES[part.name]}: {'taken back' if undo else 'set up'}." for part in parts if _changed(part)))
     return _hub(session, undo=undo)
 
 
@@ -83,7 +82,7 @@ def _planned(session: Session, name: str, *, undo: bool, allow_tools: bool) -> H
 
 def _tell(found: list[str], diff: list[str], *, undo: bool, repository: bool) -> None:
     if not undo:
-        screen.say(f"Found: {', '.join(install.NAMES[name] for name in found)}." if found else NONE)
+        screen.say(f"Found: {', '.join(TITLES[name] for name in found)}." if found else NONE)
     screen.say(*(line.rstrip("\n") for line in diff))
     if found and not diff:
         screen.say("Nothing of ours is in their configuration." if undo else "They are set up already.")

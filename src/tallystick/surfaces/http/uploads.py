@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick.capabilities.blobs.contract import DescribeBlob
+from tallystick.capabilities.blobs.contract import PICTURES, DescribeBlob
 from tallystick.hub import blobs, registry
 from tallystick.hub.blobs import SIZE_LIMIT, Content, StoredBlob
 from tallystick.hub.serving import Serving
@@ -20,7 +20,7 @@ from tallystick.surfaces.http.errors import MethodNotAllowed, NoSuchRange
 from tallystick.surfaces.http.request_context import ClientGone, answer, context_of
 
 CHUNK = 1024 * 1024
-SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
+SHOWN = PICTURES | {"text/plain"}
 """Types that a browser may show in place; everything else is offered as a download."""
 
 

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from markupsafe import Markup, escape
 
+from tallystick.capabilities.turns.events import OPENINGS
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 
 COLOURS = 11
@@ -25,12 +27,6 @@ _STATES: Mapping[str, str] = {
     "recipient_gone": "next one gone",
     "dormant": "nobody active",
     "closed": "closed",
-}
-_OPENINGS: Mapping[str, str] = {
-    "claim_timeout": "was passed the stick and has not claimed it",
-    "owner_timeout": "let the lease run out",
-    "owner_gone": "holds the stick, and its process is gone",
-    "recipient_gone": "was passed the stick, and its process is gone",
 }
 
 _HIT = re.compile("«([^«»]*)»")
@@ -98,7 +94,7 @@ def initials(name: str) -> str:
 
 def colour(name: str) -> str:
     """The class that gives a name the same colour everywhere; grey is for people and the hub itself."""
-    if name in {"user", "system"} or name.startswith("human:"):
+    if name == "system" or is_person(name):
         return "c-grey"
     return f"c{zlib.crc32(name.encode('utf-8', 'replace')) % COLOURS}"
 
@@ -117,10 +113,6 @@ def spaced(name: str) -> str:
 
 def state(name: str) -> str:
     return _STATES.get(name, name)
-
-
-def opening(name: str) -> str:
-    return _OPENINGS.get(name, name)
 
 
 def highlighted(snippet: str) -> Markup:
@@ -143,7 +135,7 @@ FILTERS = {
     "person": person,
     "spaced": spaced,
     "state": state,
-    "opening": opening,
+    "opening": OPENINGS.get,
     "highlighted": highlighted,
     "count": count,
 }

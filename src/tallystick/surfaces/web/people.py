@@ -9,6 +9,7 @@ from typing import Protocol
 from tallystick.capabilities.agents.contract import Agents, AgentView
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.capabilities.turns.contract import TurnState
+from tallystick.harnesses.registry import TITLES
 from tallystick.hub import event_text
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Moment
@@ -16,7 +17,6 @@ from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import filters
 from tallystick.surfaces.web.page import PageReader
 
-HARNESSES: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 HEARD = 60
 """Events of a room that are looked through for what everybody said last."""
 EDITS = 3
@@ -56,7 +56,7 @@ class HasPeople(Protocol):
 
 def harness_of(agent: AgentView) -> str:
     named = f"{agent.harness} {agent.agent_id}".lower()
-    return next((shown for word, shown in HARNESSES.items() if word in named), agent.harness)
+    return next((shown for word, shown in TITLES.items() if word in named), agent.harness)
 
 
 def people_in(snapshot: PageReader, room: RoomView, stick: TurnState, told: str = "") -> list[Person]:

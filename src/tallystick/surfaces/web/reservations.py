@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tallystick.capabilities.reservations.contract import ReservationList, ReservationView
 from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.kernel import scopes
+from tallystick.kernel.errors import Refused
+from tallystick.kernel.scopes import Overlap
 from tallystick.surfaces.web import page, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.rows import EventRow
@@ -53,10 +56,13 @@ def _joined(branch: PathNode) -> PathNode:
     return branch
 
 
-def overlap(reserved: str, path: str) -> bool:
-    """Whether one is the other, or a folder that it is in, as the page shows paths."""
-    one, other = (f"{each.removesuffix('*').strip('/')}/" for each in (reserved, path))
-    return one.startswith(other) or other.startswith(one) or one == "/"
+def _around(path: str) -> Callable[[str], bool]:
+    """Whether a reserved path overlaps this one; nothing overlaps what is no path of a room."""
+    try:
+        place = scopes.lexical(path or ".")
+    except Refused:
+        return lambda reserved: False  # noqa: ARG005
+    return lambda reserved: scopes.classify(scopes.shown(reserved), place) is not Overlap.DISJOINT
 
 
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
@@ -64,7 +70,8 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     room_id = asked.room_id
     status = snapshot.read("reservations.status", ReservationList, room_id=room_id, limit=HELD)
     path = asked.word("path")
-    held = [each for each in status.reservations if not path or overlap(each.path, path)]
+    wanted = _around(path)
+    held = [each for each in status.reservations if wanted(each.path)]
     ended = snapshot.read("reservations.status", ReservationList, room_id=room_id, ended=True, limit=ENDED)
     context: dict[str, object] = {
         **around.context,
@@ -72,7 +79,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "tree": tree(held),
         "held": held,
         "contested": set(status.contested),
-        "ended": [each for each in ended.reservations if not path or overlap(each.path, path)],
+        "ended": [each for each in ended.reservations if wanted(each.path)],
         "incursions": incursions(snapshot, room_id),
         "member": snapshot.me in {member.agent_id for member in around.room.members},
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tallystick.capabilities.actions.events import ActionSubmitted
 from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
+from tallystick.capabilities.blobs.contract import PICTURES
 from tallystick.capabilities.jobs.events import JobBody, JobMessaged, JobWaived
 from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
 from tallystick.capabilities.messages.events import (
@@ -66,12 +67,8 @@ class AnsweredRow:
     text: str
 
 
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser shows as a picture and runs no part of."""
-
-
 def is_image(file: JsonObject) -> bool:
-    return file.get("mime_type") in IMAGES
+    return file.get("mime_type") in PICTURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,13 +218,18 @@ def _answered(snapshot: PageReader, room_id: str, row: EventRow, known: Mapping[
 
 def _by_id(snapshot: PageReader, room_id: str, event_id: str) -> EventRow | None:
     try:
-        after = snapshot.read("events.list", Events, room_id=room_id, since_event_id=event_id, limit=1)
+        seq = _seq_of(snapshot, room_id, event_id)
     except TallyError:
         return None
-    # The cursor of an empty page is the head, which may be the event itself.
-    seq = after.events[0].seq - 1 if after.events else after.head
     found = snapshot.read("events.list", Events, room_id=room_id, since_seq=seq - 1, limit=1).events
     return row(found[0]) if found and found[0].id == event_id else None
+
+
+def _seq_of(snapshot: PageReader, room_id: str, event_id: str) -> int:
+    """Where in a room an event is."""
+    after = snapshot.read("events.list", Events, room_id=room_id, since_event_id=event_id, limit=1)
+    # The cursor of an empty page is the head, which may be the event itself.
+    return after.events[0].seq - 1 if after.events else after.head
 
 
 def _with_receipts(snapshot: PageReader, row: EventRow, receipts: Sequence[DeliveryReceipt]) -> EventRow:
@@ -241,12 +243,10 @@ def _source(snapshot: PageReader, data: JsonObject) -> RelaySource | None:
     if not room_id or not event_id:
         return None
     try:
-        after = snapshot.read("events.list", Events, room_id=room_id, since_event_id=event_id, limit=1)
+        seq = _seq_of(snapshot, room_id, event_id)
         title = snapshot.read("rooms.show", RoomView, room_id=room_id).title
     except TallyError:
         return RelaySource(room_id=room_id, event_id=event_id)
-    # The cursor of an empty page is the head, which may be the source itself.
-    seq = after.events[0].seq - 1 if after.events else after.head
     href = f"/rooms/{room_id}/sessions?at={seq}#e{seq}"
     return RelaySource(room_id=room_id, event_id=event_id, title=title, href=href)
 
