@@ -27,12 +27,19 @@ EDIT: Mapping[str, Callable[[str], Use]] = {
     "codex": lambda path: Use(tool="exec_command", given={"cmd": f"echo one > {path}"}),
     "gemini": lambda path: Use(tool="write_file", given={"file_path": path, "content": "one\n"}),
 }
+CONFIGURED = (
+    ".claude.json",
+    ".claude/settings.json",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+)
 
 
 @contextmanager
 def no_tally(place: HarnessHome) -> Generator[None]:
-    """As in a checkout with our hooks at somebody who has no `tally`."""
-    for name in (".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"):
+    """As in a checkout with our server and hooks at somebody who has no `tally`."""
+    for name in CONFIGURED:
         path = place.home.path / name
         if path.exists():
             path.write_text(path.read_text("utf-8").replace("/bin/tally", "/gone/tally"), "utf-8")

@@ -118,15 +118,10 @@ def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
     return {**entry, **({"trust": True} if program.allowed else {})}
 
 
-def _codex_server(program: TallyProgram) -> Mapping[str, str | bool | list[str]]:
+def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
     # Codex gives its servers nothing of its environment; the name that a person or `tally attach` chose is in it.
-    # Without `required` its first turn does not wait for them, and goes without our tools.
-    entry = {
-        "command": program.path,
-        "args": program.arguments,
-        "required": True,
-        "env_vars": [IDENTITY, *program.forward],
-    }
+    # It must not be `required`: where there is no `tally`, Codex would not start at all.
+    entry = {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
     return {**entry, "default_tools_approval_mode": "approve"} if program.allowed else entry
 
 
