@@ -75,14 +75,38 @@ def test_sigterm_ends_the_program_and_not_the_demo_alone(show: Opening) -> None:
     assert demo.survivors() == []
 
 
-@pytest.mark.parametrize("key", ["\n", "\r", "\x03"], ids=["enter", "return", "ctrl-c"])
-def test_a_key_at_the_terminal_skips_it(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("moment", "key"),
+    [
+        ("Enter skips it.", "\n"),
+        ("Enter skips it.", "\x03"),
+        ("Three agents start", "\r"),
+        ("opens the room", "\n"),
+        ("is killed", "\x03"),
+    ],
+)
+def test_a_key_at_the_terminal_skips_it_at_any_moment(tmp_path: Path, moment: str, key: str) -> None:
     place = Place(root=tmp_path)
-    with place.terminal("demo", "--first") as terminal:
-        terminal.until("Enter skips it.")
+    with place.terminal("demo", "--first", "--fast") as terminal:
+        terminal.until(moment)
         terminal.type(key)
         assert "Skipped." in terminal.rest()
         assert terminal.process.returncode == 0
+    assert not (place.data_dir / "tally.log").exists()
+    assert place.run("demo", "--remove").out == "The demo's rooms are deleted.\n"
+
+
+def test_a_demo_that_fails_is_told_and_holds_nobody_up(show: Opening, tmp_path: Path) -> None:
+    demo = show("--first")
+    demo.until("has the stick: turn 1")
+    (ada,) = demo.family("tallystick.demo.agent ada")
+
+    ada.kill()
+
+    assert demo.to_the_end() == 0, demo.text
+    assert "The demo ended early: ada ended too early." in demo.text
+    assert demo.survivors() == []
+    assert tally(tmp_path, "demo", "--remove") == (0, "The demo's rooms are deleted.\n")
 
 
 def test_without_git_it_is_left_out_and_said(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from tallystick.demo.stopping import DemoStopped, StopRequest
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
+from tallystick.kernel.errors import TallyError
 
 PACE_S = 0.9
 FAST_PACE_S = 0.1
@@ -43,8 +45,12 @@ def play_first(arguments: Arguments) -> bool:
         return False
     folder = first.folder_of(settings)
     folder.mkdir(parents=True)
-    with first.skippable() as stop:
-        _perform(replace(arguments, here=True, keep=True), folder, stop)
+    try:
+        with first.skippable() as stop:
+            _perform(replace(arguments, here=True, keep=True), folder, stop)
+    except (TallyError, subprocess.CalledProcessError) as failed:
+        # `make up` goes on to the hub, which needs no demo.
+        print(f"\nThe demo ended early: {failed}", flush=True)
     print("`tally demo --remove` deletes the demo's rooms again.\n", flush=True)
     return True
 

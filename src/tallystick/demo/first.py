@@ -41,10 +41,11 @@ def skippable() -> Generator[StopRequest]:
     """Enter or Ctrl-C ends what is played in here, and the program goes on."""
     watched = sys.stdin.isatty()
     stop = StopRequest(enter=watched)
-    if watched:
-        print("A demo of half a minute; Enter skips it.", flush=True)
     try:
         with stop.noted():
+            # Said when it is true: before that, a Ctrl-C would end the `make` that this runs under.
+            if watched:
+                print("A demo of half a minute; Enter skips it.", flush=True)
             yield stop
     except DemoStopped:
         print("\nSkipped.", flush=True)

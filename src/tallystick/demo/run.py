@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -111,7 +112,8 @@ class AgentProcesses:
             time.sleep(0.02)
             left = [process for process in left if processes.state(process) is ProcessState.ALIVE]
         for process in left:
-            os.kill(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # It went between the last look and this.
+                os.kill(process.pid, signal.SIGKILL)
         self._actors.clear()
 
     def failed(self, part: str, how: str) -> StoryFailed:

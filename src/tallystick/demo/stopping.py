@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 
-from tallystick.kernel.errors import Fault
+from tallystick.kernel.errors import TallyError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KEYS = (b"\n", b"\x03")
@@ -40,12 +40,14 @@ class StopRequest:
         before = [signal.signal(number, self._note) for number in _SIGNALS]
         try:
             with _keys() if self._listening else nullcontext():
-                yield
-        except (Fault, subprocess.CalledProcessError) as failed:
-            # A process that is just being started still belongs to the terminal's group, and dies of its Ctrl-C.
-            if self._asked:
-                raise DemoStopped from failed
-            raise
+                try:
+                    yield
+                except (TallyError, subprocess.CalledProcessError) as failed:
+                    # A process that is just being started still belongs to the terminal's group, and dies of its
+                    # Ctrl-C; and whoever wanted to go on need not hear what went wrong in what is skipped.
+                    if self._asked or self._entered():
+                        raise DemoStopped from failed
+                    raise
         finally:
             for number, handler in zip(_SIGNALS, before, strict=True):
                 signal.signal(number, handler)
@@ -83,4 +85,5 @@ def _keys() -> Generator[None]:
     try:
         yield
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, usual)
+        # What was typed in here was meant for the demo, and not for whatever reads the terminal next.
+        termios.tcsetattr(sys.stdin, termios.TCSAFLUSH, usual)

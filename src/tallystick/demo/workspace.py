@@ -28,7 +28,8 @@ class DemoRepository:
             raise GitMissing
         root.mkdir()
         new = cls(root)
-        new.git("init", "--quiet", "--initial-branch=main")
+        # As a setting: a git from before it leaves it out, where it would refuse an option that it does not know.
+        new.git("-c", "init.defaultBranch=main", "init", "--quiet")
         new.write("README.md", story.README)
         new.write("lamp.py", story.LAMP)
         new.commit("keeper", "The light at Skerry Point")
