@@ -76,7 +76,7 @@ def test_a_person_elsewhere_decides(desk: Desk) -> None:
     out, _ = process.communicate(timeout=60)
 
     assert (request["command"], request["title"]) == ("make deploy", "deploy")
-    assert decision(out) == {"behavior": "deny", "message": "on staging"}
+    assert decision(out) == {"behavior": "deny", "message": 'user denied it: "on staging"'}
 
 
 def test_what_was_answered_at_the_terminal_is_withdrawn_once_the_tool_has_run(desk: Desk) -> None:

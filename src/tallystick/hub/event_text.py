@@ -125,8 +125,11 @@ def of(event: Envelope, called: Naming = str) -> EventText:
     return EventText(tag=event.kind, did=f"wrote {event.kind}", text=_first_words(event.data))
 
 
-def sentence(event: Envelope, called: Naming = str) -> str:
-    """Who did what, and the words that go with it. The words may have lines of their own."""
+def sentence(event: Envelope, called: Naming = str, quoted: Callable[[str], str] = str) -> str:
+    """Who did what, and the words that go with it. The words may have lines of their own.
+
+    `quoted` marks the words as their author's, for a reader that might take them for ours.
+    """
     found = of(event, called)
     did = found.did or f"{found.tag[:1].lower()}{found.tag[1:]}"
     if found.to:
@@ -135,7 +138,7 @@ def sentence(event: Envelope, called: Naming = str) -> str:
     if found.handoff:
         status, then = found.handoff.get("status"), found.handoff.get("next_action")
         said = "\n".join(str(each) for each in (said, status, f"Next: {then}" if then else "") if each)
-    return f"{called(event.by)} {did}{f': {said}' if said else ''}"
+    return f"{called(event.by)} {did}{f': {quoted(said)}' if said else ''}"
 
 
 def _of_body(body: Body | None, called: Naming) -> EventText | None:

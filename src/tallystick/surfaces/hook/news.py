@@ -16,7 +16,7 @@ from tallystick.kernel.hints import said, step
 from tallystick.kernel.json_values import objects_of
 from tallystick.kernel.spellings import tool_call
 from tallystick.ledger.contract import Envelope
-from tallystick.surfaces.hook.quoting import clipped, plain, quoted
+from tallystick.surfaces.hook.quoting import plain, quoted
 from tallystick.surfaces.hook.seen import ToldSoFar, mark
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def since(ask: Asking, folder: str, seen: ToldSoFar | None) -> tuple[list[str], 
     notices = [said(each, tool_call, {"room_id": room_id}) for each in answered.notices]
     now = ToldSoFar(room_id, int(str(answered.data["cursor"])), mark(notices), seen.owed if seen else 0)
     fresh = seen is None or seen.room_id != room_id or seen.notices != now.notices
-    lines = [f"For you: {_short(each)}." for each in notices] if fresh else []
+    lines = [f"For you: {plain(each)}." for each in notices] if fresh else []
     # Whoever has been told nothing yet is not told what was before it came.
     if seen is not None and seen.room_id == room_id and seen.seq < now.seq:
         lines += _deeds(ask, room_id, seen.seq)
@@ -70,11 +70,11 @@ def _deeds(ask: Asking, room_id: str, after: int) -> list[str]:
     lost = [event for event in events if event.kind in LOST_TURN and event.data.get("from_agent_id") == me]
     others = [event for event in events if event not in lost]
     lines = [
-        f"Your turn is over ({_short(event_text.sentence(event))}): change nothing more for it, and wait for your turn "
+        f"Your turn is over ({_sentence(event)}): change nothing more for it, and wait for your turn "
         f"again ({said(step('turns.wait'), tool_call, {'room_id': room_id})})."
         for event in lost[-1:]
     ]
-    lines += [f"{_short(event_text.sentence(event))}." for event in others[-SHOWN:]]
+    lines += [f"{_sentence(event)}." for event in others[-SHOWN:]]
     if len(others) > SHOWN:
         earlier = step("events.list", since_seq=after)
         lines.append(f"{len(others) - SHOWN} more before: {said(earlier, tool_call, {'room_id': room_id})}.")
@@ -100,5 +100,5 @@ def owed(ask: Asking, rooms: Sequence[str], told: int) -> tuple[str, int] | None
     return None
 
 
-def _short(text: object) -> str:
-    return clipped(text, LONGEST).rstrip(".")
+def _sentence(event: Envelope) -> str:
+    return plain(event_text.sentence(event, quoted=lambda words: quoted(words, LONGEST)))

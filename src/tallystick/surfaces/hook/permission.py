@@ -17,6 +17,7 @@ from tallystick.hub import reservation_check
 from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import digest
+from tallystick.surfaces.hook.quoting import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def _said(ask: Callable[[str, Mapping[str, object]], Answered], payload: Payload
         mark.unlink(missing_ok=True)
     if found["state"] not in {"allowed", "denied"}:
         return hook_protocol.ALLOW
-    why = found["message"] or found["policy"] or f"denied by {found['settled_by']}"
+    said = f": {quoted(found['message'], LONGEST)}" if found["message"] else ""
+    why = found["policy"] or f"{found['settled_by']} {found['state']} it{said}"
     return hook_protocol.decide(payload.event, allowed=found["state"] == "allowed", why=str(why))
 
 
