@@ -209,18 +209,23 @@ def test_a_living_session_without_a_process_keeps_its_turn_and_hears_of_its_adop
         bob.owner("turns.heartbeat", turn)
 
 
-@pytest.mark.parametrize("who", ["user", "human:wren:pts1", "svc:ci"])
-def test_nobody_acts_for_a_person_or_a_service(scene: Scene, who: str) -> None:
+@pytest.mark.parametrize(
+    ("who", "code"), [("user", "not_adoptable"), ("human:wren:pts1", "not_adoptable"), ("svc:ci", "agent_not_found")]
+)
+def test_nobody_acts_for_a_person_or_a_service(scene: Scene, who: str, code: str) -> None:
     (bob,) = scene.joined("bob")
     target = Actor(scene, Caller(agent_id=who, session=SessionKind.HUMAN_CLI), bob.room_id)
-    target.join()
+    if who == "svc:ci":
+        target.here("messages.send", text="green", to=["bob"])
+    else:
+        target.join()
     scene.clock.forward(minutes=60)
     person = scene.agent("human:eve:pts2", session=SessionKind.HUMAN_CLI)
     person.room_id = bob.room_id
     for actor in (bob, person):
-        with scene.refused("not_adoptable"):
+        with scene.refused(code):
             actor.here("agents.adopt", agent_id=who, confirm=True)
-    with scene.refused("not_adoptable"):
+    with scene.refused(code):
         person.here("agents.allow_adoption", agent_id=who, session_id="bob")
 
 

@@ -69,7 +69,7 @@ def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -
         (with_(ts=7), "invalid_envelope", "x1"),
         (with_(src=""), "invalid_envelope", "x1"),
         (with_(src="system"), "reserved_name", "x1"),
-        (with_(src="svc:other"), "reserved_name", "x1"),
+        (with_(src="svc:tally"), "reserved_name", "x1"),
         (with_(src="two words"), "invalid_input", "x1"),
         (with_(seq=0), "invalid_envelope", "x1"),
         (with_(seq=1.5), "invalid_envelope", "x1"),

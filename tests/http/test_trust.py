@@ -370,7 +370,7 @@ def test_an_agent_in_the_callers_environment_speaks_for_itself(process_hub: Runn
     assert event["by"] == "from-env"
 
 
-@pytest.mark.parametrize("name", ["user", "system", "svc:ci", "human:root:pts0", "a b", ""])
+@pytest.mark.parametrize("name", ["user", "system", "svc:tally", "human:root:pts0", "a b", ""])
 def test_the_socket_lends_nobody_a_reserved_name(hub: RunningHub, name: str) -> None:
     client = hub.local
     client.headers["Tally-Agent"] = name

@@ -21,7 +21,7 @@ from tallystick.hub.feed import Follower
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel import inputs
-from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.caller import Caller, SessionKind, check_speaker
 from tallystick.kernel.errors import HubClosed, InternalFault, TallyError, TooSlow
 from tallystick.kernel.ids import digest
 from tallystick.ledger.contract import Cursor, Since
@@ -278,5 +278,5 @@ def claimed(visitor: Visitor, src: str) -> Visitor:
         raise SrcMismatch(f"Your token is for '{visitor.caller.agent_id}'.", src=src, expected=visitor.caller.agent_id)
     if src == "user":
         return structs.replace(visitor, caller=Caller(agent_id=src, session=SessionKind.HUMAN_CLI))
-    caller = Caller(agent_id=check_agent_id(src), session=SessionKind.NAMED, process=visitor.caller.process)
+    caller = Caller(agent_id=check_speaker(src), session=SessionKind.NAMED, process=visitor.caller.process)
     return structs.replace(visitor, caller=caller)

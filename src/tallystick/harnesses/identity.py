@@ -19,7 +19,7 @@ from tallystick.harnesses import open_sessions, processes, registry
 from tallystick.harnesses.errors import StarterGone
 from tallystick.harnesses.processes import Ancestor
 from tallystick.harnesses.registry import Harness, HarnessSession
-from tallystick.kernel.caller import Caller, Process, SessionKind, check_agent_id
+from tallystick.kernel.caller import Caller, Process, SessionKind, check_speaker
 from tallystick.kernel.ids import digest
 
 Surface: TypeAlias = Literal["mcp", "cli"]
@@ -189,7 +189,7 @@ def _proof_of_life(window: Window | None, session: HarnessSession | None, pid: i
 
 def _named(name: str, window: Window | None, process: Process | None, session: HarnessSession | None) -> Caller:
     return Caller(
-        agent_id=check_agent_id(name),
+        agent_id=check_speaker(name),
         session=SessionKind.NAMED,
         process=process,
         harness=window.harness.slug if window else "",

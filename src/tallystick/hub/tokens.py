@@ -7,14 +7,13 @@ principal, often for one room only, and for a while.
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from dataclasses import dataclass, field
 
 from tallystick.hub.hub import Hub
-from tallystick.kernel.caller import Caller, SessionKind, check_agent_id
+from tallystick.kernel.caller import Caller, SessionKind, check_speaker
 from tallystick.kernel.clock import Instant, ahead
-from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, ReservedName
+from tallystick.kernel.errors import NotAllowed, NotFound
 from tallystick.kernel.operation import Reach
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
@@ -30,9 +29,6 @@ CHANGED = "tokens"
 LASTS_MS = 30 * 24 * 60 * 60 * 1000
 USED_EVERY_MS = 60_000
 """How often at most a token's last use is written down."""
-
-_SERVICE = re.compile(r"svc:[a-z0-9][a-z0-9._-]{0,63}")
-_RESERVED_SERVICES = ("svc:tally", "svc:cccc")
 
 
 class NotAuthenticated(NotAllowed):
@@ -99,15 +95,7 @@ class IssuedToken:
 
 def check_principal(text: str) -> str:
     """A principal that a token may stand for: `user`, an agent or a service that is not one of our own."""
-    if text == "user":
-        return text
-    if not text.startswith("svc:"):
-        return check_agent_id(text)
-    if not _SERVICE.fullmatch(text):
-        raise InvalidField("A service is named svc: and 1 to 64 characters of [a-z0-9._-].", field="principal")
-    if any(text == each or text.startswith(each + ".") for each in _RESERVED_SERVICES):
-        raise ReservedName(f"'{text}' is reserved.", principal=text)
-    return text
+    return text if text == "user" else check_speaker(text)
 
 
 def issue(

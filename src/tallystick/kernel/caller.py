@@ -12,7 +12,10 @@ from tallystick.kernel.errors import InvalidField, ReservedName
 _AGENT_ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f@][^\s\x00-\x1f\x7f-\x9f]{0,127}")
 _RESERVED = frozenset({"user", "system", "you", "everybody", "nobody", "broadcast"})
 """Names of principals, words that the page and commands say for them, and what messages are addressed to."""
-_PREFIXES = ("svc:", "human:", "token:", "role:")
+SERVICE = "svc:"
+_PREFIXES = (SERVICE, "human:", "token:", "role:")
+_SERVICE = re.compile(r"svc:[a-z0-9][a-z0-9._-]{0,63}")
+_OUR_SERVICES = ("svc:tally", "svc:cccc")
 
 
 def check_agent_id(text: str) -> str:
@@ -26,6 +29,22 @@ def check_agent_id(text: str) -> str:
     if reserved(text):
         raise ReservedName(f"'{text}' is reserved.", agent_id=text)
     return text
+
+
+def check_speaker(text: str) -> str:
+    """The name that a program speaks under: an agent's own, or that of a service which is not one of ours."""
+    if not is_service(text):
+        return check_agent_id(text)
+    if not _SERVICE.fullmatch(text):
+        raise InvalidField("A service is named svc: and 1 to 64 characters of [a-z0-9._-].", field="principal")
+    if any(text == each or text.startswith(each + ".") for each in _OUR_SERVICES):
+        raise ReservedName(f"'{text}' is reserved.", principal=text)
+    return text
+
+
+def is_service(name: str) -> bool:
+    """Whether a principal is a service: it writes and has an inbox, and is no member of any room."""
+    return name.startswith(SERVICE)
 
 
 def reserved(text: str) -> bool:

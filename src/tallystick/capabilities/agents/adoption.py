@@ -38,7 +38,7 @@ from tallystick.capabilities.agents.model import (
     RoomAccess,
 )
 from tallystick.kernel import scopes
-from tallystick.kernel.caller import Caller, ProcessState, is_person
+from tallystick.kernel.caller import Caller, ProcessState, is_person, is_service
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Reach, moment, operation
@@ -231,7 +231,7 @@ def _overlaps(path: str, room_path: RoomPath) -> bool:
 
 def adoptable(agent_id: str) -> bool:
     """Whether anybody may act for this principal: for agents only."""
-    return agent_id != "system" and not is_person(agent_id) and not agent_id.startswith("svc:")
+    return agent_id != "system" and not is_person(agent_id) and not is_service(agent_id)
 
 
 def check_adoption(

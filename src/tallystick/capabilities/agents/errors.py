@@ -16,6 +16,12 @@ class UnknownMember(NotFound):
     )
 
 
+class ServiceNotMember(NotAllowed):
+    """A service is no member of a room: it writes and has an inbox there, and never takes a turn."""
+
+    hint = "Leave the joining out; whatever a member alone may do needs an agent's name."
+
+
 class AgentNotFound(NotFound):
     """There is no such agent in this room."""
 

@@ -16,6 +16,7 @@ from tallystick.capabilities.agents.errors import (
     NotYourAgent,
     PersonNeeded,
     RoleNotYours,
+    ServiceNotMember,
     UnknownMember,
 )
 from tallystick.capabilities.agents.events import (
@@ -26,7 +27,7 @@ from tallystick.capabilities.agents.events import (
     SequenceEntered,
 )
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
-from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person, is_service
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import InternalFault, did_you_mean
@@ -117,6 +118,8 @@ def joining(
     in_order: bool = True,
 ) -> Draft:
     """The event that appends a new member to the end of the sequence, or only says that it is here."""
+    if is_service(me.agent_id):
+        raise ServiceNotMember(f"'{me.agent_id}' is a service.", agent_id=me.agent_id)
     body = MemberAdded(
         actor_id=me.agent_id,
         name=name or me.display_name or me.agent_id,
