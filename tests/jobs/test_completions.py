@@ -88,6 +88,42 @@ CLAIMS = [
     ("CMD: pytest -q beendet mit 2", "failed"),
     ("CMD: pytest -q (échoué)", "failed"),
     ("CMD: pytest -q (code de sortie 1)", "failed"),
+    ("CMD: pytest -q FAILED 3", "failed"),
+    ("CMD: pytest -q (FAILED 3)", "failed"),
+    ("CMD: pytest -q: 3 failed, 12 passed", "failed"),
+    ("CMD: pytest -q - failed", "failed"),
+    ("CMD: pytest -q exit status 2", "failed"),
+    ("CMD: pytest -q (exit 0, then exit 1)", "failed"),
+    ("CMD: pytest -q (exit 1) as expected", "failed"),
+    ("CMD: pytest -q (exit 1) # known", "failed"),
+    ("CMD: pytest -q (exit 1)…", "failed"),
+    ("CMD: pytest -q {exit 2}", "failed"),
+    ("CMD: pytest -q (exit \u22121)", "failed"),
+    ("CMD: pytest -q (exit \uff11)", "failed"),
+    ("CMD: pytest -q (exit code: one)", "failed"),
+    ("CMD: pytest -q (exit non zero)", "failed"),
+    ("CMD: pytest -q returncode=1", "failed"),
+    ("CMD: pytest -q status=1", "failed"),
+    ("CMD: pytest -q ($? = 1)", "failed"),
+    ("CMD: pytest -q 🔴", "failed"),
+    ("CMD: pytest -q ✗ 3", "failed"),
+    ("CMD: pytest -q (not ok)", "failed"),
+    ("CMD: pytest -q (doesn't pass)", "failed"),
+    ("CMD: pytest -q (interrupted)", "failed"),
+    ("CMD: pytest -q (Segmentation fault)", "failed"),
+    ("CMD: pytest -q (no tests ran)", "failed"),
+    ("CMD: pytest -q (schlägt fehl)", "failed"),
+    ("CMD: pytest -q (Abbruch)", "failed"),
+    ("CMD: pytest -q (en échec)", "failed"),
+    ("CMD: pytest -q (3 tests en erreur)", "failed"),
+    # How it ought to end, or nothing at all.
+    ("CMD: pytest -q (should exit 0)", "claimed"),
+    ("CMD: pytest -q (exit 0?)", "claimed"),
+    ("CMD: pytest -q (not run, exit 0 expected)", "claimed"),
+    ("CMD: pytest -q (sollte mit Exit-Code 0 enden)", "claimed"),
+    ("CMD: pytest -q (devrait donner code de sortie 0)", "claimed"),
+    ("CMD: pytest -q (0 failed, 12 passed)", "claimed"),
+    ("CMD: your command here (exit 0)", "claimed"),
     # What names nothing, and what is somebody else's.
     ("CMD:", "missing"),
     ("CMD: .", "missing"),
@@ -99,6 +135,15 @@ CLAIMS = [
     ("CARD-404", "missing"),
     ("FILE: no/such/file.py", "missing"),
     ("FILE: ../outside", "missing"),
+    ("FILE: ../outside.txt", "missing"),
+    ("FILE: outward.txt", "missing"),
+    ("FILE: around.txt", "missing"),
+    ("FILE: /etc/hostname", "missing"),
+    ("FILE: folder", "missing"),
+    ("FILE: *.txt", "missing"),
+    ("FILE: …", "missing"),
+    ("FILE: a\u0308.txt", "missing"),
+    ("artifact://jobs/JOB-001/report", "found"),
     ("JOB-001", "found"),
     ("TASK-001", "found"),
     ("CARD-001", "found"),
@@ -129,6 +174,13 @@ def desk(scene: Scene) -> tuple[Shop, Actor]:
     shop.task()
     shop.card("the frame of the job, written before")
     shop.create("an earlier one")
+    shop.runner().claim().put("report", "# of the earlier one")
+    room = shop.scene.workspace
+    (room.parent / "outside.txt").write_text("not of this room")
+    (room / "outward.txt").symlink_to(room.parent / "outside.txt")
+    (room / "around.txt").symlink_to("around.txt")
+    (room / "folder").mkdir()
+    (room / "ä.txt").write_text("under its other name")
     return shop, shop.runner().actor
 
 

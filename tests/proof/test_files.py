@@ -43,7 +43,9 @@ def test_nothing_outside_the_roots_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_path_that_no_file_system_takes_is_missing(tmp_path: Path) -> None:
     long = f"{'x' * 100}/{'y' * 300}"
-    assert survey(["FILE: a\0b", f"FILE: {long}"], tmp_path) == {"a\0b": MISSING, long: MISSING}
+    (tmp_path / "around").symlink_to("around")
+    refs = ["FILE: a\0b", f"FILE: {long}", "FILE: around"]
+    assert survey(refs, tmp_path) == {"a\0b": MISSING, long: MISSING, "around": MISSING}
 
 
 def test_without_a_root_on_this_machine_nothing_can_be_said(tmp_path: Path) -> None:

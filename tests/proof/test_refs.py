@@ -29,6 +29,8 @@ SHA = "0123456789abcdef"
         ("cmd: pytest -q", RefKind.CMD, "pytest -q"),
         ("cmd line parsing", RefKind.OTHER, "cmd line parsing"),
         ("FILE: src/a.py", RefKind.FILE, "src/a.py"),
+        ("FILE: `src/a.py`", RefKind.FILE, "src/a.py"),
+        ('FILE: "with space.py"', RefKind.FILE, "with space.py"),
         ("CMD:", RefKind.CMD, ""),
         ("CMD", RefKind.CMD, ""),
         ("PLAN-001", RefKind.OTHER, "PLAN-001"),
@@ -70,6 +72,7 @@ def test_receipts_that_are_written_are_read_back() -> None:
     written = refs.command("pytest -q", exit_code=0, output_sha256=SHA * 4)
     assert (parse(written).value, parse(written).exit_code, parse(written).sha256) == ("pytest -q", 0, SHA)
     assert parse(refs.file("src/a.py", SHA * 4)).sha256 == SHA
+    assert parse(refs.file("src/a.py", SHA * 4).upper()).sha256 == SHA
 
 
 @given(st.text(max_size=200))

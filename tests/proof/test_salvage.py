@@ -21,6 +21,7 @@ from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT, pointers, salvage
         ("$ cargo test --all", []),
         ("```\n$ pytest -q (exit 0)\n12 passed\n```", ["CMD: pytest -q (exit 0)"]),
         ("```console\npytest -q  # exit code 0\n```\nmake check (exit 0)", ["CMD: pytest -q  # exit code 0"]),
+        ("~~~\npytest -q (exit 0)\n~~~", ["CMD: pytest -q (exit 0)"]),
         ("```\nmake the parser linear\n```", []),
         ("go test ./...", []),
         ("`pytest -q tests`", []),

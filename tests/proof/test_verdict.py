@@ -108,7 +108,13 @@ def test_a_receipt_that_nobody_saw_is_a_claim_which_suffices_only_where_the_room
     assert judged(ref, known=Known(found=there, claims_suffice=True)).claimed_only
 
 
-@pytest.mark.parametrize("ref", ["CMD: pytest", "CMD: make it so", "CMD: docker is not available here", "CMD: false"])
+@pytest.mark.parametrize(
+    "ref",
+    [
+        *("CMD: pytest (should exit 0)", "CMD: pytest (exit 0?)", "CMD: pytest (not run, exit 0 erwartet)"),
+        *("CMD: pytest", "CMD: make it so", "CMD: docker is not available here", "CMD: false"),
+    ],
+)
 def test_a_command_that_does_not_say_how_it_ended_proves_nothing_anywhere(ref: str) -> None:
     found = evidence(ref, Known(found=there, claims_suffice=True))
     assert (found.state, found.proves, found.why) == (CLAIMED, False, "it does not say how it ended")
@@ -133,6 +139,12 @@ def test_what_the_runner_saw_goes_before_what_is_claimed() -> None:
     [
         ("true", "it cannot fail"),
         ("echo all tests pass", "it cannot fail"),
+        ("/bin/true", "it cannot fail"),
+        ("CI=1 env true", "it cannot fail"),
+        ("ls -la", "it cannot fail"),
+        ("git status --short && git log -1", "it cannot fail"),
+        ("(pytest -q || :)", "it hides how it ended"),
+        ("pytest -q & wait", "it went on in the background"),
         ("pytest -q || true", "it hides how it ended"),
         ("pytest -q; echo done", "its status is that of its last part"),
         ("pytest -q | tail -3", "its status is that of the last program in the pipe"),

@@ -43,8 +43,9 @@ def test_a_job_works_in_the_runners_folder_or_in_one_inside_it(repository: Path,
     assert prepared(repository, tmp_path, cwd="src") == JobFolder(path=repository / "src", root=repository)
 
 
-@pytest.mark.parametrize("cwd", ["..", "/", "nowhere", "src/a.py", 3, "src/../../"])
+@pytest.mark.parametrize("cwd", ["..", "/", "nowhere", "src/a.py", 3, "src/../../", "around", "a\0b", "x" * 300])
 def test_a_job_cannot_leave_the_runners_folder(repository: Path, tmp_path: Path, cwd: object) -> None:
+    (repository / "around").symlink_to("around")
     with pytest.raises(UnusableFolder):
         prepared(repository, tmp_path, cwd=cwd)
 

@@ -54,7 +54,8 @@ def find(path: str, bases: Sequence[Path], root: Path) -> Path | None:
     try:
         inside = [real for base in bases if (real := (base / path).resolve()).is_relative_to(root)]
         return next((real for real in inside if real.is_file()), None)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):
+        # A path with a NUL in it, and before Python 3.13 a link that leads to itself.
         return None
 
 

@@ -62,7 +62,8 @@ _ANCHOR = re.compile(ANCHOR)
 _ARTIFACT = re.compile(r"artifact://jobs/(JOB-\d{3,18}/\S+)")
 _URL = re.compile(r"<?((?:https?|file)://[^\s>]+)>?", re.IGNORECASE)
 _RECEIPT = re.compile(r"(CMD|LINK|FILE)(?::\s*|$)(.*)", re.IGNORECASE | re.DOTALL)
-_CONTENT = re.compile(r"\s*\(sha256[ :]([0-9a-f]{12,64})\)$")
+_CONTENT = re.compile(r"\s*\(sha256[ :]+([0-9a-f]{12,64})\)$", re.IGNORECASE)
+_QUOTES = "`'\""
 
 
 def parse(text: str) -> Ref:
@@ -100,9 +101,9 @@ def _receipt(text: str, kind: RefKind, value: str) -> Ref:
                 text=text, kind=kind, value=end.command, exit_code=end.exit_code, failed=end.failed, sha256=end.sha256
             )
         case RefKind.FILE if found := _CONTENT.search(value):
-            return Ref(text=text, kind=kind, value=value[: found.start()].strip(), sha256=found[1])
+            return Ref(text=text, kind=kind, value=value[: found.start()].strip(_QUOTES), sha256=found[1].lower())
         case _:
-            return Ref(text=text, kind=kind, value=value)
+            return Ref(text=text, kind=kind, value=value.strip(_QUOTES))
 
 
 def command(text: str, *, exit_code: int, output_sha256: str = "") -> str:
@@ -150,7 +151,7 @@ def _receipts(text: str) -> Iterator[str]:
     fenced = False
     for line in text.splitlines():
         plain = _LIST_MARK.sub("", line.strip())
-        if plain.startswith("```"):
+        if plain.startswith(("```", "~~~")):
             fenced = not fenced
         elif found := _RECEIPT_LINE.match(plain.strip("`")):
             yield f"{found[1].upper()}: {found[2].strip()}".rstrip()

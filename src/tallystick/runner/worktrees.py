@@ -192,10 +192,15 @@ def _inside(job: ClaimedJob, root: Path) -> Path:
         return root
     if not isinstance(wanted, str):
         raise UnusableFolder("meta.cwd is not a text")
-    path = (root / wanted).resolve()
+    try:
+        path = (root / wanted).resolve()
+        there = path.is_dir()
+    except (OSError, ValueError, RuntimeError) as wrong:
+        # Too long, with a NUL in it, or a link that leads to itself.
+        raise UnusableFolder(f"meta.cwd {wanted!r} leads nowhere: {wrong}") from None
     if not path.is_relative_to(root.resolve()):
         raise UnusableFolder(f"meta.cwd {wanted!r} is outside the runner's folder")
-    if not path.is_dir():
+    if not there:
         raise UnusableFolder(f"meta.cwd {wanted!r} is no folder here")
     return path
 
