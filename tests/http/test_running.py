@@ -124,7 +124,7 @@ def test_a_detached_hub_outlives_the_command_that_started_it(tmp_path: Path) -> 
         1,
         f"error: A hub runs here already, at http://127.0.0.1:{port}.",
     )
-    assert hub.control("down").stdout == "the hub has stopped\n"
+    assert hub.control("down").stdout == "The hub has stopped.\n"
 
 
 def test_a_second_hub_says_where_the_first_one_is(settled: RunningHub) -> None:
@@ -270,7 +270,7 @@ def test_a_data_directory_with_too_long_a_path_is_refused(tmp_path: Path) -> Non
 def test_status_works_without_a_hub(tmp_path: Path) -> None:
     found = RunningHub(tmp_path / "data").control("status")
 
-    assert (found.returncode, found.stdout) == (0, "no hub is running; commands work without one\n")
+    assert (found.returncode, found.stdout) == (0, "No hub is running; commands work without one.\n")
     assert not (tmp_path / "data").exists()
 
 
@@ -320,7 +320,7 @@ def test_down_stops_the_hub_and_waits_for_its_end(hub: RunningHub) -> None:
 def test_down_without_a_hub_has_nothing_to_do(tmp_path: Path) -> None:
     found = RunningHub(tmp_path / "data").control("down")
 
-    assert (found.returncode, found.stdout) == (0, "no hub is running\n")
+    assert (found.returncode, found.stdout) == (0, "No hub is running.\n")
 
 
 def test_down_kills_no_innocent_process_that_has_the_number_now(hub: RunningHub) -> None:
@@ -331,7 +331,7 @@ def test_down_kills_no_innocent_process_that_has_the_number_now(hub: RunningHub)
 
     found = hub.control("down")
 
-    assert (found.stdout, bystander.poll()) == ("no hub is running\n", None)
+    assert (found.stdout, bystander.poll()) == ("No hub is running.\n", None)
     bystander.communicate()
 
 

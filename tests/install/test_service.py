@@ -56,7 +56,7 @@ def test_a_service_is_started_answers_and_is_removed_without_a_trace(place: Plac
     ), installed
     assert (status["running"], status["answers"]) == (True, True)
     assert (removed.code, removed.out) == (0, f"The service is removed: {place.home / file}\n")
-    assert after.out == "no hub is running; commands work without one\n"
+    assert after.out == "No hub is running; commands work without one.\n"
     assert [name for name in place.files() if Path(name).name not in parents(file) and name not in before] == []
 
 
@@ -119,7 +119,7 @@ def test_setup_undo_takes_the_service_back_too(place: Place) -> None:
 
     assert undone.code == 0, undone
     assert not (place.home / UNIT).exists()
-    assert run(place, "systemctl", "status").out == "no hub is running; commands work without one\n"
+    assert run(place, "systemctl", "status").out == "No hub is running; commands work without one.\n"
 
 
 def test_where_no_manager_runs_services_it_is_said_and_nothing_is_left(place: Place) -> None:

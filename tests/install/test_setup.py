@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.harnesses.install.plan import UNTRUSTED
+from tallystick.surfaces.cli.install import TRUST_HOOKS
 from tests.install.machine import FILES, Machine
 from tests.surfaces.cli.place import TALLY, Done, Place
 
@@ -77,10 +78,26 @@ def test_everything_is_set_up_once_and_taken_back_to_the_last_byte(machine: Mach
 
     assert (first.code, again.code, undone.code) == (0, 0, 0), (first, again, undone)
     assert "Tallystick runs. Open its page: " in first.out
+    assert "Start claude, codex, gemini anew, in your repository: each then knows of the others." in first.out
+    assert TRUST_HOOKS in first.out
     assert "They are set up already." in again.out
+    assert "The git hooks that guard commits are in this repository." in again.out
+    assert "The hub runs already." in again.out
     assert hooks == ["pre-commit", "pre-merge-commit", "pre-push"]
-    assert undone.out.splitlines()[-1] == "the hub has stopped"
+    assert undone.out.splitlines()[-1] == "The hub has stopped."
     assert machine.tree() == before
+
+
+def test_another_store_has_a_hub_of_its_own(machine: Machine) -> None:
+    other = ("--data-dir", str(machine.place.root / "other"))
+    run(machine, (), "setup", "--yes")
+
+    run(machine, (), "setup", "--yes", *other)
+    undone = run(machine, (), "setup", "--undo", "--yes", *other)
+
+    assert undone.out.splitlines()[-1] == "The hub has stopped."
+    assert run(machine, (), "status", *other).out.startswith("No hub is running")
+    assert run(machine, (), "status").out.startswith("Tallystick ")
 
 
 def test_with_nobody_to_ask_nothing_is_done(machine: Machine) -> None:

@@ -47,9 +47,9 @@ def test_an_empty_hub_says_what_to_do_next_with_a_command_to_copy(look: Look, ro
 
 EMPTY = {
     "": "tally wait",
-    "/sessions?agent=nobody": "tally call messages.send",
-    "/reservations": "tally agent reserve",
-    "/jobs": "tally call jobs.create",
+    "/sessions?agent=nobody": "tally send @all",
+    "/reservations": "tally reserve",
+    "/jobs": "tally job",
 }
 
 

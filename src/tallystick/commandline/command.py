@@ -104,8 +104,11 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         found = self.find(ctx, args)
         if found is None and not ctx.resilient_parsing:
-            ctx.fail(f"No such command '{args[0]}'.{did_you_mean(args[0], self.list_commands(ctx))}")
+            ctx.fail(f"No such command '{args[0]}'.{self.suggestion(ctx, args[0])}")
         return args[0] if found else None, found, args[1:]
+
+    def suggestion(self, ctx: click.Context, word: str) -> str:
+        return did_you_mean(word, self.list_commands(ctx))
 
     def find(self, ctx: click.Context, args: list[str]) -> click.Command | None:
         """The command that these words begin with."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from tallystick.kernel.errors import Conflict, Fault, InvalidInput, NotFound
+from tallystick.kernel.hints import step
 
 
 class RoomNotFound(NotFound):
     """There is no room with that id."""
 
-    hint = "List the rooms you can reach with `tally rooms` (MCP: list_rooms), or join one by its path."
+    hint = f"{step('rooms.list')} lists those that you can reach; {step('rooms.join')} opens one for a path."
 
 
 class RoomClosed(Conflict):
     """This room is closed: no further turns or changes are accepted. Its history stays readable."""
 
-    hint = "Join the path again to open a new room there, or read this one's events."
+    hint = f"{step('rooms.join')} opens a new room for the path; {step('events.list')} reads what happened in this one."
 
 
 class EventNotFound(NotFound):
     """There is no event with that id in this room."""
 
-    hint = "Read the room's events from seq 0, or use since_seq, which never goes stale."
+    hint = f"{step('events.list')} shows the room's events, each with its number."
 
 
 class ReservedKind(InvalidInput):

@@ -102,10 +102,10 @@ def up(
     detach: bool,
     browse: bool,
 ) -> int:
-    """Run the hub: HTTP with live streams, and MCP.
+    """Run the hub, with a page that shows everything.
 
-    It is one record for all agents and serves them in the foreground until Ctrl-C or `tally down`, or with --detach in
-    the background. With --json it says where it is in one envelope.
+    It serves agents over HTTP, MCP and the bus, in the foreground until Ctrl-C or `tally down`, or with --detach in the
+    background. With --json it says where it is in one envelope.
     """
     tls = _tls(tls_cert, tls_key)
     if host not in LOOPBACK and not insecure and tls is None:
@@ -194,7 +194,7 @@ def _show(facts: Mapping[str, object], end: str) -> None:
         print(f"  {name:<8} {facts[name]}")
     if line := path_line():
         print(f"To have `tally` in other terminals, type there: {line}")
-    print("Agents on this machine need nothing more. For others: tally token issue --room ROOM --for NAME")
+    print("Agents on this machine need nothing more. For one elsewhere: tally token issue --room ROOM --for NAME")
     print(end, flush=True)
 
 

@@ -70,5 +70,13 @@ def test_where_nothing_can_be_written_beside_it_the_persons_cache_keeps_it(tmp_p
     assert [path.is_relative_to(home / ".cache" / "tallystick") for path in kept(home)] == [True]
 
 
+def test_nothing_is_added_to_a_package_that_an_installer_put_there(tmp_path: Path) -> None:
+    package, home = copied(tmp_path / "site-packages"), tmp_path / "home"
+
+    assert listed(package, str(home)) == listed(package, str(home))
+
+    assert [path.is_relative_to(home / ".cache" / "tallystick") for path in kept(tmp_path)] == [True]
+
+
 def test_where_nothing_can_be_written_at_all_it_works(tmp_path: Path) -> None:
     assert "turns.release" in listed(PACKAGE, NOWHERE, PYTHONPYCACHEPREFIX=NOWHERE)

@@ -32,7 +32,7 @@ def test_help_fits_on_a_screen_and_names_every_command_and_noun(place: Place) ->
     words = done.out.replace(",", " ").split()
     assert (done.code, done.err) == (0, "")
     assert [name for name in [*commands.COMMANDS, *catalogue.nouns()] if name not in words] == []
-    assert (len(lines) <= 40, max(map(len, lines)) <= 95) == (True, True)
+    assert (len(lines) <= 40, max(map(len, lines)) <= 80) == (True, True)
 
 
 def test_help_begins_with_what_to_do_first_and_says_what_needs_a_hub(place: Place) -> None:
@@ -86,6 +86,16 @@ def test_no_verb_loads_more_than_it_needs(place: Place) -> None:
 
     assert {name for name in (*HEAVY, "msgspec", "rich", "dataclasses") if name in loaded} == set()
     assert set(commands.COMMANDS) >= set(NEW)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [("msg", "send"), ("snd", "send"), ("lock", "reserve"), ("messages snd", "send"), ("reservations chek", "check")],
+)
+def test_a_command_that_is_not_there_is_met_with_the_one_that_was_meant(place: Place, words: str, meant: str) -> None:
+    done = place.run(*words.split())
+
+    assert (done.code, done.err.splitlines()[0].partition(". ")[2]) == (2, f"Did you mean '{meant}'?")
 
 
 def test_help_is_the_same_however_it_is_asked_for(place: Place) -> None:

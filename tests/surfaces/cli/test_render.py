@@ -32,7 +32,7 @@ def test_an_inbox_is_read_message_by_message(place: Place) -> None:
         ["1 unread, 1 to accept."],
     ]
     assert place.run("--as", "ann", "messages", "inbox").out.splitlines() == [
-        "0 unread, 0 to accept.",
+        "Nothing to read, nothing to accept.",
         "You wait for ben to accept event 5.",
     ]
 

@@ -145,7 +145,7 @@ class TooManyArtifacts(Conflict):
 
 
 class NotFailed(Conflict):
-    """Only a failure that nobody has acknowledged yet can be."""
+    """Only a failure that nobody has acknowledged yet can be acknowledged."""
 
     hint = f"{step('jobs.radar')} shows what waits for you."
 

@@ -1,8 +1,8 @@
 """The operations as the command line needs them: their names, their words and their fields.
 
-They are the registry's, which takes too long to load for help, completion and the parsing of flags. So they are kept as
-Python keeps its bytecode: made at first use, beside it or else in the person's cache folder, and made again as soon as
-a source file is another. Where nothing can be written they are made every time.
+They are the registry's, which takes too long to load for help, completion and the parsing of flags. So they are kept:
+made at first use, in a checkout beside the bytecode, else in the person's cache folder, and made again as soon as a
+source file is another. Where nothing can be written they are made every time.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ PACKAGE = os.path.dirname(os.path.dirname(HERE))  # noqa: PTH120
 OUTSIDE = {"bus", "client", "commandline", "demo", "harnesses", "runner", "runtime", "server", "storage", "surfaces"}
 """What stands above the hub, beside all of it, or below what operations say cannot be part of an operation's shape."""
 
+INSTALLED = {"site-packages", "dist-packages"}
+"""Folders whose packages were put there by an installer."""
+
 
 @cache
 def operations() -> Shapes:
@@ -78,7 +81,8 @@ def _files() -> Iterator[str]:
     """Where they may be kept, best first."""
     name = f"{sys.implementation.cache_tag}.catalogue"
     beside = __spec__.cached if __spec__ else None
-    if beside:
+    # What an installer did not write it leaves behind when it takes the package away.
+    if beside and os.path.basename(os.path.dirname(PACKAGE)) not in INSTALLED:  # noqa: PTH119, PTH120
         yield f"{os.path.dirname(beside)}/{name}"  # noqa: PTH120
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     yield f"{home}/tallystick{HERE}/{name}"

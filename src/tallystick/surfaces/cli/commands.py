@@ -89,7 +89,7 @@ SETUP = {
 PROGRAMS = {
     "hook": ("tallystick.surfaces.hook.command:hook", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.command:mcp", "Serve MCP over stdin and stdout."),
-    "up": ("tallystick.server.serve:up", "Run the hub: HTTP with live streams, and MCP."),
+    "up": ("tallystick.server.serve:up", "Run the hub, with a page that shows everything."),
     "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
     "service": (
@@ -130,6 +130,22 @@ FIRST = ("setup", "join", "up")
 NOUNS_TOO = frozenset({"events", "open", "rooms"})
 """Everyday commands whose name is also a noun with operations; for the others nobody needs to load the catalogue."""
 
+ELSEWHERE = {
+    "msg": "send",
+    "message": "send",
+    "say": "send",
+    "tell": "send",
+    "mail": "inbox",
+    "claim": "wait",
+    "lock": "reserve",
+    "unlock": "release",
+    "history": "log",
+    "start": "up",
+    "serve": "up",
+    "stop": "down",
+}
+"""What other programs call it: whoever types that is told our word."""
+
 SHORT_CUTS = {
     "mcp": "tallystick.surfaces.mcp.shim:main",
     "hook": "tallystick.surfaces.hook.main:main",
@@ -151,7 +167,7 @@ def help_text() -> str:
     lines = [
         "Usage: tally COMMAND [ARGS]...",
         "",
-        "One record of whose turn it is, who is here and what was said, for all who share a workspace.",
+        "One record of whose turn it is, who is here and what was said in a workspace.",
         "",
         "Start here",
         *(_row(name, COMMANDS[name][1]) for name in FIRST),

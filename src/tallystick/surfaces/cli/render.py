@@ -64,7 +64,9 @@ def _inbox(reply: CallReply) -> None:
         for line in _content(event["data"], received):
             screen.indented(line)
     more = " There is more: --limit." if inbox["more"] else ""
-    screen.say(f"{inbox['unread']} unread, {inbox['unacked']} to accept.{more}")
+    waiting = inbox["messages"] or inbox["unread"] or inbox["unacked"]
+    count = f"{inbox['unread']} unread, {inbox['unacked']} to accept."
+    screen.say(f"{count}{more}" if waiting else "Nothing to read, nothing to accept.")
     for each in inbox["awaiting"]:
         screen.say(f"You wait for {', '.join(each['missing'])} to accept event {each['seq']}.")
 

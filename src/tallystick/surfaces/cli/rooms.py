@@ -136,7 +136,10 @@ def close(session: Session, *, path: str | None, room_id: str | None, reason: st
     state = session.ask("turns.state", ShowState(room_id=room), TurnState)
     if not yes:
         if session.as_json or not sys.stdin.isatty():
-            raise Usage("Closing a room cannot be undone: confirm with --yes.")
+            raise Usage(
+                "Closing a room cannot be undone.",
+                hint=f"{session.typed('rooms.close').removesuffix('`')} --yes` closes it.",
+            )
         screen.say(f"The room of {state.canonical_path or room} has {len(state.members)} members.")
         click.confirm("Close it for good?", abort=True, err=True)
     given = {"room_id": room, "lease_id": state.lease_id, "expected_turn_id": state.turn_id, "reason": reason}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,8 +50,10 @@ def setup(session: Session, *, allow_tools: bool, yes: bool, dry_run: bool, undo
     parts = [_planned(session, name, undo=undo, allow_tools=allow_tools) for name in found]
     diff = [line for part in parts for change in part.changes for line in install.diff(change)]
     repository = _in_repository()
+    running = '"running":true' in _tally(session, "status", "--json", stdout=subprocess.PIPE).stdout
     if not session.as_json:
-        _tell(found, diff, undo=undo, repository=repository)
+        _tell(found, diff, undo=undo)
+        screen.say(_guard_told(undo=undo, repository=repository), _hub_told(undo=undo, running=running))
     facts = {"harnesses": found, "guard": repository, "diff": "".join(diff)}
     if dry_run:
         session.finish({**facts, "done": False})
@@ -65,8 +68,12 @@ def setup(session: Session, *, allow_tools: bool, yes: bool, dry_run: bool, undo
     _guard(undo=undo, repository=repository)
     if session.finish({**facts, "done": True}):
         return 0
-    screen.say(*(f"{TITLES[part.name]}: {'taken back' if undo else 'set up'}." for part in parts if _changed(part)))
-    return _hub(session, undo=undo)
+    changed = [part.name for part in parts if _changed(part)]
+    screen.say(*(f"{TITLES[name]}: {'taken back' if undo else 'set up'}." for name in changed))
+    if changed and not undo:
+        screen.say(f"Start {', '.join(changed)} anew, in your repository: each then knows of the others.")
+        screen.say(*([install.TRUST_HOOKS] if "codex" in changed else []))
+    return _hub(session, undo=undo, running=running)
 
 
 def _planned(session: Session, name: str, *, undo: bool, allow_tools: bool) -> HarnessSetup:
@@ -80,19 +87,29 @@ def _planned(session: Session, name: str, *, undo: bool, allow_tools: bool) -> H
     return HarnessSetup(name=name, changes=changes, receipts=receipts)
 
 
-def _tell(found: list[str], diff: list[str], *, undo: bool, repository: bool) -> None:
+def _tell(found: list[str], diff: list[str], *, undo: bool) -> None:
     if not undo:
         screen.say(f"Found: {', '.join(TITLES[name] for name in found)}." if found else NONE)
     screen.say(*(line.rstrip("\n") for line in diff))
     if found and not diff:
         screen.say("Nothing of ours is in their configuration." if undo else "They are set up already.")
-    hooks = "removed from" if undo else "added to"
-    screen.say(
-        f"The git hooks that guard commits are {hooks} this repository."
-        if repository
-        else "This folder is in no git repository, so no commits are guarded."
-    )
-    screen.say("The hub is stopped." if undo else "The hub is started in the background, and its page opened.")
+
+
+def _guard_told(*, undo: bool, repository: bool) -> str:
+    if not repository:
+        return "This folder is in no git repository: there are no commits to guard."
+    from tallystick.harnesses import git_guard
+    from tallystick.harnesses.git_guard import Repository
+
+    if git_guard.is_ours(Repository.here().hooks / "pre-commit"):
+        return f"The git hooks that guard commits {'will be taken out of' if undo else 'are in'} this repository."
+    return f"Git hooks that guard commits {'are not in' if undo else 'will be added to'} this repository."
+
+
+def _hub_told(*, undo: bool, running: bool) -> str:
+    if undo:
+        return "The hub will be stopped." if running else "No hub is running."
+    return "The hub runs already." if running else "The hub will be started in the background, and its page opened."
 
 
 def _agreed(*, undo: bool) -> bool:
@@ -121,18 +138,16 @@ def _in_repository() -> bool:
     return shutil.which("git") is not None and (workspace(Path.cwd()) / ".git").exists()
 
 
-def _hub(session: Session, *, undo: bool) -> int:
-    """Through the program itself: which surface serves is not known here."""
-    import subprocess
-
+def _hub(session: Session, *, undo: bool, running: bool) -> int:
     sys.stdout.flush()
-    tally = install.this_program()
-    running = subprocess.run([tally, "status", "--json"], capture_output=True, text=True, check=False).stdout
     if undo:
         # Before the hub is stopped, or the service would start it again.
-        subprocess.run([tally, "--json", "service", "remove"], stdout=subprocess.DEVNULL, check=False)
-        return subprocess.run([tally, "down"], check=False).returncode
-    if '"running":true' in running:
-        return subprocess.run([tally, "status"], check=False).returncode
+        _tally(session, "--json", "service", "remove", stdout=subprocess.DEVNULL)
+        return _tally(session, "down").returncode
+    return _tally(session, *(["status"] if running else ["up", "--detach", "--open"])).returncode
+
+
+def _tally(session: Session, *words: str, stdout: int | None = None) -> subprocess.CompletedProcess[str]:
+    """The program itself, on the same store: which surface serves is not known here."""
     environ = {**os.environ, **session.variables()}
-    return subprocess.run([tally, "up", "--detach", "--open"], env=environ, check=False).returncode
+    return subprocess.run([install.this_program(), *words], env=environ, stdout=stdout, text=True, check=False)

@@ -181,6 +181,10 @@ class Root(Group):
             ctx.fail(f"`tally {name}` is not part of the installed package; `make {name}` in a checkout runs it.")
         return self.get_command(ctx, name)
 
+    def suggestion(self, ctx: click.Context, word: str) -> str:
+        meant = commands.ELSEWHERE.get(word)
+        return f" Did you mean '{meant}'?" if meant else super().suggestion(ctx, word)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         formatter.write(commands.help_text())
 

@@ -33,7 +33,7 @@ def status(invocation: Invocation) -> None:
     if invocation.finish(facts):
         return
     if not facts["running"]:
-        print("no hub is running; commands work without one")
+        print("No hub is running; commands work without one.")
     else:
         _show(facts)
 
@@ -47,7 +47,7 @@ def down(invocation: Invocation) -> None:
     """
     holder = stop_hub(_place())
     if not invocation.finish({"stopped": holder is not None, "pid": holder.pid if holder else None}):
-        print("the hub has stopped" if holder else "no hub is running")
+        print("The hub has stopped." if holder else "No hub is running.")
 
 
 def stop_hub(place: HubFiles) -> Process | None:
@@ -106,7 +106,7 @@ def _live(place: HubFiles) -> dict[str, object]:
 
 def _show(facts: Mapping[str, object]) -> None:
     if not facts["answers"]:
-        print(f"a hub runs as process {facts['pid']} and does not answer")
+        print(f"A hub runs as process {facts['pid']} and does not answer.")
         return
     print(f"Tallystick {facts['version']} runs. Open its page: {facts['login']}")
     print("  The link lets one browser in, within 10 minutes.")
