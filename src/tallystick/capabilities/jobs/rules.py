@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from tallystick.capabilities.jobs.contract import META_LIMIT, MODEL_NAME
+from tallystick.capabilities.jobs.contract import META_LIMIT, MODEL_NAME, SHORTEST_LEASE_MS
 from tallystick.capabilities.jobs.errors import (
     CapabilityMissing,
     ClaimHeld,
@@ -39,7 +39,6 @@ from tallystick.capabilities.jobs.model import (
     LONGEST_LEASE_MS,
     PROFILES,
     RESERVED_META,
-    SHORTEST_LEASE_MS,
     Claim,
     ExecutorOrder,
     Job,
