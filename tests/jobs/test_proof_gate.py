@@ -90,15 +90,21 @@ def test_what_was_there_before_the_work_and_other_jobs_prove_nothing(shop: Shop)
 
 
 def test_work_begins_with_the_first_claim_and_anew_when_the_job_is_queued_again(shop: Shop, held: Held) -> None:
-    first = shop.card()
+    first, report = shop.card(), held.put("report", "# Findings")["ref"]
     shop.scene.clock.forward(ms=180_000)
     again = shop.runner("r2").claim(allow_stale=True)
-    assert again.complete(refs=[first])["job"]["status"] == "DONE"
+    assert again.complete(refs=[first, report])["job"]["status"] == "DONE"
+    assert [each["proves"] for each in shop.open("JOB-001")["evidence"]] == [True, True]
 
     shop.ask("jobs.requeue", job="JOB-001", reason="not good enough")
     anew = shop.runner("r2").claim()
-    with refused("proof_missing"):
-        anew.complete(refs=[first])
+    with refused("proof_missing") as caught:
+        anew.complete(refs=[first, report])
+    assert caught.value.details["problems"] == [
+        f"{ref}: found, older than the work on this job" for ref in (first, report)
+    ]
+    anew.put("report", "# Better findings")
+    assert anew.complete(refs=[report])["job"]["status"] == "DONE"
 
 
 def test_an_artifact_of_the_job_itself_is_proof(shop: Shop, held: Held) -> None:

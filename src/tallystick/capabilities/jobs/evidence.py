@@ -175,7 +175,7 @@ def _thing(tx: Tx, job: Job, ref: Ref, record: JobRecord) -> Thing | None:
         case RefKind.JOB | RefKind.JOB_EVENT:
             return Thing() if _job_exists(tx, job.room_id, ref) else None
         case RefKind.ARTIFACT:
-            return _artifact(tx, job.room_id, ref)
+            return _artifact(tx, job.room_id, ref, record)
         case RefKind.ANCHOR:
             return Thing() if tasks.find_anchor(tx, job.room_id, ref.value) else None
         case _:
@@ -183,11 +183,11 @@ def _thing(tx: Tx, job: Job, ref: Ref, record: JobRecord) -> Thing | None:
             return Thing(belongs=seq > record.began.seq) if seq is not None else None
 
 
-def _artifact(tx: Tx, room_id: str, ref: Ref) -> Thing | None:
+def _artifact(tx: Tx, room_id: str, ref: Ref, record: JobRecord) -> Thing | None:
     owner, _, key = ref.value.partition("/")
     job = _find(tx, room_id, owner)
     found = queries.artifact(tx, job, key) if job else None
-    return Thing(sha256=found.sha256) if found else None
+    return Thing(sha256=found.sha256, belongs=found.seq > record.began.seq) if found else None
 
 
 def _find(tx: Tx, room_id: str, job_id: str) -> Job | None:
