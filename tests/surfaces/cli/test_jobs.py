@@ -129,7 +129,9 @@ def test_jobs_are_named_by_their_numbers_in_lists_too_and_a_waiver_is_said(place
     place.as_("boss", "jobs", "create", "later", "--prompt", "x", "--after", "1")
     assert "after JOB-001" in place.run("--as", "boss", "jobs", "open", "2").out
     assert place.run("--as", "boss", "open", "job-2").out.startswith("JOB-002 (QUEUED) later")
-    assert "told JOB-001@" in place.run("--as", "boss", "radar", "--status", "running", "--reply", "1", "The second.").out
+    assert (
+        "told JOB-001@" in place.run("--as", "boss", "radar", "--status", "running", "--reply", "1", "The second.").out
+    )
     assert place.run("--as", "boss", "tasks", "macro", "merge-report", "--jobs", "1", "--jobs", "2").code == 0
     assert place.run("--as", "boss", "jobs", "waive", "1", "I looked.").out == (
         "JOB-001 may be DONE without proof, and that stays on its record: I looked.\n"

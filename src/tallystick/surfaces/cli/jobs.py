@@ -173,7 +173,7 @@ def with_prompt_file(command: click.Command) -> None:
 
 def with_exit_codes(command: click.Command) -> None:
     """`tally jobs wait` in a script: how the job ended is its exit code."""
-    command.epilog = "Exits 0 when the job is DONE, 3 when it FAILED, 4 when it was CANCELED, 5 when the time was up first."
+    command.epilog = "Exits 0 when the job is DONE, 3 when it FAILED, 4 when it was CANCELED, 5 when time was up."
 
 
 def with_follow(command: click.Command) -> None:
