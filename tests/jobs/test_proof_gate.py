@@ -188,6 +188,10 @@ def test_what_an_earlier_runner_observed_is_on_record(shop: Shop, held: Held) ->
     again = shop.runner("r2").claim(allow_stale=True)
     assert again.complete(refs=[PROOF], observed=[])["job"]["status"] == "DONE"
 
+    shop.ask("jobs.requeue", job="JOB-001", reason="not good enough")
+    with refused("proof_missing"):
+        shop.runner("r2").claim().complete(refs=[PROOF], observed=[])
+
 
 def test_the_newest_observation_of_a_command_counts(shop: Shop, held: Held) -> None:
     held.report("tests pass", observed=[SEEN])

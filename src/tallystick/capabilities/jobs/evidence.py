@@ -83,10 +83,10 @@ class JobRecord:
         return said
 
     def observed(self, command: str) -> Observation | None:
-        """The newest observation of a command that is on record."""
+        """The newest observation of a command, since work began, that is on record."""
         for event in self._reports():
             body = job_body(event)
-            if isinstance(body, JobReported) and body.observed is not UNSET:
+            if event.seq > self.began.seq and isinstance(body, JobReported) and body.observed is not UNSET:
                 for each in reversed(body.observed):
                     if plain(each.command) == command:
                         return Observation(command=each.command, exit_code=each.exit_code, at=each.at)
@@ -156,7 +156,8 @@ def judged(
         named=named or record.named,
     )
     began_at = record.began.at if files else 0
-    return judge(refs, Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at), known)
+    checks = tuple(job.needs.checks)
+    return judge(refs, Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at, checks=checks), known)
 
 
 def proves(tx: Tx, job: Job, refs: Sequence[str], seen: Sequence[ObservedCommand] = ()) -> bool:
