@@ -140,13 +140,19 @@ _IDLE = frozenset({"true", ":", "echo", "printf", "exit", "sleep", "pwd", "cd", 
 """Commands that end well whatever was done."""
 _LOOKS = frozenset({("git", "status"), ("git", "log")})
 _SIGHTS = frozenset(
-    "cat head tail less more nl wc ls dir tree find stat file du df which type whereis realpath readlink basename dirname"
-    " whoami id uname hostname env printenv ps grep egrep fgrep rg ag sed awk sort uniq cut tr"
-    " mkdir touch cp mv rm ln chmod chown tee export source".split()
+    [
+        *("cat", "head", "tail", "less", "more", "nl", "wc", "ls", "dir", "tree", "find", "stat", "file", "du", "df"),
+        *("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "sort", "uniq", "cut", "tr", "which", "type", "ps"),
+        *("whereis", "realpath", "readlink", "basename", "dirname", "whoami", "id", "uname", "hostname", "printenv"),
+        *("mkdir", "touch", "cp", "mv", "rm", "ln", "chmod", "chown", "tee", "export", "source"),
+    ]
 )
 """Programs that look or put away: that one of them ended well says nothing of the work, unless the job asked for it."""
 _GIT_SIGHTS = frozenset(
-    "status log show diff branch remote rev-parse ls-files blame stash add fetch checkout switch restore".split()
+    [
+        *("status", "log", "show", "diff", "branch", "remote", "rev-parse", "ls-files", "blame"),
+        *("stash", "add", "fetch", "checkout", "switch", "restore"),
+    ]
 )
 _ASKS_GIT = frozenset({"--exit-code", "--quiet", "--check"})
 """With one of these `git diff` answers with its status."""
