@@ -72,8 +72,10 @@ def test_the_exit_code_of_a_wait_says_how_the_job_ended(place: Place) -> None:
         held = ("--job", f"JOB-00{number}", "--runner-id", "r1", "--claim-revision", "1")
         place.as_("r1", "jobs", "artifact", "put", *held, "--artifact-key", "report", "--content", "done")
         ref = f"artifact://jobs/JOB-00{number}/report"
-        place.as_("r1", "jobs", "complete", *held, "--status", status, "--refs", ref)
-        codes.append(place.run("--as", "boss", "jobs", "wait", "--job", f"JOB-00{number}").code)
+        place.as_("r1", "jobs", "complete", *held, "--status", status, "--refs", ref, "--summary", "One.\nTwo.")
+        waited = place.run("--as", "boss", "jobs", "wait", "--job", f"JOB-00{number}")
+        assert waited.out.splitlines()[-2:] == [f"JOB-00{number} is {status}: One.", "Two."]
+        codes.append(waited.code)
     place.as_("boss", "jobs", "create", "still there", "--prompt", "x")
     codes.append(place.run("--as", "boss", "jobs", "wait", "--job", "JOB-004", "--max-wait-ms", "0").code)
 
