@@ -7,8 +7,9 @@ import os
 
 import pytest
 
+from tallystick.kernel.caller import Caller, SessionKind
 from tests.jobs.shop import PROOF, SEEN, Held, Shop
-from tests.scene import Scene, refused
+from tests.scene import Actor, Scene, refused
 
 
 @pytest.fixture
@@ -354,6 +355,25 @@ def test_whoever_runs_a_job_cannot_waive_its_proof(shop: Shop, held: Held) -> No
     held.complete("FAILED", refs=[])
     with shop.scene.refused("job_over"):
         shop.ask("jobs.waive", job="JOB-001", reason="fine")
+
+
+def test_only_who_created_a_job_a_person_or_a_foreman_may_say_what_proves_it(shop: Shop) -> None:
+    card, job_id = shop.card("written before"), shop.create("later")["job_id"]
+    held = shop.runner().claim(job_id)
+    (worker,) = shop.scene.joined("claude-in-a-slice")
+    person = Actor(shop.scene, Caller(agent_id="human:ann:1", session=SessionKind.HUMAN_CLI), shop.boss.room_id)
+
+    with shop.scene.refused("own_waiver"):
+        worker.here("jobs.waive", job=job_id, reason="trust me")
+    worker.here("jobs.message", job=job_id, message="Take this.", refs=[card])
+    with refused("proof_missing"):
+        held.complete(refs=[card])
+
+    worker.appointed()
+    worker.here("jobs.waive", job=job_id, reason="as a foreman")
+    person.here("jobs.waive", job=job_id, reason="as a person")
+    assert shop.open(job_id)["waiver"]["by"] == "user"
+    assert held.complete(refs=[])["job"]["status"] == "DONE"
 
 
 def test_refs_of_a_managers_message_are_found_in_its_text(shop: Shop, held: Held) -> None:
