@@ -180,7 +180,7 @@ def _waited(reply: CallReply) -> None:
     job_events(found.events)
     job = found.job
     if found.done:
-        screen.say(f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}")
+        screen.say(*f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}".split("\n"))
     elif found.timed_out:
         screen.say(f"{job.job_id} is still {job.status}. Wait again.")
 

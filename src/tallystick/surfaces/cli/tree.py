@@ -152,7 +152,7 @@ def _type(field: Field) -> object:
         case "number":
             return click.FLOAT
         case "choice":
-            return click.Choice(field.get("choices", []))
+            return click.Choice(field.get("choices", []), case_sensitive=False)
         case "json":
             return json_text
         case "path":
