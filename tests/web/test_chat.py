@@ -95,6 +95,23 @@ def test_one_recipient_replaces_everybody_and_is_kept(hub: RunningHub, look: Loo
     assert chosen(viewer) == ["@all"]
 
 
+def test_a_service_is_answered_alone(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    service = Agent(hub.agent("svc:ci", reach=Reach.SPEAK), "svc:ci", room)
+    asked = service.say("the build is red")
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}")
+    viewer.find(f"#e{asked['seq']}").hover()
+    viewer.find(f"#e{asked['seq']} [data-reply]").click()
+    assert chosen(viewer) == ["svc:ci"]
+    viewer.page.keyboard.type("build it again")
+    viewer.page.keyboard.press("Control+Enter")
+    viewer.shows("#rows", "build it again")
+    assert ada.call("messages.inbox")["messages"][1:] == []
+    (letter,) = service.call("messages.inbox")["messages"]
+    assert letter["event"]["data"]["text"] == "build it again"
+
+
 def test_an_agents_page_leads_to_a_composer_for_that_agent(hub: RunningHub, look: Look, room: str) -> None:
     join(hub, room, "ada", "bob")
     viewer = look()

@@ -170,6 +170,17 @@ def test_an_open_page_keeps_the_lease_of_its_person(hub: RunningHub, look: Look,
     assert beat.value.json()["turn_id"] == 1
 
 
+@pytest.mark.parametrize("view", ["/jobs", "/history", "overview"])
+def test_other_views_keep_the_lease_too(hub: RunningHub, look: Look, room: str, view: str) -> None:
+    hub.user.call("rooms.join", room_id=room)
+    hub.user.call("rooms.set_policy", room_id=room, heartbeat_interval_ms=1000)
+    hub.user.call("turns.wait", room_id=room, max_wait_ms=0)
+    viewer = look()
+    with viewer.page.expect_response(lambda reply: reply.url.endswith("/act/turns.heartbeat")) as beat:
+        viewer.go("/" if view == "overview" else f"/rooms/{room}{view}")
+    assert beat.value.status == 200
+
+
 def test_who_leaves_the_sequence_is_no_longer_in_it(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.claim()

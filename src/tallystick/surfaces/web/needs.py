@@ -57,9 +57,10 @@ class RoomNeeds:
 
 
 def needs_in(snapshot: PageReader, room: RoomView) -> RoomNeeds:
-    if room.closed_at:
-        return RoomNeeds(needs=[], count=0, unread=0)
-    found = snapshot.read("attention.list", WaitingItems, room_id=room.room_id)
+    return needs_of(room, snapshot.read("attention.list", WaitingItems, room_id=room.room_id))
+
+
+def needs_of(room: RoomView, found: WaitingItems) -> RoomNeeds:
     return RoomNeeds(needs=[Need(item=item, room=room) for item in found.items], count=found.count, unread=found.unread)
 
 

@@ -82,11 +82,11 @@ def last_handoff(events: Sequence[StickEvent]) -> LastHandoff | None:
 
 def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, history: int) -> dict[str, object]:
     """What both views of a room say of its stick, and who is there."""
-    room, state = frame.room, stick_of(snapshot, asked.room_id)
+    room, state = frame.room, StickStatus(facts=frame.stick)
     events = snapshot.read("turns.history", StickEvents, room_id=asked.room_id, newest=True, limit=history).events
     handoff = last_handoff(events)
     order = [member.agent_id for member in state.facts.members]
-    present = people.people_in(snapshot, room, state.facts, handoff.told if handoff else "")
+    present = people.people_in(snapshot, frame, handoff.told if handoff else "")
     window = chart.window(asked.word("window"), snapshot.now - room.created_at)
     return {
         **frame.context,
@@ -97,9 +97,6 @@ def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, 
         "window": window.name,
         "people": present,
         "state_of": {person.agent_id: person.state for person in present},
-        "mine": state.facts.owner == snapshot.me,
-        "member": snapshot.me in order,
-        "heartbeat_ms": state.facts.policy.heartbeat_interval_ms,
     }
 
 
@@ -110,7 +107,7 @@ def _end(asked: PageRequest) -> int | None:
 
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     frame = page.framed(snapshot, asked)
-    waiting = needs.needs_in(snapshot, frame.room)
+    waiting = needs.needs_of(frame.room, frame.waiting)
     found = rows.stretch(snapshot, asked.room_id, limit=TALK)
     context: dict[str, object] = {
         **around_stick(snapshot, asked, frame, history=HISTORY),

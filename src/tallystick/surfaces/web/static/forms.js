@@ -74,14 +74,15 @@ async function submit(form, refresh) {
   }
 }
 
-/** A form's call, what has to come before it and what follows from it. Who only joined for a call that was refused, or
- * for one that needs no place in the turn order, is out of the order again. */
+/** A form's call, what has to come before it and what follows from it. What needs no place in the turn order is joined
+ * for without one (`data-aside`); who only joined for a call that was refused, or that is over with it (`data-back`), is
+ * out again. */
 async function calls(form, given, then) {
-  const { first, op, back, then: next } = form.dataset;
+  const { first, op, aside, back, then: next } = form.dataset;
   const here = { room_id: given.room_id };
   const member = first && (await call("rooms.show", here)).answer?.members.some((each) => each.agent_id === "user");
   if (first && !member) {
-    const joined = await call(first, here);
+    const joined = await call(first, aside === undefined ? here : { ...here, in_order: false });
     if (joined.error) return joined;
   }
   const done = await call(op, given);
