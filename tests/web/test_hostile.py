@@ -190,7 +190,7 @@ def test_a_branch_with_a_hostile_name_is_shown(hub: RunningHub, look: Look, tmp_
     checkout = repository(tmp_path / "repo").resolve()
     (checkout / ".git" / "HEAD").write_text("ref: refs/heads/<script>window.broken=1</script>\x1b[31m\n")
     ada = hub.agent("ada")
-    room = ada.call("rooms.join", context_path=str(checkout))["room_id"]
+    room = str(ada.call("rooms.join", context_path=str(checkout))["room_id"])
     shown = intact(look(own=True), f"/rooms/{room}")
     assert "on <script>window.broken=1</script>\\x1b[31m" in shown
 

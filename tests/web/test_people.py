@@ -35,7 +35,7 @@ def test_a_row_says_who_does_what_where(hub: RunningHub, look: Look, tmp_path: P
     checkout = repository(tmp_path / "repo").resolve()
     git(checkout, "checkout", "-qb", "fix/retries")
     first, second = (hub.agent(name) for name in ("claude-code:4b18616e", "codex:9b22d0aa"))
-    room = first.call("rooms.join", context_path=str(checkout))["room_id"]
+    room = str(first.call("rooms.join", context_path=str(checkout))["room_id"])
     second.call("rooms.join", context_path=str(checkout))
     claude, codex = Agent(first, "claude-code:4b18616e", room), Agent(second, "codex:9b22d0aa", room)
     claude.call("agents.register", name="amber-otter", force_update=True)
