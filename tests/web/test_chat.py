@@ -194,10 +194,13 @@ def test_closing_asks_says_what_is_open_and_wants_a_reason(hub: RunningHub, look
     (ada,) = join(hub, room, "ada")
     ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
     ada.call("reservations.reserve", path="src")
+    for number in range(6):
+        ada.call("jobs.create", title=f"job {number}", prompt="Do it.")
     viewer = look()
-    viewer.go(f"/rooms/{room}")
-    viewer.find("#act-close > summary").click()
-    viewer.shows("#act-close", "Still open: 1 job not ended; 1 reservation.")
+    for view in ("/stick", ""):
+        viewer.go(f"/rooms/{room}{view}")
+        viewer.find("#act-close > summary").click()
+        viewer.shows("#act-close", "Still open: 7 jobs not ended; 1 reservation.")
     viewer.find("#act-close .danger").click()
     assert call(hub, "ada", "rooms.show", room_id=room)["closed_at"] is None
     viewer.find("#act-close [name=reason]").fill("shipped")

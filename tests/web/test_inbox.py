@@ -214,6 +214,21 @@ def test_jobs_are_settled_on_their_board_as_well(hub: RunningHub, look: Look, ro
     assert [event["message"] for event in ada.call("jobs.tail", job="JOB-001")["events"]][-1] == "drop it"
 
 
+def test_what_a_permission_allows_is_shown_as_it_is_and_says_when_it_is_cut(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("permissions.ask", tool="Edit", title="mend it", diff="- keep\n+ drop\n# not a title")
+    ada.call("permissions.ask", tool="Bash", title="a long one", command="x" * 2500 + " && rm -rf /")
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    first, second = item(viewer, "permission").all()
+    expect(first.locator("pre")).to_have_text("- keep\n+ drop\n# not a title")
+    expect(first).not_to_contain_text("It goes on")
+    second.get_by_role("link", name="read all of it").click()
+    viewer.shows("#raw pre", "rm -rf /")
+
+
 def test_the_whole_inbox_is_settled_by_keyboard(hub: RunningHub, look: Look, room: str) -> None:
     busy(hub, room)
     viewer = look()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from tallystick.capabilities.attention.contract import WaitingItem, WaitingKind
+from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingKind
 from tallystick.capabilities.attention.errors import ItemBlocks, ItemNotWaiting
 from tallystick.capabilities.jobs.radar_views import RadarJob
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
@@ -24,7 +24,6 @@ from tallystick.kernel.operation import moment
 MINUTE = 60_000
 MATTERS_MS = 60 * MINUTE
 """After so long an attempt to enter is history: whoever made it does something else."""
-SAID_LIMIT = 2_000
 
 
 class OwedMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tallystick.capabilities.attention.contract import WaitingItem, WaitingItems, WaitingKind
+from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingItems, WaitingKind
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.surfaces.web.page import PageReader
 
@@ -29,6 +29,10 @@ class Need:
     @property
     def tone(self) -> str:
         return {"!": "bad", "": "quiet"}.get(self.item.sign, "warn")
+
+    @property
+    def cut(self) -> bool:
+        return len(self.item.said) >= SAID_LIMIT
 
     @property
     def href(self) -> str:

@@ -46,6 +46,10 @@ class Person:
         return self.last_seen_at
 
     @property
+    def holds(self) -> bool:
+        return "holds the stick" in self.signs
+
+    @property
     def told(self) -> str:
         return " · ".join([*self.signs, *self.edits, self.state])
 
@@ -136,14 +140,14 @@ def _tone(agent: AgentView, status: str) -> str:
 
 
 def everybody(rooms: Iterable[HasPeople]) -> list[Person]:
-    """Everybody once, where they hold the stick or else as last seen; those in trouble first, then the most recent."""
+    """Everybody once, where they hold the stick or were seen last; trouble first, then who holds it."""
     found: dict[str, Person] = {}
     for person in (person for room in rooms for person in room.people):
         known = found.get(person.agent_id)
         if known is None or _telling(person) > _telling(known):
             found[person.agent_id] = person
-    return sorted(found.values(), key=lambda person: (person.tone != "bad", -person.seen))
+    return sorted(found.values(), key=lambda person: (person.tone != "bad", not person.holds, -person.seen))
 
 
 def _telling(person: Person) -> tuple[bool, Instant]:
-    return "holds the stick" in person.signs, person.seen
+    return person.holds, person.seen

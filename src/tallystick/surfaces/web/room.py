@@ -18,6 +18,8 @@ LONG_HISTORY = 500
 TALK = 60
 GLANCE = 6
 """Jobs and reservations beside the conversation; each has a view of its own."""
+COUNTED = 200
+"""So many are counted for who wants to close the room."""
 FILTERS = (
     ("", "all", ""),
     ("messages", "messages", ""),
@@ -87,6 +89,8 @@ def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, 
     handoff = last_handoff(events)
     order = [member.agent_id for member in state.facts.members]
     present = people.people_in(snapshot, frame, handoff.told if handoff else "")
+    jobs = snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=COUNTED).jobs
+    held = snapshot.read("reservations.status", ReservationList, room_id=asked.room_id, limit=COUNTED).reservations
     window = chart.window(asked.word("window"), snapshot.now - room.created_at)
     return {
         **frame.context,
@@ -96,6 +100,9 @@ def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, 
         "windows": chart.WINDOWS,
         "window": window.name,
         "people": present,
+        "jobs": jobs[:GLANCE],
+        "held": held[:GLANCE],
+        "open_ends": {"job": len(jobs), "reservation": len(held), "thing": frame.waiting.count},
         "state_of": {person.agent_id: person.state for person in present},
     }
 
@@ -111,14 +118,11 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     found = rows.stretch(snapshot, asked.room_id, limit=TALK)
     context: dict[str, object] = {
         **around_stick(snapshot, asked, frame, history=HISTORY),
-        "needs": waiting.needs[: needs.SHOWN],
-        "waiting": waiting,
+        "needs": waiting.needs[: asked.number("needs") or needs.SHOWN],
         "entries": chat.conversation(found.rows),
         "older": found.older,
         "filters": FILTERS,
         "rooms": rooms_to_relay_to(snapshot, asked.room_id),
-        "jobs": snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=GLANCE).jobs,
-        "held": snapshot.read("reservations.status", ReservationList, room_id=asked.room_id, limit=GLANCE).reservations,
     }
     return PageView(template="room.html", context=context)
 
