@@ -48,6 +48,9 @@ function opened(details) {
   for (const other of document.querySelectorAll("details.act[open]")) {
     if (other !== details && !other.contains(details)) other.open = false;
   }
+  for (const field of details.querySelectorAll("select[data-options]")) {
+    if (!field.options.length) field.append(document.getElementById(field.dataset.options).content.cloneNode(true));
+  }
   focusIn(details);
 }
 
