@@ -86,7 +86,7 @@ def waiting(seen: RoomFacts) -> list[WaitingItem]:
 def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
     stick = seen.stick
     kept = stick.reserved_for if not stick.owner else None
-    if kept and is_person(kept):
+    if kept and is_person(kept) and not stick.takeover:
         waits = sum(1 for each in stick.members if each.status == "active" and not is_person(each.agent_id))
         others = f"; {waits} agent{'s' if waits > 1 else ''} wait{'' if waits > 1 else 's'}" if waits else ""
         yield WaitingItem(
@@ -105,7 +105,7 @@ def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
         )
         return
     failed = stick.owner or stick.reserved_for
-    if stick.takeover and failed and not is_person(failed):
+    if stick.takeover and failed and not (stick.owner and is_person(stick.owner)):
         ended = stick.lease_expires_at or stick.claim_expires_at
         yield WaitingItem(
             item=f"takeover:{stick.turn_id}:{stick.takeover}",
