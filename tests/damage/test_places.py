@@ -52,10 +52,26 @@ def test_a_store_on_a_read_only_disk_is_refused_and_whole_afterwards(tmp_path: P
 @pytest.mark.parametrize("command", [("rooms",), ("join", "/"), ("verify",)])
 def test_a_data_directory_that_belongs_to_somebody_else_is_refused(house: House, command: tuple[str, ...]) -> None:
     os.chown(house.folder, SOMEBODY_ELSE, SOMEBODY_ELSE)
+    house.folder.chmod(0o755)
 
-    assert_read_only(house.tally(*command))
+    said = house.tally(*command)
 
+    assert said.is_refusal(1, "foreign_data_dir"), said
     os.chown(house.folder, 0, 0)
+    house.assert_whole()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702])
+@pytest.mark.parametrize("command", [("rooms",), ("join", "/"), ("verify",)])
+def test_a_data_directory_that_others_may_write_to_is_refused(
+    house: House, mode: int, command: tuple[str, ...]
+) -> None:
+    house.folder.chmod(mode)
+
+    said = house.tally(*command)
+
+    assert said.is_refusal(1, "foreign_data_dir"), said
+    house.folder.chmod(0o700)
     house.assert_whole()
 
 
@@ -82,13 +98,14 @@ def test_a_database_that_may_not_be_written_is_refused(house: House, mode: int) 
     house.assert_whole()
 
 
-def test_a_data_directory_that_others_may_enter_is_named_by_the_doctor(house: House) -> None:
-    house.folder.chmod(0o777)
+@pytest.mark.parametrize(("mode", "verdict"), [(0o755, "warn"), (0o777, "bad")])
+def test_a_data_directory_that_others_may_enter_is_named_by_the_doctor(house: House, mode: int, verdict: str) -> None:
+    house.folder.chmod(mode)
 
     checks = cast("list[dict[str, str]]", house.tally("doctor").data["checks"])
 
     (found,) = [check for check in checks if check["name"] == "data directory"]
-    assert (found["verdict"], "chmod 700" in found["fix"]) == ("warn", True)
+    assert (found["verdict"], "chmod 700" in found["fix"]) == (verdict, True)
 
 
 def test_a_network_file_system_is_refused_before_anything_is_created(empty: House) -> None:

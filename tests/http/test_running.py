@@ -422,14 +422,19 @@ def test_a_data_directory_that_others_may_write_to_is_refused(tmp_path: Path, mo
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_data_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--detach",)])
+def test_a_data_directory_of_another_user_is_refused(tmp_path: Path, more: tuple[str, ...]) -> None:
     hub = RunningHub(tmp_path / "data")
     hub.data_dir.mkdir(mode=0o700)
+    precious = tmp_path / "precious"
+    precious.touch(mode=0o644)
+    (hub.data_dir / "hub.log").symlink_to(precious)
     os.chown(hub.data_dir, 65534, -1)
 
-    done = hub.control("up", "--port", "0", "--json")
+    done = hub.control("up", "--port", "0", "--json", *more)
 
     assert json.loads(done.stdout)["error"]["code"] == "foreign_data_dir"
+    assert (precious.stat().st_mode & 0o777, precious.read_bytes()) == (0o644, b"")
 
 
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:

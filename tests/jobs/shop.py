@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tallystick.capabilities.jobs.contract import LONGEST_LEASE_MS
+from tallystick.capabilities.jobs.model import LONGEST_LEASE_MS
 from tests.scene import Actor, Row, Scene
 
 PROOF = "CMD: pytest -q (exit 0)"

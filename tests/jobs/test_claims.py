@@ -103,6 +103,39 @@ def test_a_job_whose_claim_ran_out_can_be_taken_over_and_says_why(shop: Shop) ->
     assert taken.answer["event"]["meta"] == {"previous_runner_id": "r1", "reason": "ttl_expired"}
 
 
+def test_a_claim_that_was_granted_while_the_clock_was_ahead_can_be_taken_over_once_it_is_right_again(
+    shop: Shop,
+) -> None:
+    shop.create()
+    shop.scene.clock.forward(minutes=24 * 60)
+    held = shop.runner("r1").claim()
+    shop.scene.clock.forward(minutes=-24 * 60)
+    other = shop.runner("r2")
+
+    before = shop.ask("jobs.radar")["jobs"]
+    renewed = held.report()
+    with refused("claim_held"):
+        other.claim("JOB-001", allow_stale=True)
+    shop.scene.clock.forward(ms=180_000)
+    taken = other.claim(allow_stale=True)
+
+    assert [each["attention"]["stale"] for each in before] == [True]
+    assert renewed["claim_expires_at"] == to_wire(shop.scene.clock.now)
+    assert (taken.job_id, taken.answer["event"]["kind"]) == ("JOB-001", "reclaimed")
+
+
+def test_a_lost_claim_of_a_clock_that_was_ahead_keeps_no_job_for_a_day(shop: Shop) -> None:
+    shop.create()
+    shop.scene.clock.forward(minutes=24 * 60)
+    shop.runner("r1").claim()
+    shop.scene.clock.forward(minutes=-24 * 60)
+
+    assert shop.runner("r2").claim(allow_stale=True).job_id == "JOB-001"
+    (there,) = shop.ask("runners.list", status="idle")["runners"]
+    (gone,) = shop.ask("runners.list", status="offline")["runners"]
+    assert (there["runner_id"], gone["runner_id"]) == ("r2", "r1")
+
+
 def test_the_next_job_may_be_a_lost_one_and_keeps_its_place_in_the_order(shop: Shop) -> None:
     shop.create("lost", priority="HIGH")
     shop.runner("r1").claim()

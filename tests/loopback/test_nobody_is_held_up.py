@@ -68,7 +68,7 @@ def small_disk(place: HarnessHome) -> Generator[None]:
     kept = place.data.with_name("kept")
     place.data.rename(kept)
     place.data.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place.data], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", place.data], check=True)
     try:
         shutil.copytree(kept, place.data, dirs_exist_ok=True)
         place.data.chmod(0o700)

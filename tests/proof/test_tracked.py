@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,25 @@ def test_a_working_tree_beside_the_repository_has_an_index_of_its_own(checkout: 
 @pytest.mark.parametrize("broken", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\7", b"DIRC\0\0\0\x09\0\0\0\1", b"x" * 100])
 def test_an_index_that_cannot_be_read_names_nothing(checkout: Path, broken: bytes) -> None:
     (checkout / ".git" / "index").write_bytes(broken)
+
+    assert tracked.files(checkout) == frozenset()
+
+
+def test_an_index_that_would_grow_beyond_any_memory_names_nothing(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracked, "LARGEST_INDEX", 100_000)
+    entry = bytes(62)
+    repeated = b"".join(entry + b"\0" + b"x\0" for _ in range(100))
+    long = b"DIRC" + (4).to_bytes(4) + (101).to_bytes(4) + entry + b"\0" + b"n" * 2000 + b"\0" + repeated
+    (checkout / ".git" / "index").write_bytes(long)
+
+    assert tracked.files(checkout) == frozenset()
+
+
+def test_a_pipe_in_the_place_of_the_index_holds_nobody_up(checkout: Path) -> None:
+    (checkout / ".git" / "index").unlink()
+    os.mkfifo(checkout / ".git" / "index")
 
     assert tracked.files(checkout) == frozenset()
 

@@ -20,7 +20,8 @@ class FlakyNetwork:
         self._unheard: set[socket.socket] = set()
         self._flows = threading.Event()
         self._flows.set()
-        self.before = self.after = b""
+        self.before = self.after = self.stalled_by = b""
+        """The words that break a connection, and those that freeze them all."""
         self.url = make_conninfo(url, host="127.0.0.1", port=self._door.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -59,6 +60,8 @@ class FlakyNetwork:
     def _upwards(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65536):
+                if self.stalled_by and self.stalled_by in data:
+                    self.freeze()
                 self._flows.wait()
                 if self.before and self.before in data:
                     self.cut()

@@ -58,7 +58,7 @@ def small_disk(tmp_path: Path) -> Generator[Path]:
     """A disk of one megabyte."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(folder)]
     mounted = subprocess.run(mount, capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip(f"this user may not mount: {mounted.stderr.decode().strip()}")

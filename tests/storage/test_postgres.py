@@ -143,6 +143,15 @@ def test_a_server_that_hangs_while_committing_leaves_the_outcome_unknown(
         freeze_last(rows)
 
 
+def test_a_server_that_hangs_when_it_is_first_listened_to_is_unreachable(
+    impatient: Store, network: FlakyNetwork
+) -> None:
+    network.stalled_by = b"LISTEN"
+
+    with pytest.raises(StoreUnreachable):
+        impatient.watch("room")
+
+
 def test_work_on_the_whole_store_may_take_longer_than_an_answer(impatient: Store) -> None:
     with impatient.write(unhurried=True) as rows:
         assert rows.one(query("SELECT 1 AS one FROM pg_sleep(1.5)"), dict[str, object]) == {"one": 1}

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -48,6 +49,60 @@ def hub() -> Generator[RunningHub]:
         for name in SAID:
             (hub.data_dir / name).chmod(0o666)
         yield hub
+
+
+LISTENER = """
+import os, socket, sys
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[1])
+os.setgroups([])
+os.setuid(65534)
+listening.listen()
+print("listening", flush=True)
+sys.stdin.read()
+listening.setblocking(False)
+try:
+    connection, _ = listening.accept()
+    sys.stdout.write(connection.recv(65536).decode())
+except BlockingIOError:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("hub.sock", [sys.executable, "-m", "tallystick.surfaces.cli.main", "--as", "ada", "rooms"]),
+        ("mcp.sock", [sys.executable, "-m", "tallystick.surfaces.cli.main", "mcp"]),
+        (
+            "bus.sock",
+            [sys.executable, "-c", "from tallystick import client; client.BusClient(agent='ada', patience=0)"],
+        ),
+    ],
+)
+def test_nothing_is_told_to_another_user_that_listens_where_a_hub_of_ours_would(
+    tmp_path: Path, name: str, ask: list[str]
+) -> None:
+    data_dir = tmp_path / "data"
+    data_dir.mkdir(mode=0o700)
+    (data_dir / "hub.json").write_text(
+        json.dumps({"http_socket": f"{data_dir}/hub.sock", "bus_socket": f"{data_dir}/bus.sock"})
+    )
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", LISTENER, str(data_dir / name)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert stranger.stdout
+    assert stranger.stdout.readline() == "listening\n"
+
+    environ = {**os.environ, "TALLYSTICK_DATA_DIR": str(data_dir), "TALLYSTICK_DATABASE_URL": ""}
+    asked = subprocess.run(ask, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    heard, _ = stranger.communicate("")
+    assert heard == "", asked
+    assert asked.returncode == (1 if name == "bus.sock" else 0), asked
 
 
 def _refusal(name: str, answer: str) -> object:

@@ -58,6 +58,27 @@ def test_neither_a_monitor_nor_a_filter_nor_a_hook_is_run(checkout: Path, progra
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.parametrize("setting", ["remote.origin.uploadpack", "core.sshCommand"])
+def test_an_object_that_is_missing_is_fetched_from_nowhere(
+    checkout: Path, program: Path, tmp_path: Path, setting: str
+) -> None:
+    tree = git(checkout, "rev-parse", "HEAD^{tree}").strip()
+    (checkout / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    (checkout / ".git" / "index").unlink()
+    url = "ssh://nowhere.invalid/x" if setting == "core.sshCommand" else f"file://{checkout}"
+    for name, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", url),
+        (setting, str(program)),
+    ):
+        git(checkout, "config", name, value)
+
+    assert changed(checkout) is None
+    assert not (tmp_path / "trace").exists()
+
+
 def test_a_folder_that_looks_like_a_bare_repository_is_none(checkout: Path, program: Path, tmp_path: Path) -> None:
     bare = checkout / "vendor" / "evil"
     for folder in ("refs", "objects"):

@@ -21,6 +21,7 @@ from tallystick.client import bus_protocol, calls
 from tallystick.client.bus_protocol import Asked, BusClosed, Envelope, Talk
 from tallystick.client.calls import Patience
 from tallystick.client.connection import Address, Connection, HubLocation, HubNotRunning
+from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError, Unavailable
 from tallystick.kernel.ids import new_id
 
@@ -61,6 +62,8 @@ class SocketWire:
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.connect(path)
+            if not places.is_ours(self._socket):
+                raise ConnectionRefusedError
         except OSError as absent:
             self._socket.close()
             raise HubNotRunning(f"No hub is running at {path}.") from absent

@@ -6,6 +6,7 @@ them: a command asks its hub in less time than importing an HTTP library takes.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -205,6 +206,8 @@ class Connection:
         try:
             self._socket.settimeout(CONNECT_SECONDS)
             self._socket.connect(path)
+            if not places.is_ours(self._socket):
+                raise ConnectionRefusedError(errno.ECONNREFUSED, "another user listens there", path)
         except OSError:
             self._socket.close()
             raise

@@ -24,11 +24,11 @@ from tallystick.ledger import chain, reading
 from tallystick.ledger import rebuild as folding
 from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
-from tallystick.storage.errors import BadStatement, StoreDamaged
+from tallystick.storage.errors import BadStatement, ForeignDataDir, StoreDamaged
 from tallystick.storage.open import open_store
 from tallystick.storage.port import Store
 from tallystick.storage.queries import Queries
-from tallystick.storage.sqlite_file import Mount
+from tallystick.storage.sqlite_file import Mount, refuse_foreign
 
 RECENT = 200
 """So many events of each room a quick look verifies."""
@@ -103,6 +103,10 @@ def directory(folder: Path) -> Check:
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             fix = "It is mounted read-only: mount it for writing, or use another directory with TALLYSTICK_DATA_DIR."
         return Check(name=name, verdict=CheckVerdict.BAD, found=f"{folder} cannot be written", fix=fix)
+    try:
+        refuse_foreign(folder)
+    except ForeignDataDir as wrong:
+        return Check.failed(name, wrong)
     mode = folder.stat().st_mode & 0o777
     if mode & 0o077:
         fix = f"Run `chmod 700 {folder}`: whoever can open the store is trusted."

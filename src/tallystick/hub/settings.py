@@ -55,6 +55,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             # It cannot be told; opening it will say why.
             return True
 
+    def make_data_dir(self) -> None:
+        """Have a folder that nobody else may write to, before anything is put into it."""
+        from tallystick.storage.sqlite_file import refuse_foreign  # Here: most commands only read where it is.
+
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_foreign(self.data_dir)
+
 
 def stale_ms(environ: Mapping[str, str]) -> int:
     name = next((name for name in STALE_MINUTES if environ.get(name)), None)

@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping
 
 VARIABLE = "TALLYSTICK_DATA_DIR"
@@ -22,6 +23,16 @@ def data_dir(environ: Mapping[str, str] = os.environ, *, platform: str = sys.pla
     # The XDG rules say that a relative path counts as unset.
     xdg = environ.get("XDG_DATA_HOME", "")
     return os.path.join(xdg if os.path.isabs(xdg) else f"{home}/.local/share", "tallystick")  # noqa: PTH117, PTH118
+
+
+def is_ours(hub: socket.socket) -> bool:
+    """Whether our own user listens at a Unix socket that we found; its mode has to do where the kernel does not say."""
+    import socket
+
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    said = hub.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(said[4:8], sys.byteorder) == os.geteuid()
 
 
 def database_mark(url: str | None) -> str | None:

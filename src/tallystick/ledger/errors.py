@@ -69,7 +69,7 @@ class BadSigningKey(InvalidInput):
 class CursorGone(NotFound):
     """This room was archived: its events are in a file, and no longer here."""
 
-    hint = "Bring it back with `tally archive --restore FILE`; `archive_sha256` in the details says which file."
+    hint = "Bring it back with `tally archive --restore FILE`; `sha256sum FILE` tells whether it is that file."
 
 
 class RoomStillOpen(Conflict):

@@ -349,7 +349,8 @@ class Tx:
         if head is None:
             raise RoomNotFound(f"There is no room '{room_id[:80]}'.", room_id=room_id)
         if head.archive:
-            raise CursorGone(room_id=room_id, archive_sha256=head.archive)
+            told = f"This room was archived: its events are in the file with the SHA-256 {head.archive}."
+            raise CursorGone(told, room_id=room_id, archive_sha256=head.archive)
         return head
 
 

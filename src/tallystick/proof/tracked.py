@@ -41,7 +41,8 @@ def _git_folder(top: Path) -> Path | None:
 
 def _names(index: Path) -> list[str]:
     try:
-        if index.stat().st_size > LARGEST_INDEX:
+        # A pipe of that name would be waited for.
+        if not index.is_file() or index.stat().st_size > LARGEST_INDEX:
             return []
         return parsed(index.read_bytes())
     except (OSError, ValueError, IndexError):
@@ -55,7 +56,7 @@ def parsed(data: bytes) -> list[str]:
     version, count = int.from_bytes(data[4:8]), int.from_bytes(data[8:12])
     if version not in {2, 3, 4}:
         raise ValueError(f"an index of version {version}")
-    names, at, before = list[str](), _HEADER, b""
+    names, at, before, room = list[str](), _HEADER, b"", LARGEST_INDEX
     for _ in range(count):
         start = at
         flags = int.from_bytes(data[at + _NAME_LENGTH : at + _NAME_LENGTH + 2])
@@ -66,6 +67,9 @@ def parsed(data: bytes) -> list[str]:
             kept = before[: len(before) - dropped]
         end = data.index(b"\0", at)
         before = kept + data[at:end]
+        room -= len(before)
+        if room < 0:
+            raise ValueError("names that repeat each other beyond any use")
         names.append(before.decode("utf-8", "surrogateescape"))
         # Entries of the older versions are padded with one to eight NULs to a multiple of eight bytes.
         at = end + 1 if version == 4 else start + ((end - start) // 8 + 1) * 8

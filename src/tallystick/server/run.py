@@ -67,6 +67,7 @@ class RunningHub:
 
 def run(settings: Settings, options: ServeOptions, limits: Limits, started: Callable[[RunningHub], None]) -> None:
     """Serve until a signal comes."""
+    settings.make_data_dir()
     where = HubFiles(settings.data_dir)
     with ExitStack() as stack:
         stack.enter_context(where.claimed())

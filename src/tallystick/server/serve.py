@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -38,9 +39,7 @@ class BackgroundStart:
 
 def start(options: Sequence[str], log: Path) -> BackgroundStart:
     """Start a hub in a session of its own and wait until it takes connections; what it complains of goes to its log."""
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with log.open("ab") as complaints:
-        log.chmod(0o600)
+    with open(log, "ab", opener=_own_file) as complaints:
         process = subprocess.Popen(
             [*UP, *options],
             stdin=subprocess.DEVNULL,
@@ -54,6 +53,13 @@ def start(options: Sequence[str], log: Path) -> BackgroundStart:
     code = 0 if envelope.get("ok") else process.wait()
     error = object_of(envelope.get("error")) or {"message": "The hub ended at once.", "hint": f"Read {log}."}
     return BackgroundStart(code=code, line=said, data=object_of(envelope.get("data")), error=error)
+
+
+def _own_file(path: str, flags: int) -> int:
+    """A log that only we read, and never the file that a link in its place leads to."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -156,7 +162,9 @@ def in_background(invocation: Invocation, options: Sequence[str] = (), *, browse
     from tallystick.hub.settings import Settings
     from tallystick.surfaces.http.hub_files import HubFiles
 
-    started = start(options, HubFiles(Settings.of().data_dir).log)
+    settings = Settings.of()
+    settings.make_data_dir()
+    started = start(options, HubFiles(settings.data_dir).log)
     if invocation.as_json:
         print(started.line, flush=True)
     elif started.code:

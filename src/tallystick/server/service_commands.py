@@ -29,6 +29,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
 
     It has this shell's TALLYSTICK_ settings for the store and the port, and takes the place of a hub that runs already.
     """
+    from tallystick.hub.settings import Settings
     from tallystick.server import service as hub_service
     from tallystick.server.service import HubService
     from tallystick.surfaces.cli.install import this_program
@@ -41,7 +42,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
         if not invocation.finish({"file": str(hub_service.manager().file), "text": text}):
             print(text, end="")
         return
-    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    Settings.of().make_data_dir()
     stop_hub(place)  # There is one for a store; this one was started by hand.
     file = hub_service.install(wanted)
     running = _started(place)

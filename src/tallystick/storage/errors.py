@@ -9,7 +9,8 @@ Conflict
 ├── DuplicateRow       another transaction wrote the same thing first
 └── BackupExists
 NotAllowed
-└── BackupUnsupported
+├── BackupUnsupported
+└── ForeignDataDir
 InvalidInput
 ├── UnstorableValue
 └── InvalidDatabaseUrl
@@ -69,6 +70,12 @@ class BackupUnsupported(NotAllowed):
     """Tallystick does not back up a PostgreSQL server."""
 
     hint = "Use `tally export` for the ledger, or pg_dump for the whole database."
+
+
+class ForeignDataDir(NotAllowed):
+    """Others may put files into that data directory, and a hub or a command would trust them."""
+
+    hint = "Choose a folder of your own (TALLYSTICK_DATA_DIR), or take it back with `chown` and `chmod 700`."
 
 
 class UnstorableValue(InvalidInput):

@@ -11,7 +11,6 @@ from pathlib import Path
 import psycopg
 
 from tallystick.kernel.errors import TallyError
-from tallystick.storage.driver_errors import from_postgres
 from tallystick.storage.errors import BackupUnsupported, StoreClosed
 from tallystick.storage.migrations import Migration, applied_migration, missing
 from tallystick.storage.pool import LimitedPool
@@ -42,8 +41,8 @@ class PostgresWatch:
 
 
 class PostgresListener:
-    def __init__(self, connect: Callable[[], Link]) -> None:
-        self._connect = connect
+    def __init__(self, listen: Callable[[], Link]) -> None:
+        self._listen = listen
         self._closed = False
         self._lock = threading.Lock()
         self._watches: dict[str, set[PostgresWatch]] = {}
@@ -83,15 +82,6 @@ class PostgresListener:
             self._link = None
             os.close(stop[0])
             os.close(stop[1])
-
-    def _listen(self) -> Link:
-        link = self._connect()
-        try:
-            link.execute(f"LISTEN {CHANNEL}")
-        except psycopg.Error as wrong:
-            link.close()
-            raise from_postgres(wrong) from wrong
-        return link
 
     def _serve(self, stop: int) -> None:
         while True:
@@ -175,7 +165,7 @@ class PostgresStore:
             # A lock that is not granted in time is an answer, so this must be the longer one.
             answer_seconds=patience + 1,
         )
-        self._listener = PostgresListener(self._server.connect)
+        self._listener = PostgresListener(lambda: self._server.connect(f"LISTEN {CHANNEL}"))
 
     def read(self) -> PostgresRead:
         return PostgresRead(self._context)

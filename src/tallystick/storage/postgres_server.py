@@ -31,7 +31,7 @@ SETTINGS = f"""
 SET search_path = {SCHEMA};
 SET lock_timeout = {{patience_ms}};
 SET idle_in_transaction_session_timeout = '60s';
-SET client_min_messages = 'warning'
+SET client_min_messages = 'warning';
 """
 SILENT_SECONDS = 2.0
 """After a server did not answer, so long nobody asks it anything; then one asks, and the others wait for its luck."""
@@ -157,14 +157,15 @@ class PostgresServer:
     def session(self) -> PostgresSession:
         return PostgresSession(self.connect())
 
-    def connect(self) -> Link:
+    def connect(self, more: str = "") -> Link:
+        """A connection on which all settings, and what is to be said besides, were heard in time."""
         try:
             with self.outage.probing(self._connect_seconds):
                 connection = psycopg.connect(**self._parameters, autocommit=True, context=_adapters)
         except psycopg.Error as wrong:
             raise self._unreachable(wrong) from None
         try:
-            run_script(connection, self._settings, self._connect_seconds)
+            run_script(connection, self._settings + more.encode(), self._connect_seconds)
         except psycopg.Error as wrong:
             connection.close()
             if isinstance(wrong, ServerSilent):

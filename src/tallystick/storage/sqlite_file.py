@@ -15,7 +15,7 @@ import msgspec
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.driver_errors import from_sqlite, os_errors
-from tallystick.storage.errors import EngineTooOld, NetworkFilesystem, NotOurFile, StoreDamaged
+from tallystick.storage.errors import EngineTooOld, ForeignDataDir, NetworkFilesystem, NotOurFile, StoreDamaged
 from tallystick.storage.pool import refuse_in_fork
 from tallystick.storage.port import Value
 
@@ -118,6 +118,15 @@ def mount_of(path: Path, mounts: Sequence[Mount]) -> Mount | None:
     return max(reversed(holding), key=lambda each: len(each.point), default=None)
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a folder in which somebody else may leave a link, a socket or a store for us to find."""
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise ForeignDataDir(f"{folder} belongs to another user.", path=str(folder))
+    if found.st_mode & 0o022:
+        raise ForeignDataDir(f"Others may write to {folder}.", path=str(folder))
+
+
 APPLICATION_ID = 0x54414C59
 """`TALY` in the file's header: how we know our own files."""
 OLDEST_SQLITE = (3, 51, 3)
@@ -203,6 +212,7 @@ class SqliteFile(msgspec.Struct, frozen=True, kw_only=True):
             )
         with os_errors(self.path.parent):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            refuse_foreign(self.path.parent)
             self._refuse_a_lost_file()
 
     def _refuse_a_lost_file(self) -> None:

@@ -91,6 +91,8 @@ _INERT = (
     *("-c", "safe.bareRepository=explicit", "-c", "core.attributesFile=/dev/null"),
 )
 """A checkout's own configuration may name programs: whoever can write to it must not choose what runs here."""
+_OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
+"""An object that is missing would be fetched, with the transport's programs that the checkout's configuration names."""
 _STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
 
 
@@ -153,7 +155,7 @@ def _named(head: str) -> str:
 
 def _git(folder: str, *args: str) -> bytes | None:
     # A hook runs us with variables that point git at another index or repository.
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _OFFLINE
     command = ["git", "--no-optional-locks", "-C", folder, *_INERT, *args]
     try:
         done = subprocess.run(command, env=environ, capture_output=True, timeout=PATIENCE_SECONDS, check=False)

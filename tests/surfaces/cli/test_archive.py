@@ -35,6 +35,7 @@ def test_a_closed_room_goes_into_a_file_and_comes_back(place: Place) -> None:
     assert untouched == before
     sha256 = hashlib.sha256(Path(str(done["file"])).read_bytes()).hexdigest()
     assert (done["room_id"], done["events"], done["sha256"]) == (room, 5, sha256)
+    assert sha256 in str(gone.error["message"])
     assert (gone.error["code"], gone.error["details"]) == ("cursor_gone", {"room_id": room, "archive_sha256": sha256})
     assert back.rows("restored")[0]["room_id"] == room
     assert place.run("export").out == before

@@ -17,6 +17,7 @@ AUTO = "auto"
 EXECUTORS = ("codex", "claude_code", "gemini", "command")
 PROFILES = ("fast", "deep", "audit", "xhigh")
 """From the cheapest to the most thorough."""
+SHORTEST_LEASE_MS, LONGEST_LEASE_MS = 1_000, 300_000
 ARTIFACTS = ("report", "diff", "patch", "bench", "docs_update")
 ExecutorOrder: TypeAlias = Mapping[str, Sequence[str]]
 """For each profile the executors that suit it, the best first."""
@@ -239,7 +240,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.error_seq if now.has_error else self.said_seq
 
     def stale(self, expires_at: Instant | None, *, now: Instant) -> bool:
-        return self.status is JobStatus.RUNNING and (expires_at is None or expires_at <= now)
+        return self.status is JobStatus.RUNNING and (expires_at is None or lease_over(expires_at, now))
 
     def stalled(self, expires_at: Instant | None, *, now: Instant, after_ms: int) -> bool:
         """Its runner renews, and nothing comes of it."""
@@ -258,7 +259,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     beat_percent: int | None
 
     def expired(self, now: Instant) -> bool:
-        return self.expires_at <= now
+        """Without a runner it is no lease, but until when a question waits for its answer."""
+        return lease_over(self.expires_at, now) if self.runner_id else self.expires_at <= now
+
+
+def lease_over(expires_at: Instant, now: Instant) -> bool:
+    """One that would last longer than the longest was granted by a clock that has been set back since."""
+    return expires_at <= now or ahead(expires_at - LONGEST_LEASE_MS, now)
 
 
 MessageState: TypeAlias = Literal["sent", "delivered", "read"]
@@ -297,7 +304,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(self.meta, type=dict[str, object])
 
     def online(self, now: Instant) -> bool:
-        return self.lease_expires_at > now and not ahead(self.updated_at, now)
+        return not lease_over(self.lease_expires_at, now)
 
     def state(self, now: Instant) -> RunnerState:
         return self.status if self.online(now) else "offline"

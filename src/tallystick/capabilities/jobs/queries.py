@@ -12,6 +12,7 @@ from tallystick.capabilities.jobs.errors import RunnerNotYours, UnknownJob, Unkn
 from tallystick.capabilities.jobs.events import JobMessaged, JobQuestioned, JobRequeued, JobStatus
 from tallystick.capabilities.jobs.model import (
     EXECUTOR_ORDER,
+    LONGEST_LEASE_MS,
     Claim,
     ExecutorOrder,
     Job,
@@ -20,7 +21,7 @@ from tallystick.capabilities.jobs.model import (
     number_of,
 )
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.clock import Instant
+from tallystick.kernel.clock import SKEW_MS, Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
@@ -74,7 +75,11 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 
 def outlook(tx: Tx, room_id: str) -> Outlook:
     known = tx.live(room_id).get(("outlook",))
-    return known if isinstance(known, Outlook) else tx.one(SQL["outlook"], Outlook, room_id=room_id) or Outlook()
+    return known if isinstance(known, Outlook) else _outlook(tx, room_id)
+
+
+def _outlook(tx: Tx, room_id: str) -> Outlook:
+    return tx.one(SQL["outlook"], Outlook, room_id=room_id, beyond=_beyond(tx)) or Outlook()
 
 
 def number_taken(tx: Tx, room_id: str, seen: Outlook) -> None:
@@ -143,7 +148,12 @@ def listed(
 
 
 def stale(tx: Tx, room_id: str) -> list[Job]:
-    return tx.all(SQL["stale"], Job.of_row, room_id=room_id, now=tx.now, limit=STALE_AT_ONCE)
+    return tx.all(SQL["stale"], Job.of_row, room_id=room_id, now=tx.now, beyond=_beyond(tx), limit=STALE_AT_ONCE)
+
+
+def _beyond(tx: Tx) -> Instant:
+    """No lease that the present clock grants lasts longer."""
+    return tx.now + LONGEST_LEASE_MS + SKEW_MS
 
 
 def comes_after(tx: Tx, job: Job) -> list[tuple[str, str]]:
@@ -160,7 +170,7 @@ def claim(tx: Tx, job: Job) -> Claim | None:
 
 
 def held(tx: Tx, room_id: str, runner_id: str) -> int:
-    return tx.one(SQL["held"], _held, room_id=room_id, runner_id=runner_id, now=tx.now) or 0
+    return tx.one(SQL["held"], _held, room_id=room_id, runner_id=runner_id, now=tx.now, beyond=_beyond(tx)) or 0
 
 
 def _held(*, held: int) -> int:
@@ -226,15 +236,17 @@ def _room_id(*, room_id: str) -> str:
 
 def unattended(tx: Tx, limit: int = 50) -> list[str]:
     """Rooms where jobs wait and no runner is there."""
-    return tx.all(SQL["unattended"], _room_id, now=tx.now, limit=limit)
+    return tx.all(SQL["unattended"], _room_id, now=tx.now, beyond=_beyond(tx), limit=limit)
 
 
 def runners_online(tx: Tx, room_id: str, limit: int = RUNNERS_AT_ONCE) -> Sequence[Runner]:
-    return tx.all(SQL["runners_online"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
+    times = {"now": tx.now, "beyond": _beyond(tx)}
+    return tx.all(SQL["runners_online"], Runner.of_row, room_id=room_id, limit=limit, **times)
 
 
 def runners_offline(tx: Tx, room_id: str, limit: int) -> Sequence[Runner]:
-    return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, now=tx.now, limit=limit)
+    times = {"now": tx.now, "beyond": _beyond(tx)}
+    return tx.all(SQL["runners_offline"], Runner.of_row, room_id=room_id, limit=limit, **times)
 
 
 def questions(tx: Tx, room_id: str, *, after: int | None) -> Sequence[Event]:

@@ -1,6 +1,7 @@
 -- outlook -- the newest job's number, and how long a runner will be there
 SELECT (SELECT MAX(number) FROM jobs WHERE room_id = :room_id) AS number,
-    (SELECT MAX(lease_expires_at) FROM runners WHERE room_id = :room_id) AS attended_until
+    (SELECT MAX(lease_expires_at) FROM runners WHERE room_id = :room_id AND lease_expires_at <= :beyond)
+        AS attended_until
 
 -- job --
 SELECT room_id, number, job_id, revision, status, priority, blocked, followers, title, kind, task_id, anchor_id,
@@ -85,14 +86,15 @@ FROM jobs j JOIN events e ON e.room_id = j.room_id AND e.seq = j.created_seq
 WHERE j.room_id = :room_id AND j.ready = 1 AND (j.priority, j.number) > (:priority, :number)
 ORDER BY j.priority, j.number LIMIT :limit
 
--- stale -- running, and the claim has run out; in the order in which they are claimed
+-- stale -- running, and the claim has run out, or lasts longer than any may; in the order in which they are claimed
 SELECT j.room_id, j.number, j.job_id, j.revision, j.status, j.priority, j.blocked, j.followers, j.title, j.kind,
     j.task_id, j.anchor_id, j.executor, j.profile, j.runner_id, j.created_by,
     j.created_seq, j.created_at, j.updated_at, j.completed_at, j.completed_seq, j.last_seq, j.said_seq, j.said_at,
     j.question_seq, j.manager_seq, j.error_seq, j.checkpoint_seq, j.gate_seq, j.proof_seq, j.delivered_seq, j.read_seq,
     j.slices, j.resume_seq, j.acknowledged_seq, j.meta, j.refs, j.summary
 FROM job_claims c JOIN jobs j ON j.room_id = c.room_id AND j.number = c.number
-WHERE c.room_id = :room_id AND c.expires_at <= :now ORDER BY j.priority, j.number LIMIT :limit
+WHERE c.room_id = :room_id AND (c.expires_at <= :now OR (c.expires_at > :beyond AND c.runner_id <> ''))
+ORDER BY j.priority, j.number LIMIT :limit
 
 -- add_edge --
 INSERT INTO job_edges (room_id, number, after_number) VALUES (:room_id, :number, :after_number)
@@ -153,7 +155,7 @@ DELETE FROM job_claims WHERE room_id = :room_id AND number = :number AND revisio
 
 -- held -- how many unexpired claims a runner has
 SELECT COUNT(*) AS held FROM job_claims
-WHERE room_id = :room_id AND runner_id = :runner_id AND expires_at > :now
+WHERE room_id = :room_id AND runner_id = :runner_id AND expires_at > :now AND expires_at <= :beyond
 
 -- load --
 INSERT INTO runner_loads (room_id, runner_id, jobs) VALUES (:room_id, :runner_id, :change)
@@ -167,20 +169,25 @@ WHERE r.room_id = :room_id AND r.runner_id = :runner_id
 
 -- unattended -- rooms where a job could be claimed and no runner is there
 SELECT DISTINCT j.room_id FROM jobs j
-WHERE j.ready = 1 AND NOT EXISTS (SELECT 1 FROM runners r WHERE r.room_id = j.room_id AND r.lease_expires_at > :now)
+WHERE j.ready = 1 AND NOT EXISTS (
+        SELECT 1 FROM runners r
+        WHERE r.room_id = j.room_id AND r.lease_expires_at > :now AND r.lease_expires_at <= :beyond
+    )
 ORDER BY j.room_id LIMIT :limit
 
 -- runners_online --
 SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
     r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs
 FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
-WHERE r.room_id = :room_id AND r.lease_expires_at > :now ORDER BY r.runner_id LIMIT :limit
+WHERE r.room_id = :room_id AND r.lease_expires_at > :now AND r.lease_expires_at <= :beyond
+ORDER BY r.runner_id LIMIT :limit
 
 -- runners_offline -- the most recently lost first
 SELECT r.runner_id, r.status, r.active_job_id, r.executors, r.profiles, r.supports_artifacts, r.max_parallel,
     r.sandbox_policy, r.meta, r.agent_id, r.lease_expires_at, r.created_at, r.updated_at, l.jobs
 FROM runners r LEFT JOIN runner_loads l ON l.room_id = r.room_id AND l.runner_id = r.runner_id
-WHERE r.room_id = :room_id AND r.lease_expires_at <= :now ORDER BY r.lease_expires_at DESC, r.runner_id LIMIT :limit
+WHERE r.room_id = :room_id AND (r.lease_expires_at <= :now OR r.lease_expires_at > :beyond)
+ORDER BY r.lease_expires_at DESC, r.runner_id LIMIT :limit
 
 -- put_runner --
 INSERT INTO runners (room_id, runner_id, status, active_job_id, executors, profiles, supports_artifacts, max_parallel,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs.contract import LONGEST_LEASE_MS, META_LIMIT, MODEL_NAME, SHORTEST_LEASE_MS
+from tallystick.capabilities.jobs.contract import META_LIMIT, MODEL_NAME
 from tallystick.capabilities.jobs.errors import (
     CapabilityMissing,
     ClaimHeld,
@@ -37,8 +37,10 @@ from tallystick.capabilities.jobs.model import (
     AUTO,
     EXECUTORS,
     HUB_KINDS,
+    LONGEST_LEASE_MS,
     PROFILES,
     RESERVED_META,
+    SHORTEST_LEASE_MS,
     Claim,
     ExecutorOrder,
     Job,

@@ -196,7 +196,7 @@ class _Line:
             named = found(operands[at + 1 :], self)
             top = None if tree is None else self._top(tree)
             whole = UNKNOWN if top is None else Word(top)
-            self._write([whole if each is TOP else each for each in named], f"git {verb}")
+            self._write([whole if each is TOP or each.text == ":/" else each for each in named], f"git {verb}")
             self._folders[-1] = with_tree
 
     def _for_each(self, name: str, words: Sequence[Word], command: ShellCommand) -> None:

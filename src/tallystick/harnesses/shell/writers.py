@@ -31,6 +31,7 @@ TOP = Word("/")
 
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i.*|--in-place(=.*)?", re.DOTALL)
 _BRINGS_SCRIPT = re.compile(r"-[a-zA-Z]*[eEf]|--(expression|file)")
+_ONLY_LOOKS = frozenset({"--check", "--diff", "--list-different", "-l", "-d", "--dry-run"})
 _FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
 
 
@@ -151,12 +152,22 @@ def _formatted(*asked: str, whole: bool = True, verbs: Iterable[str] = (), value
         texts = {each.text for each in words}
         if asked and not texts.intersection(asked):
             return []
-        if texts & {"--check", "--diff", "--list-different", "-l", "-d", "--dry-run"}:
+        if texts & _ONLY_LOOKS:
             return []
         named = operands_of(words, valued)
         if verbs and named and named[0].text in verbs:
             named = named[1:]
         return named or ([HERE] if whole else [])
+
+    return found
+
+
+def _below(*asked: str) -> Writer:
+    """Everything below the folder is written, if it is asked for; its operands are no files."""
+
+    def found(words: Sequence[Word], _: Disk) -> list[Word]:
+        texts = {each.text for each in words}
+        return [HERE] if texts.intersection(asked) and not texts & _ONLY_LOOKS else []
 
     return found
 
@@ -190,6 +201,7 @@ WRITERS: Mapping[str, Writer] = {
     "link": _copied,
     "install": _copied,
     "rsync": _copied,
+    "scp": _copied,
     "patch": _patched,
     "dd": _dd,
     "curl": _value_of("-o", "--output"),
@@ -212,7 +224,21 @@ WRITERS: Mapping[str, Writer] = {
     "rustfmt": _formatted(whole=False),
     "clang-format": _formatted("-i", whole=False),
     "shfmt": _formatted("-w", valued=("-i",)),
-    "cargo": _formatted("fmt", "fix", verbs=("fmt", "fix")),
+    "cargo": _below("fmt", "fix", "--fix"),
+    "go": _below("fmt", "fix"),
+    "mix": _below("format"),
+    "terraform": _below("fmt"),
+    "dprint": _below("fmt"),
+    "dart": _formatted("format", "fix", verbs=("format", "fix")),
+    "stylelint": _formatted("--fix"),
+    "markdownlint": _formatted("--fix", "-f"),
+    "djlint": _formatted("--reformat"),
+    "sqlfluff": _formatted("fix", "format", verbs=("fix", "format"), valued=("--dialect",)),
+    "autoflake": _formatted("-i", "--in-place"),
+    "pyupgrade": _formatted(whole=False),
+    "2to3": _formatted("-w"),
+    "yq": _edited(),
+    "pre-commit": _unpacked(r"run"),
 }
 
 
@@ -222,6 +248,8 @@ def _checked_out(words: Sequence[Word], disk: Disk) -> list[Word]:
     if "--" in texts:
         return list(words[texts.index("--") + 1 :])
     operands = operands_of(words, ("-b", "-B", "--orphan", "--conflict"))
+    if any(_FORCED.fullmatch(each) for each in texts) and not any(disk.exists(each) for each in operands):
+        return [TOP]
     files = [each for each in operands if each.readable and (each.text == "." or disk.exists(each))]
     if files or not operands or any(not each.readable for each in operands):
         return files or ([UNKNOWN] if operands else [])
@@ -230,7 +258,10 @@ def _checked_out(words: Sequence[Word], disk: Disk) -> list[Word]:
 
 
 def _switched(words: Sequence[Word], _: Disk) -> list[Word]:
-    created = {"-c", "-C", "--create", "--orphan"}.intersection(each.text for each in words)
+    texts = {each.text for each in words}
+    if texts & {"-f", "--force", "--discard-changes"}:
+        return [TOP]
+    created = texts & {"-c", "-C", "--create", "--orphan"}
     return [] if created and not operands_of(words, ("-c", "-C", "--create", "--orphan")) else [UNKNOWN]
 
 

@@ -160,6 +160,8 @@ def verify(
             screen.say(f"{room.room_id}={room.hash}" if room.ok else f"{room.room_id}: {_problem(room)}.")
         for each in (*filter(None, [verdict.checkpoints.problem]), *wrong):
             screen.say(each)
+        if checkpoint and not wrong:
+            screen.say(f"{checkpoint}: every room that it names is as it was then, or has grown since.")
         signed = verdict.checkpoints
         if signed.count and not signed.problem:
             screen.say(f"{signed.count} signed checkpoints, the newest of {signed.newest_at}.")

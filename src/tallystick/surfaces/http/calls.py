@@ -14,6 +14,7 @@ from tallystick.hub import registry
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.serving import Serving
 from tallystick.kernel import hints, schemas
+from tallystick.kernel.envelope import too_deep
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.json_values import is_object
 from tallystick.kernel.operation import AnyOperation, Ask, Reach
@@ -79,8 +80,10 @@ def decoded(context: RequestContext, content: bytes) -> dict[str, object]:
         raise WrongMediaType
     try:
         given: object = _decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise InvalidField(f"The body is not JSON: {wrong}.") from wrong
+    except RecursionError as wrong:
+        raise too_deep() from wrong
     if not is_object(given):
         raise InvalidField("The body must be a JSON object with the operation's fields.")
     return given

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tallystick.harnesses import processes
 from tallystick.kernel.caller import Process
-from tallystick.kernel.errors import Conflict, InvalidInput, NotAllowed, Unavailable
+from tallystick.kernel.errors import Conflict, InvalidInput, Unavailable
 
 LONGEST_SOCKET = 100
 
@@ -32,12 +32,6 @@ class PathTooLong(InvalidInput):
     """The data directory's path is too long for a socket in it."""
 
     hint = "Choose a data directory with a shorter path (TALLYSTICK_DATA_DIR)."
-
-
-class ForeignDataDir(NotAllowed):
-    """Others may put files into that data directory, and a hub would trust them."""
-
-    hint = "Choose a folder of your own (TALLYSTICK_DATA_DIR), or take it back with `chown` and `chmod 700`."
 
 
 class BadAddress(InvalidInput):
@@ -62,8 +56,6 @@ class HubFiles:
     @contextmanager
     def claimed(self) -> Generator[None]:
         """Be the only hub of this data directory."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_ours(self.folder)
         descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             if not _locked(descriptor):
@@ -148,15 +140,6 @@ def tcp(host: str, port: int) -> socket.socket:
         sock.close()
         raise PortTaken(f"Cannot listen on {host} port {port}: {wrong.strerror}.", port=port) from wrong
     return sock
-
-
-def _check_ours(folder: Path) -> None:
-    """Refuse a folder in which somebody else may leave a link, a socket or a store for us to find."""
-    found = folder.stat()
-    if found.st_uid != os.geteuid():
-        raise ForeignDataDir(f"{folder} belongs to another user.", path=str(folder))
-    if found.st_mode & 0o022:
-        raise ForeignDataDir(f"Others may write to {folder}.", path=str(folder))
 
 
 def _locked(descriptor: int) -> bool:

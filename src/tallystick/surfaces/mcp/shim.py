@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import socket
-import sys
 
 from tallystick.commandline.global_options import VARIABLES, quickly
 from tallystick.kernel import places
@@ -96,7 +95,7 @@ def _connected(environ: Mapping[str, str]) -> socket.socket | None:
     hub.settimeout(WELCOME_SECONDS)
     try:
         hub.connect(socket_in(environ))
-        if _uid(hub) != os.geteuid():
+        if not places.is_ours(hub):
             raise ConnectionRefusedError  # Somebody else listens where a hub of ours would.
         hub.sendall(json.dumps({OURS: _hello(environ)}).encode() + b"\n")
         if decoded(_line(hub)) == {OURS: {"welcome": True}}:
@@ -106,14 +105,6 @@ def _connected(environ: Mapping[str, str]) -> socket.socket | None:
         pass  # No hub, or one that has nothing to say to us: not our client's concern.
     hub.close()
     return None
-
-
-def _uid(hub: socket.socket) -> int:
-    """The user at the other end; our own where the kernel does not say."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return os.geteuid()
-    said = hub.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    return int.from_bytes(said[4:8], sys.byteorder)
 
 
 def _hello(environ: Mapping[str, str]) -> dict[str, object]:
