@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     "jobs.waive": ("jobs waive", ("job", "reason"), {}),
     "messages.ack": ("ack", ("event_id",), {}),
     "messages.inbox": ("inbox", (), {}),
+    "messages.read": ("inbox --mark-read", (), {"event_id": ""}),
     "messages.send": ("send", ("to", "text"), {}),
     "notes.add": ("note", ("body",), {}),
     "open.ref": ("open", ("id",), {}),

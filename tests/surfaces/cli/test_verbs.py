@@ -165,6 +165,27 @@ def test_who_holds_nothing_is_not_told_about_a_lease(room: Place, words: list[st
     ]
 
 
+def test_who_passes_the_stick_without_a_word_is_told_how_to_pass_it(room: Place) -> None:
+    room.as_("ann", "wait")
+
+    (line,) = TYPED.findall(room.run("--as", "ann", "pass", "ben").err)
+    done = room.run(*shlex.split(line))
+
+    assert line == '--as ann pass ben --status "…" --next-action "…"'
+    assert done.out == "Handed over to ben.\n"
+
+
+def test_a_stick_that_nobody_is_left_to_take_waits_for_whoever_joins(alone: Place) -> None:
+    with alone.running("--as", "ann", "hold") as holder:
+        lines_until(holder, "It is your turn")
+        holder.kill()
+        holder.wait()
+
+    shown = alone.run("state").out.splitlines()
+
+    assert shown[-1] == "The stick may be taken over (owner_gone) by: whoever joins"
+
+
 def test_the_state_knows_who_is_next(room: Place) -> None:
     room.as_("ann", "wait")
 

@@ -11,7 +11,7 @@ import click
 
 from tallystick.commandline import times
 from tallystick.commandline.command import Command
-from tallystick.commandline.output import visible_json
+from tallystick.commandline.output import counted, visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.cli import progress, screen, short_ids
 from tallystick.surfaces.cli.errors import FileUnusable
@@ -162,9 +162,9 @@ def verify(
             screen.say(each)
         signed = verdict.checkpoints
         if signed.count and not signed.problem:
-            screen.say(f"{signed.count} signed checkpoints, the newest of {signed.newest_at}.")
+            screen.say(f"{counted(signed.count, 'signed checkpoint')}, the newest of {times.local(signed.newest_at)}.")
         end = "All is as it was written." if ok else "The ledger is damaged."
-        screen.say(f"{verdict.events} events in {len(verdict.rooms)} rooms. {end}")
+        screen.say(f"{counted(verdict.events, 'event')} in {counted(len(verdict.rooms), 'room')}. {end}")
     return 0 if ok else FAULT
 
 

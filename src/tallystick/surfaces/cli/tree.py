@@ -92,7 +92,8 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
     """Call an operation as it is; where it needs a room and none is named, that is the current directory's."""
     fields = {field["name"]: field for field in catalogue.operations()[name]["fields"]}
     ready = {key: _value(fields[key], value) for key, value in given.items()}
-    if "room_id" not in ready and "room_id" in fields and fields["room_id"].get("required"):
+    room, placed = fields.get("room_id"), "path" in fields and "path" not in ready
+    if room and "room_id" not in ready and (room.get("required") or placed):
         ready["room_id"] = session.room(None, None)
     elif isinstance(named := ready.get("room_id"), str):
         ready["room_id"] = session.room(None, named)
