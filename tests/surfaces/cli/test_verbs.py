@@ -287,6 +287,7 @@ def test_a_person_who_joins_is_told_of_the_command_that_can_hold(place: Place) -
     )
 
     assert TYPED.findall(done.stdout) == ["hold", "state"]
+    assert TYPED.findall(str(place.orphaned("heartbeat").error["hint"])) == ["hold"]
 
 
 def test_beginning_a_session_under_a_name_keeps_the_name(place: Place) -> None:
