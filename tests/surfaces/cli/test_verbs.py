@@ -37,7 +37,7 @@ def test_a_message_is_sent_read_accepted_and_answered_by_its_number(room: Place)
     answered = room.run("--as", "ben", "reply", "5", "You may.")
 
     assert sent.out == "Sent to ben as event 5.\n"
-    assert [re.sub(r", (just now|\d+ s ago):", ", NOW:", line) for line in inbox] == [
+    assert [re.sub(r", (just now|\d+ s ago):", ", NOW:", line) for line in inbox[:3]] == [
         "5  ann, NOW: new, needs your ack",
         "    May I?",
         "1 unread, 1 to accept.",
@@ -91,6 +91,24 @@ def test_a_recipient_is_known_by_the_beginning_of_a_name_that_nobody_else_has(ro
     assert room.run("--as", "ann", "send", "an,ben", "hello").out == "Sent to ann, ben as event 6.\n"
     assert room.as_("ann", "send", "be", "hello").error["code"] == "ambiguous_id"
     assert room.as_("ann", "send", "zoe", "hello").error["code"] == "agent_not_found"
+
+
+def test_agents_reservations_and_tokens_are_known_by_a_beginning_that_nothing_else_has(room: Place) -> None:
+    room.as_("ann", "wait")
+    room.as_("ann", "reserve", "src")
+    held = str(room.as_("ann", "reservations", "status").rows("reservations")[0]["reservation_id"])
+    token = str(room.run("--json", "token", "issue", "--any-room", "--for", "zoe").data["id"])
+
+    shown = room.as_("ann", "agents", "show", "--agent-id", "be")
+    renewed = room.as_("ann", "reservations", "renew", "--reservation-id", held[:-2])
+    by = room.as_("ann", "log", "--by", "be")
+    passed = room.as_("ann", "pass", "be", "--status", "done", "--next-action", "more")
+    revoked = room.run("token", "revoke", token[:8])
+
+    assert (shown.data["agent_id"], renewed.code, passed.data["reserved_for"]) == ("ben", 0, "ben")
+    assert {each["by"] for each in by.rows("events")} == {"ben"}
+    assert revoked.out == f"token {token} of zoe is revoked\n"
+    assert room.as_("ann", "agents", "show", "--agent-id", "zo").error["code"] == "agent_not_found"
 
 
 def test_a_job_is_known_by_its_number(room: Place) -> None:

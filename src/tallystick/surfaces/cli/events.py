@@ -77,7 +77,7 @@ def log(session: Session, **asked: Unpack[Wanted]) -> None:
 def _read(session: Session, asked: Wanted) -> None:
     room, raw = session.room(asked["path"], asked["room_id"]), asked["raw"]
     kinds = [kind for each in asked["kinds"] for kind in each.split(",") if kind]
-    ask: dict[str, object] = {"room_id": room, "kinds": kinds, **({"by": asked["by"]} if asked["by"] else {})}
+    ask: dict[str, object] = {"room_id": room, "kinds": kinds, **_author(session, room, asked["by"])}
     reply = session.call("events.list", {**ask, "limit": asked["limit"], **_start(session, room, asked["since"])})
     if asked["follow"]:
         _follow(session, reply, {**ask, "max_wait_ms": WAIT_MS, "limit": PAGE}, raw=raw)
@@ -85,6 +85,10 @@ def _read(session: Session, asked: Wanted) -> None:
         _show(reply, raw=raw)
         if not raw and not reply.data["events"]:
             screen.say("Nothing yet.")
+
+
+def _author(session: Session, room: str, by: str | None) -> dict[str, object]:
+    return {"by": short_ids.agents(session, room, [by])[0]} if by else {}
 
 
 def _start(session: Session, room: str, since: str | None) -> dict[str, object]:

@@ -71,8 +71,10 @@ def owned(session: Session, room: str, lease: str | None = None, turn: int | Non
 
 def fenced(session: Session, operation: str, given: Mapping[str, object]) -> CallReply:
     """An owner's call. Who holds nothing is told so, and not about a lease that was never given."""
+    from tallystick.surfaces.cli import short_ids  # Here: `tally state` needs none.
+
     try:
-        return session.call(operation, given)
+        return short_ids.call(session, operation, given)
     except Conflict as refusal:
         if not given["lease_id"] and refusal.code == "stale_lease":
             owner = refusal.details.get("current_owner")

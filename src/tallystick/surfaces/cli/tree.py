@@ -99,8 +99,10 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
         ready["room_id"] = session.room(None, named)
     for field in short_ids.EVENT_FIELDS & ready.keys():
         ready[field] = short_ids.event(session, str(ready.get("room_id", "")), str(ready[field]))
+    if "reservation_id" in ready:
+        ready["reservation_id"] = short_ids.reservation(session, str(ready["room_id"]), str(ready["reservation_id"]))
     with StopSignal() as stop:
-        reply = session.call(name, ready, stop)
+        reply = short_ids.call(session, name, ready, stop)
     if not session.finish(reply.data):
         render.render(name, reply)
     return INTERRUPTED if stop.stopped() else render.exit_code(name, reply)
