@@ -114,10 +114,10 @@ def open_(session: Session, *, id: str, room_id: str | None) -> None:
     if reply.data["kind"] == "job":
         shown = session.call("jobs.open", {"room_id": room, "job": reply.data["ref"], **AS_LINES, **WHOLE_JOB})
         print_lines(session, shown.data["text"])
-    elif reply.data["kind"] == "event":
+    elif reply.data["kind"] in {"event", "note"}:
         events.tell(as_record(Envelope, reply.data["value"]))
     else:
-        screen.answer(reply.data)
+        screen.answer(reply.data["value"])
 
 
 def print_lines(session: Session, text: str) -> None:
