@@ -230,6 +230,7 @@ def test_a_member_shows_who_it_is(scene: Scene) -> None:
         "progressed_at": "2026-09-21T14:13:20.000Z",
         "holds": [],
         "stalled": False,
+        "branch": "main",
     }
 
 

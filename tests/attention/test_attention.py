@@ -65,6 +65,23 @@ def test_the_stick_that_is_kept_for_the_person_stands_on_top(scene: Scene) -> No
     assert [kind for kind, _, _ in told(person)] == ["message"]
 
 
+def test_a_stick_that_the_person_left_lying_at_a_terminal_can_be_taken_over(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    person, holding = user(scene, ada.room_id), at_terminal(scene, ada.room_id)
+    turn = ada.claim()
+    holding.here("rooms.join")
+    holding.look()
+    ada.release(turn)
+    scene.clock.forward(minutes=21)
+
+    (opened,) = items(person)
+
+    assert (opened["kind"], opened["who"], opened["turn_id"]) == ("takeover", holding.caller.agent_id, 1)
+    person.here("rooms.join")
+    person.take_over(1)
+    assert items(person) == []
+
+
 def test_a_question_goes_away_with_its_answer_and_does_not_come_back(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     person = user(scene, ada.room_id)

@@ -12,9 +12,14 @@ from typing import cast
 import pytest
 
 from tallybench.catalogue import BENCHES
+from tests.web.chromium import CHROMIUM
 
 SHAPE = {"bench", "what", "engine", "ratio", "ours", "baseline", "unit", "against", "budgets", "met", "details"}
 
+BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed: the page was NOT tried in a browser"),
+]
 LONGER = [name for name, each in BENCHES.items() if "postgres" in each.engines and name not in {"append", "jobs"}]
 
 
@@ -39,7 +44,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("followers", 2),
         ("bus", 5),
         ("reservations", 2),
-        ("page", 3),
+        pytest.param("page", 3, marks=BROWSER),
         ("hook", 4),
         ("kills", 2),
         ("waits", 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections.abc import Generator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 import pytest
@@ -20,6 +22,7 @@ from tallystick.surfaces.http import hub_files as hub_place
 from tests.http.running import TALLY, Client, Json, RunningHub, signed_in
 from tests.http.test_streams import waiting_follower
 from tests.http.test_waits import answered, started, waiting
+from tests.surfaces.cli.place import Place
 from tests.waiting import eventually
 
 
@@ -53,6 +56,28 @@ def test_it_says_where_it_is_and_what_to_do(settled: RunningHub) -> None:
     assert settled.greeting[0].startswith(f"Tallystick runs. Open its page: {url}/login?code=")
     assert "".join(settled.greeting).count("http") == 1
     assert settled.greeting[-1] == "Ctrl-C or `tally down` stops it."
+
+
+def test_at_a_terminal_it_tells_who_comes_and_where_the_stick_is() -> None:
+    with TemporaryDirectory(prefix="t-") as folder:
+        place = Place(root=Path(folder))
+        with place.terminal("up", "--port", "0") as terminal:
+            terminal.until("stops it.")
+            for words in (["join"], ["wait"], ["note", "Only for the log."]):
+                assert place.as_("ada", *words).code == 0
+            place.as_("bo", "join")
+            terminal.until("bo joined")
+            terminal.type("\x03")
+            said = re.sub(r"\d\d:\d\d", "NOW", terminal.rest().replace("^C", "")).splitlines()
+
+    told = said.index("Ctrl-C or `tally down` stops it.") + 1
+    assert said[told:] == [
+        "NOW  workspace: ada opened the room: workspace",
+        "NOW  workspace: ada joined",
+        "NOW  workspace: ada has the stick: turn 1",
+        "NOW  workspace: bo joined",
+        "The hub has stopped.",
+    ]
 
 
 def test_it_leaves_a_card_and_a_token_while_it_runs_and_takes_the_card_away(hub: RunningHub) -> None:

@@ -70,7 +70,7 @@ def test_new_mail_shows_at_the_next_write_and_is_gone_when_it_is_read_and_acked(
     ada.here("messages.ack", event_id=event_id)
 
     assert (before, unread) == ([], [UNREAD])
-    assert (owed, beside(ada)) == (["0 unread messages, 1 needs your ack: <<messages.inbox>>"], [])
+    assert (owed, beside(ada)) == (["1 message needs your ack: <<messages.inbox>>"], [])
 
 
 def test_a_loss_shows_at_the_next_write_until_it_is_regained(scene: Scene) -> None:

@@ -84,7 +84,10 @@ def test_everything_is_set_up_once_and_taken_back_to_the_last_byte(machine: Mach
     assert "The git hooks that guard commits are in this repository." in again.out
     assert "The hub runs already." in again.out
     assert hooks == ["pre-commit", "pre-merge-commit", "pre-push"]
-    assert undone.out.splitlines()[-1] == "The hub has stopped."
+    assert undone.out.splitlines()[-2:] == [
+        "The hub has stopped.",
+        f"The record stays in {machine.place.data_dir}; delete that folder to be rid of it.",
+    ]
     assert machine.tree() == before
 
 
@@ -95,7 +98,7 @@ def test_another_store_has_a_hub_of_its_own(machine: Machine) -> None:
     run(machine, (), "setup", "--yes", *other)
     undone = run(machine, (), "setup", "--undo", "--yes", *other)
 
-    assert undone.out.splitlines()[-1] == "The hub has stopped."
+    assert undone.out.splitlines()[-2] == "The hub has stopped."
     assert run(machine, (), "status", *other).out.startswith("No hub is running")
     assert run(machine, (), "status").out.startswith("Tallystick ")
 

@@ -161,7 +161,12 @@ SEEN_COMMANDS = [
     ("CMD: pytest -q tests/other (exit 0)", "", REFUSED),
     ("CMD: pytest -q (exit 1)", "", REFUSED),
     ("CMD: pytest -q | tail -1 (exit 0)", "", REFUSED),
+    # With these seen to end with 0 as well, which says nothing of the work.
+    ("CMD: cat README.md (exit 0)", "", REFUSED),
+    ("CMD: ls src", "Alles da, siehe oben.", REFUSED),
+    ("CMD: git diff --stat (exit 0)", "Voilà ce qui a changé.", REFUSED),
 ]
+LOOKS = [{"command": command, "exit_code": 0} for command in ("cat README.md", "ls src", "git diff --stat")]
 
 
 def test_the_table_is_long_enough() -> None:
@@ -207,7 +212,7 @@ def test_every_completion_gets_its_verdict(desk: tuple[Shop, Actor]) -> None:
         CLAIMS
     )
     seen = [
-        completion(shop, refs=[ref] if ref else [], summary=text, observed=[SEEN])["verdict"]
+        completion(shop, refs=[ref] if ref else [], summary=text, observed=[SEEN, *LOOKS])["verdict"]
         for ref, text, _ in SEEN_COMMANDS
     ]
     assert seen == [verdict for _, _, verdict in SEEN_COMMANDS]

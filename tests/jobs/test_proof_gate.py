@@ -7,8 +7,9 @@ import os
 
 import pytest
 
+from tallystick.kernel.caller import Caller, SessionKind
 from tests.jobs.shop import PROOF, SEEN, Held, Shop
-from tests.scene import Scene, refused
+from tests.scene import Actor, Scene, refused
 
 
 @pytest.fixture
@@ -90,15 +91,21 @@ def test_what_was_there_before_the_work_and_other_jobs_prove_nothing(shop: Shop)
 
 
 def test_work_begins_with_the_first_claim_and_anew_when_the_job_is_queued_again(shop: Shop, held: Held) -> None:
-    first = shop.card()
+    first, report = shop.card(), held.put("report", "# Findings")["ref"]
     shop.scene.clock.forward(ms=180_000)
     again = shop.runner("r2").claim(allow_stale=True)
-    assert again.complete(refs=[first])["job"]["status"] == "DONE"
+    assert again.complete(refs=[first, report])["job"]["status"] == "DONE"
+    assert [each["proves"] for each in shop.open("JOB-001")["evidence"]] == [True, True]
 
     shop.ask("jobs.requeue", job="JOB-001", reason="not good enough")
     anew = shop.runner("r2").claim()
-    with refused("proof_missing"):
-        anew.complete(refs=[first])
+    with refused("proof_missing") as caught:
+        anew.complete(refs=[first, report])
+    assert caught.value.details["problems"] == [
+        f"{ref}: found, older than the work on this job" for ref in (first, report)
+    ]
+    anew.put("report", "# Better findings")
+    assert anew.complete(refs=[report])["job"]["status"] == "DONE"
 
 
 def test_an_artifact_of_the_job_itself_is_proof(shop: Shop, held: Held) -> None:
@@ -181,6 +188,10 @@ def test_what_an_earlier_runner_observed_is_on_record(shop: Shop, held: Held) ->
     shop.scene.clock.forward(ms=180_000)
     again = shop.runner("r2").claim(allow_stale=True)
     assert again.complete(refs=[PROOF], observed=[])["job"]["status"] == "DONE"
+
+    shop.ask("jobs.requeue", job="JOB-001", reason="not good enough")
+    with refused("proof_missing"):
+        shop.runner("r2").claim().complete(refs=[PROOF], observed=[])
 
 
 def test_the_newest_observation_of_a_command_counts(shop: Shop, held: Held) -> None:
@@ -344,6 +355,25 @@ def test_whoever_runs_a_job_cannot_waive_its_proof(shop: Shop, held: Held) -> No
     held.complete("FAILED", refs=[])
     with shop.scene.refused("job_over"):
         shop.ask("jobs.waive", job="JOB-001", reason="fine")
+
+
+def test_only_who_created_a_job_a_person_or_a_foreman_may_say_what_proves_it(shop: Shop) -> None:
+    card, job_id = shop.card("written before"), shop.create("later")["job_id"]
+    held = shop.runner().claim(job_id)
+    (worker,) = shop.scene.joined("claude-in-a-slice")
+    person = Actor(shop.scene, Caller(agent_id="human:ann:1", session=SessionKind.HUMAN_CLI), shop.boss.room_id)
+
+    with shop.scene.refused("own_waiver"):
+        worker.here("jobs.waive", job=job_id, reason="trust me")
+    worker.here("jobs.message", job=job_id, message="Take this.", refs=[card])
+    with refused("proof_missing"):
+        held.complete(refs=[card])
+
+    worker.appointed()
+    worker.here("jobs.waive", job=job_id, reason="as a foreman")
+    person.here("jobs.waive", job=job_id, reason="as a person")
+    assert shop.open(job_id)["waiver"]["by"] == "user"
+    assert held.complete(refs=[])["job"]["status"] == "DONE"
 
 
 def test_refs_of_a_managers_message_are_found_in_its_text(shop: Shop, held: Held) -> None:

@@ -163,6 +163,8 @@ def test_a_failed_job_stays_on_the_radar_with_its_reason_until_it_is_acknowledge
 
     assert shop.ask("jobs.radar")["jobs"] == []
     assert shop.status("JOB-001") == "FAILED"
+    ended = shop.ask("jobs.radar", status="FAILED", fmt="lines")["text"]
+    assert ended.endswith(" | failed: the tests need a network")
     with refused("not_failed"):
         shop.ask("jobs.acknowledge", job="JOB-001")
 

@@ -159,6 +159,35 @@ def test_a_status_that_says_nothing_proves_nothing_even_when_it_was_seen(command
     assert (found.state, found.proves, found.why) == (OBSERVED, False, why)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("ls src", "cat README.md", "grep -rn parser src", "git diff --stat", "mkdir -p build && touch build/x"),
+        *("sed -n 1,20p a.py", "cd src && cat a.py", "bash -lc 'rg --files'", "git show HEAD && ls -la"),
+    ],
+)
+def test_a_command_that_only_looks_proves_a_job_only_when_the_job_asks_for_it(command: str) -> None:
+    def seen(_: str) -> Observation:
+        return Observation(command=command, exit_code=0)
+
+    known = Known(found=there, observed=seen)
+    found = evidence(f"CMD: {command} (exit 0)", known)
+    assert (found.state, found.proves, found.why) == (OBSERVED, False, "it checks nothing")
+
+    asked = Own(job_id="JOB-001", checks=(command,))
+    assert judge([f"CMD: {command}"], asked, known).proven
+
+
+@pytest.mark.parametrize(
+    "command", ["test -s a.py", "git diff --exit-code", "! grep -r foo src", "ls src && pytest -q"]
+)
+def test_a_command_that_could_tell_that_the_work_is_not_done_proves_it(command: str) -> None:
+    def seen(_: str) -> Observation:
+        return Observation(command=command, exit_code=0)
+
+    assert evidence(f"CMD: {command} (exit 0)", Known(found=there, observed=seen)).proves
+
+
 def test_a_file_is_found_where_the_job_worked_with_its_hash() -> None:
     files = {
         "a.py": FileFact(sha256=SHA, changed_at=1000),

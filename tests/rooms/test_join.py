@@ -51,6 +51,7 @@ def test_joining_a_workspace_without_a_room_creates_one_at_its_root(scene: Scene
                 "last_seen_at": "2026-09-21T14:13:20.000Z",
                 "session_kind": "mcp_harness",
                 "pid": 1000,
+                "in_order": True,
             }
         ],
         "cursor": "3",

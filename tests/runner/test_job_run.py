@@ -40,7 +40,8 @@ def test_an_executor_is_given_its_job_and_its_place(shift: Shift) -> None:
         given = {"job": job, "cwd": os.getcwd(), "env": {k: v for k, v in os.environ.items() if "TALLYSTICK_" in k}}
         open("given.json", "w").write(json.dumps(given))
         end("FAILED", "only looking")
-        """
+        """,
+        env={**shift.env(), "TALLYSTICK_AGENT": "boss"},
     )
 
     given = json.loads((shift.workspace / "given.json").read_text())
@@ -54,6 +55,9 @@ def test_an_executor_is_given_its_job_and_its_place(shift: Shift) -> None:
     assert given["job"]["meta"]["flock"] == 7
     assert given["env"]["TALLYSTICK_JOB"] == job_id
     assert given["env"]["TALLYSTICK_RUNNER"] == "r1"
+    # Its `tally` is the runner's: not the person's, and not that of the manager who started the runner.
+    assert given["env"]["TALLYSTICK_AGENT"] == "r1"
+    assert {event["by"] for event in shift.events(job_id)} == {"boss", "r1"}
 
 
 def test_a_done_without_proof_goes_on_in_a_second_slice_that_knows_why(shift: Shift) -> None:

@@ -42,6 +42,7 @@ task: TASK-001
 - JOB-003 has no proof
 
 ## Next actions
+- merge tally/job-001 into main, after its conflict with tally/job-002 is settled
 - look at JOB-002@{failed}, then queue JOB-002 again or acknowledge it
 - answer JOB-003: JOB-003@{asked}
 """

@@ -59,6 +59,14 @@ class Viewer:
     def find(self, selector: str) -> Locator:
         return self.page.locator(selector)
 
+    def tab_to(self, selector: str) -> None:
+        """Press the tab key until the focus is there, as somebody without a mouse does."""
+        for _ in range(100):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+        raise AssertionError(f"the tab key does not come to {selector}")
+
     def shows(self, selector: str, text: str) -> None:
         expect(self.page.locator(selector)).to_contain_text(text)
 

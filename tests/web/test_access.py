@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 import pytest
@@ -22,6 +23,9 @@ VIEWS = (
     "/agents/ada",
     "/cards/CARD-001",
     "/runners/r1",
+    "/tasks/TASK-001",
+    "/actions/a1",
+    f"/blobs/{hashlib.sha256(b'x').hexdigest()}",
     "/history",
     "/history?q=plan",
     "/history?since=nonsense",
@@ -69,12 +73,17 @@ def lively(hub: RunningHub, room: str) -> None:
     card = ada.call("cards.create", title="proof", body="it is done")["card_id"]
     ada.call("jobs.complete", **ends, status="DONE", summary="# Done\nall of it", refs=[card])
     ada.call("tasks.macro.merge_report", jobs=["JOB-001", "JOB-002"])
+    ada.call("tasks.create", title="Retries", description="All of them.")
+    ada.call("blobs.put", content_base64="eA==", name="x.txt", mime_type="text/plain")
+    asked = {"type": "message", "dst": "bob", "action_id": "a1", "action_index": 0, "kind": "user", "text": "2+2?"}
+    ada.call("actions.submit", group_id="g1", actions=[asked])
+    ada.call("permissions.ask", tool="Bash", title="run it", command="make", diff="- a\n+ b")
     ada.call("turns.release", **ada.claim(), handoff={**HANDOFF, "do_not": ["stop"], "open_questions": ["why?"]})
     bob.claim()
 
 
 def is_live(view: str) -> bool:
-    return "event" not in view and "replay" not in view
+    return not any(still in view for still in ("event", "replay", "blobs"))
 
 
 def findings(viewer: Viewer, axe: str) -> list[str]:
@@ -98,8 +107,13 @@ def _findings(viewer: Viewer, scheme: Literal["light", "dark"]) -> list[str]:
 def test_axe_finds_nothing_serious_on_any_view(hub: RunningHub, look: Look, room: str, axe: str) -> None:
     lively(hub, room)
     viewer = look(own=True)
-    viewer.go("/")
-    found = {"/": findings(viewer, axe)}
+    closed = hub.user.room("closed")
+    hub.user.call("rooms.join", room_id=closed)
+    hub.user.call("rooms.close", room_id=closed, expected_turn_id=0, reason="over")
+    found: dict[str, list[str]] = {}
+    for view in ("/", "/waiting", f"/rooms/{closed}", f"/rooms/{hub.user.room('empty')}"):
+        viewer.go(view)
+        found[view] = findings(viewer, axe)
     for view in VIEWS:
         viewer.go(f"/rooms/{room}{view}", live=is_live(view))
         found[view] = findings(viewer, axe)
@@ -132,14 +146,13 @@ def test_a_stranger_to_the_mouse_can_do_everything(hub: RunningHub, look: Look, 
     keys = viewer.page.keyboard
     keys.press("Tab")
     expect(viewer.find(".skip").first).to_be_focused()
-    viewer.find("#act-note > summary").focus()
+    viewer.tab_to("#act-note > summary")
     keys.press("Enter")
     expect(viewer.find("#act-note textarea")).to_be_focused()
     keys.type("by keyboard")
     keys.press("Control+Enter")
     viewer.shows("#talk", "by keyboard")
     expect(viewer.find("#act-note > summary")).to_be_focused()
-    viewer.find("#act-note > summary").focus()
     keys.press("Enter")
     expect(viewer.find("#act-note textarea")).to_be_focused()
     keys.press("Tab")

@@ -95,6 +95,23 @@ def test_one_recipient_replaces_everybody_and_is_kept(hub: RunningHub, look: Loo
     assert chosen(viewer) == ["@all"]
 
 
+def test_a_service_is_answered_alone(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    service = Agent(hub.agent("svc:ci", reach=Reach.SPEAK), "svc:ci", room)
+    asked = service.say("the build is red")
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}")
+    viewer.find(f"#e{asked['seq']}").hover()
+    viewer.find(f"#e{asked['seq']} [data-reply]").click()
+    assert chosen(viewer) == ["svc:ci"]
+    viewer.page.keyboard.type("build it again")
+    viewer.page.keyboard.press("Control+Enter")
+    viewer.shows("#rows", "build it again")
+    assert ada.call("messages.inbox")["messages"][1:] == []
+    (letter,) = service.call("messages.inbox")["messages"]
+    assert letter["event"]["data"]["text"] == "build it again"
+
+
 def test_an_agents_page_leads_to_a_composer_for_that_agent(hub: RunningHub, look: Look, room: str) -> None:
     join(hub, room, "ada", "bob")
     viewer = look()
@@ -177,10 +194,13 @@ def test_closing_asks_says_what_is_open_and_wants_a_reason(hub: RunningHub, look
     (ada,) = join(hub, room, "ada")
     ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
     ada.call("reservations.reserve", path="src")
+    for number in range(6):
+        ada.call("jobs.create", title=f"job {number}", prompt="Do it.")
     viewer = look()
-    viewer.go(f"/rooms/{room}")
-    viewer.find("#act-close > summary").click()
-    viewer.shows("#act-close", "Still open: 1 job not ended; 1 reservation.")
+    for view in ("/stick", ""):
+        viewer.go(f"/rooms/{room}{view}")
+        viewer.find("#act-close > summary").click()
+        viewer.shows("#act-close", "Still open: 7 jobs not ended; 1 reservation.")
     viewer.find("#act-close .danger").click()
     assert call(hub, "ada", "rooms.show", room_id=room)["closed_at"] is None
     viewer.find("#act-close [name=reason]").fill("shipped")
@@ -196,7 +216,7 @@ def test_a_job_is_created_and_its_proof_read_by_keyboard(hub: RunningHub, look: 
     viewer = look()
     viewer.go(f"/rooms/{room}")
     keys = viewer.page.keyboard
-    viewer.find("#act-job > summary").focus()
+    viewer.tab_to("#act-job > summary")
     keys.press("Enter")
     expect(viewer.find("#act-job [name=title]")).to_be_focused()
     keys.type("Migrate retries")
@@ -221,14 +241,13 @@ def test_the_stick_is_taken_and_passed_by_keyboard(hub: RunningHub, look: Look, 
     viewer = look()
     viewer.go(f"/rooms/{room}")
     keys = viewer.page.keyboard
-    viewer.find("#act-take button").focus()
+    viewer.tab_to("#act-take button")
     keys.press("Enter")
     viewer.shows("#stick-line", "turn 1 · you")
-    viewer.find("#act-pass > summary").focus()
+    viewer.tab_to("#act-pass > summary")
     keys.press("Enter")
-    keys.press("Tab")
-    if not viewer.find("[name='handoff.status']:focus").count():
-        viewer.find("#act-pass [name='handoff.status']").focus()
+    expect(viewer.find("#act-pass [name=to_agent_id]")).to_be_focused()
+    viewer.tab_to("#act-pass [name='handoff.status']")
     keys.type("read all of it")
     keys.press("Tab")
     keys.type("write the rest")

@@ -82,6 +82,26 @@ def test_search_covers_everything_in_every_room(hub: RunningHub, look: Look) -> 
     viewer.shows("#nothing", "Nothing in any room")
 
 
+def test_agents_by_any_name_runners_short_ids_and_events_are_found_too(hub: RunningHub, look: Look) -> None:
+    room = hub.user.room("the mill")
+    (ada,) = join(hub, room, "claude-code:0f0f0f0f")
+    ada.call("agents.register", name="dusty-miller", force_update=True)
+    ada.call("jobs.create", title="Grind the spelt", prompt="Before noon.")
+    ada.call("runners.heartbeat", runner_id="millstone-1", status="idle")
+    viewer = look()
+    for typed, name, address in (
+        ("dusty", "dusty-miller claude-code:0f0f0f0f", "/agents/claude-code%3A0f0f0f0f"),
+        ("0f0f0f", "dusty-miller claude-code:0f0f0f0f", "/agents/claude-code%3A0f0f0f0f"),
+        ("millstone", "millstone-1", "/runners/millstone-1"),
+        ("@2", "event 2", "/event/2"),
+    ):
+        viewer.go(f"/search?q={typed}&from={room}", live=False)
+        viewer.find(f".found:has-text('the mill') a:text-is('{name}')").click()
+        viewer.page.wait_for_url(f"**{address}")
+    viewer.go(f"/search?q=job-1&from={room}", live=False)
+    viewer.shows(".found:has-text('the mill')", "Grind the")
+
+
 def test_a_hit_opens_the_task_it_is_about(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.call("cards.create", title="Quercus robur", body="an oak")

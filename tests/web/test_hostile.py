@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PROMPT_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
 from tallystick.capabilities.jobs.evidence_contract import BRANCH_LIMIT, COMMAND_LIMIT
 from tallystick.proof.refs import REF_LIMIT
+from tests.agents.repository import repository
 from tests.http.running import RunningHub
 from tests.web.browsing import Agent, Viewer, join
 from tests.web.conftest import Look
@@ -45,6 +48,7 @@ VIEWS = (
     "/tasks/TASK-001",
     "/cards/CARD-001",
     "/actions/a1",
+    f"/runners/{quote(RUNNER, safe='')}",
 )
 
 
@@ -161,8 +165,34 @@ def test_nothing_runs_and_nothing_breaks_the_layout(hub: RunningHub, look: Look,
     for view in VIEWS:
         intact(viewer, f"/rooms/{room}{view}", live="replay" not in view)
     intact(viewer, f"/rooms/{room}/event/{seq}", live=False)
+    intact(viewer, "/waiting")
+    intact(viewer, f"/rooms/{room}/blobs/{hashlib.sha256(b'x').hexdigest()}", live=False)
     intact(viewer, "/search?q=script", live=False)
     intact(viewer, f"/search?q={quote(text[:500])}", live=False)
+
+
+def test_the_panels_of_what_waits_show_hostile_text_too(hub: RunningHub, look: Look, room: str) -> None:
+    fill(hub, room, EVIL)
+    viewer = look(own=True)
+    intact(viewer, f"/rooms/{room}")
+    for summary in viewer.find("#needs details.act > summary").all():
+        summary.click()
+    assert viewer.page.evaluate("window.broken") is None
+    viewer.page.keyboard.press("Escape")
+    viewer.find("#act-close > summary").click()
+    viewer.page.keyboard.press("Control+k")
+    viewer.page.keyboard.type("<script>")
+    viewer.shows("#palette-list", "Search for “<script>”")
+    assert viewer.page.evaluate("window.broken") is None
+
+
+def test_a_branch_with_a_hostile_name_is_shown(hub: RunningHub, look: Look, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo").resolve()
+    (checkout / ".git" / "HEAD").write_text("ref: refs/heads/<script>window.broken=1</script>\x1b[31m\n")
+    ada = hub.agent("ada")
+    room = str(ada.call("rooms.join", context_path=str(checkout))["room_id"])
+    shown = intact(look(own=True), f"/rooms/{room}")
+    assert "on <script>window.broken=1</script>\\x1b[31m" in shown
 
 
 def test_a_word_of_a_mebibyte_is_refused_with_the_bound_it_breaks(hub: RunningHub, room: str) -> None:

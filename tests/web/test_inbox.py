@@ -148,6 +148,87 @@ def test_a_tab_that_closes_leaves_the_turn_order(hub: RunningHub, look: Look, ro
     assert [event["data"]["actor_id"] for event in members] == ["user"]
 
 
+def test_a_tab_that_closes_at_another_view_leaves_the_turn_order_too(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.claim()
+    hub.user.call("rooms.join", room_id=room)
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}")
+    viewer.page.keyboard.press("Control+k")
+    viewer.page.keyboard.type("reservations")
+    expect(viewer.find("#palette-list li").first).to_contain_text("Reservations")
+    viewer.page.keyboard.press("Enter")
+    viewer.page.wait_for_url("**/reservations")
+    viewer.go("/")
+    assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada", "user"]
+    viewer.page.close()
+    members = call(hub, "ada", "events.follow", room_id=room, kinds=["actor.remove"], max_wait_ms=20_000)["events"]
+    assert [event["data"]["actor_id"] for event in members] == ["user"]
+
+
+def test_who_reserves_on_the_page_is_not_in_the_turn_order_and_keeps_it_when_the_tab_closes(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}/reservations")
+    viewer.find("#reserve [name=path]").fill("docs")
+    viewer.find("#reserve button").click()
+    viewer.shows("#tree", "docs")
+    viewer.go(f"/rooms/{room}")
+    expect(viewer.find("#sequence")).not_to_contain_text("you")
+    viewer.page.close()
+    second = look()
+    second.go(f"/rooms/{room}/reservations")
+    second.shows("#tree", "docs")
+    assert ada.call("events.list", kinds=["actor.remove"])["events"] == []
+
+
+def test_what_waits_in_other_rooms_is_told_on_every_view(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    quiet = hub.user.room("a quiet room")
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    viewer = look()
+    for view in ("/jobs", "/history", "/sessions"):
+        viewer.go(f"/rooms/{room}{view}")
+        expect(viewer.page).to_have_title(re.compile(r"^\(1\) payments-api"))
+        viewer.go(f"/rooms/{quiet}{view}")
+        expect(viewer.page).to_have_title(re.compile(r"^\(\d+ elsewhere\) a quiet room"))
+        expect(viewer.find("#waiting")).to_have_text(re.compile(r"^[1-9]\d*$"))
+    viewer.go("/")
+    total = viewer.find("#needs").get_attribute("data-waiting") or ""
+    expect(viewer.find("#waiting")).to_have_text(total)
+
+
+def test_jobs_are_settled_on_their_board_as_well(hub: RunningHub, look: Look, room: str) -> None:
+    ada, _bob = busy(hub, room)
+    viewer = look()
+    viewer.go(f"/rooms/{room}/jobs")
+    assert kinds(viewer) == ["question", "proof", "failed"]
+    item(viewer, "question").locator("summary:has-text('Answer')").click()
+    viewer.page.keyboard.type("drop it")
+    viewer.page.keyboard.press("Control+Enter")
+    item(viewer, "failed").get_by_role("button", name="Acknowledge").click()
+    item(viewer, "proof").get_by_role("button", name="Dismiss").click()
+    viewer.shows("#needs", "No job waits for you.")
+    assert [event["message"] for event in ada.call("jobs.tail", job="JOB-001")["events"]][-1] == "drop it"
+
+
+def test_what_a_permission_allows_is_shown_as_it_is_and_says_when_it_is_cut(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("permissions.ask", tool="Edit", title="mend it", diff="- keep\n+ drop\n# not a title")
+    ada.call("permissions.ask", tool="Bash", title="a long one", command="x" * 2500 + " && rm -rf /")
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    first, second = item(viewer, "permission").all()
+    expect(first.locator("pre")).to_have_text("- keep\n+ drop\n# not a title")
+    expect(first).not_to_contain_text("It goes on")
+    second.get_by_role("link", name="read all of it").click()
+    viewer.shows("#raw pre", "rm -rf /")
+
+
 def test_the_whole_inbox_is_settled_by_keyboard(hub: RunningHub, look: Look, room: str) -> None:
     busy(hub, room)
     viewer = look()
@@ -199,3 +280,22 @@ def test_something_new_is_told_on_the_desktop_while_nobody_looks(hub: RunningHub
     expect(item(viewer, "message")).to_have_count(1)
     (told,) = viewer.page.evaluate("window.told")
     assert told.startswith("Tallystick needs you: ada asks for your attention")
+
+
+def test_what_comes_in_another_room_is_told_on_the_desktop_too(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    viewer = look(own=True, permissions=["notifications"])
+    viewer.page.add_init_script(
+        "window.told = []; window.Notification = class { static permission = 'granted';"
+        " constructor(title, options) { window.told.push(`${title}: ${options.body}`); } };"
+        " Object.defineProperty(document, 'hidden', {get: () => window.away ?? false, configurable: true});"
+    )
+    viewer.page.clock.install()
+    with viewer.page.expect_response("**/waiting"):
+        viewer.go(f"/rooms/{hub.user.room('a quiet room')}/history")
+    viewer.page.evaluate("window.away = true")
+    ada.say("which currency first?", to=["@user"], priority="attention")
+    with viewer.page.expect_response("**/waiting"):
+        viewer.page.clock.run_for(31_000)
+    viewer.page.wait_for_function("window.told.length === 1")
+    assert "ada asks for your attention" in viewer.page.evaluate("window.told[0]")

@@ -127,9 +127,10 @@ def test_a_job_that_asks_is_answered_from_its_thread(hub: RunningHub, look: Look
     claim = ada.call("jobs.claim", runner_id="r1", job=made["job_id"])
     fence = {"job": made["job_id"], "runner_id": "r1", "claim_revision": claim["claim_revision"]}
     ada.call("jobs.report", **fence, kind="question", message="keep v1?")
-    viewer.shows("#needs", "question: keep v1?")
+    viewer.shows("#needs", "“Migrate retries” asks")
+    viewer.shows("#needs .said", "keep v1?")
     viewer.shows("#runners", "r1")
-    viewer.find("#needs .go").click()
+    viewer.find("#needs a.open").click()
     viewer.find("#reply textarea").fill("drop it")
     viewer.find("#reply button").click()
     viewer.shows("#thread", "drop it")

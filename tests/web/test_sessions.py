@@ -152,6 +152,19 @@ def test_a_relay_leads_back_to_its_source(hub: RunningHub, look: Look, room: str
     expect(viewer.find(f"#e{event['seq']}")).to_contain_text("worth knowing elsewhere")
 
 
+def test_a_hundred_rooms_to_relay_to_stand_on_the_page_once(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    for number in range(20):
+        ada.say(f"message {number}")
+    hub.user.room("the one far away")
+    viewer = look()
+    page = viewer.go(f"/rooms/{room}")
+    assert page.content().count("the one far away") == 1
+    viewer.find("#rows .bubble").last.hover()
+    viewer.find("#rows .bubble [id^=relay-] > summary").last.click()
+    expect(viewer.find("#rows .bubble [id^=relay-] option:has-text('the one far away')")).to_have_count(1)
+
+
 def test_a_source_that_is_not_here_is_called_unavailable(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.say("from far away", src_group_id="a-room-elsewhere", src_event_id="an-event-elsewhere")

@@ -137,12 +137,14 @@ def test_a_program_gets_json_where_a_browser_gets_a_page(hub: RunningHub) -> Non
     page = nobody.get("/", **HTML)
     assert (page.status, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert b"tally status" in page.body
+    assert (b"You are not signed in." in page.body, b"Bearer" in page.body) == (True, False)
 
 
 def test_an_unknown_page_and_an_unknown_room_are_refused_as_pages(hub: RunningHub) -> None:
     for path, code in (("/rooms/nowhere", b"room_not_found"), ("/rooms/a/b/c/d", b"route_not_found")):
         reply = hub.user.get(path, **HTML)
         assert (reply.status, code in reply.body) == (404, True)
+        assert (b"openapi.json" in reply.body, b"Join (rooms)" in reply.body) == (False, False)
 
 
 def test_every_page_forbids_inline_code_and_everything_from_outside(hub: RunningHub, room: str) -> None:

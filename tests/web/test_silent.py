@@ -38,7 +38,7 @@ def test_a_person_takes_over_what_a_dead_agent_held(hub: RunningHub, look: Look,
     ghost(hub, room)
     viewer = look()
     viewer.go(f"/rooms/{room}/reservations")
-    viewer.shows("#tree", "evicted")
+    viewer.shows("#tree", "process gone")
     viewer.find("#tree details.act > summary").click()
     viewer.find("#tree details.act button.p").click()
     viewer.shows("#tree", "you")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,21 @@ from tests.agents.repository import git, repository
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     return repository(tmp_path / "repo").resolve()
+
+
+def test_a_branch_is_read_without_git_also_in_a_worktree_and_below_the_top(checkout: Path, tmp_path: Path) -> None:
+    git(checkout, "checkout", "-qb", "fix/retries")
+    git(checkout, "worktree", "add", "-qb", "other", str(tmp_path / "beside"))
+    found = [git_changes.branch(str(folder)) for folder in (checkout, checkout / "src", tmp_path / "beside")]
+    assert found == ["fix/retries", "fix/retries", "other"]
+    git(checkout, "checkout", "-q", "--detach")
+    assert git_changes.branch(str(checkout)) == git(checkout, "rev-parse", "HEAD").strip()[:10]
+
+
+def test_what_is_no_repository_has_no_branch_and_a_pipe_in_its_place_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "pipe" / ".git").mkdir(parents=True)
+    os.mkfifo(tmp_path / "pipe" / ".git" / "HEAD")
+    assert [git_changes.branch(str(tmp_path / name)) for name in ("pipe", "nowhere", "no\0path")] == ["", "", ""]
 
 
 @pytest.fixture

@@ -31,6 +31,11 @@ def visible_json(value: object) -> str:
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def envelope(command: str, data: object = None, error: Mapping[str, object] | None = None) -> str:
     return visible_json({"ok": error is None, "command": command, "data": data, "error": error})
 

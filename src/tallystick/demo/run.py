@@ -92,8 +92,12 @@ class AgentProcesses:
     def kill(self, part: str) -> int:
         """End an agent as the kernel would: without a last word. The result is its pid."""
         actor = self._actors.pop(part)
-        os.kill(actor.process.pid, signal.SIGKILL)
-        _close(actor)
+        try:
+            os.kill(actor.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            raise self.failed(part, "ended before it was killed") from None
+        finally:
+            _close(actor)
         return actor.process.pid
 
     def check(self) -> None:

@@ -14,7 +14,7 @@ from tallystick.kernel.json_values import is_list, is_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 TOOLS = {
     "rooms.list": "list_rooms",
@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     "jobs.waive": ("jobs waive", ("job", "reason"), {}),
     "messages.ack": ("ack", ("event_id",), {}),
     "messages.inbox": ("inbox", (), {}),
+    "messages.read": ("inbox --mark-read", (), {"event_id": ""}),
     "messages.send": ("send", ("to", "text"), {}),
     "notes.add": ("note", ("body",), {}),
     "open.ref": ("open", ("id",), {}),
@@ -85,16 +86,29 @@ A flag without a name is left out: the command finds that by itself.
 LABELS = {
     "attention.list": "Needs a human",
     "agents.list": "Agents",
+    "events.list": "History",
+    "jobs.acknowledge": "Acknowledge",
+    "jobs.cancel": "Cancel…",
     "jobs.list": "Jobs",
+    "jobs.message": "Reply",
     "jobs.open": "Jobs",
     "jobs.radar": "Jobs",
+    "jobs.requeue": "Queue again…",
+    "jobs.tail": "Jobs",
+    "jobs.waive": "Waive…",
+    "messages.ack": "Accept",
     "messages.inbox": "Needs a human",
+    "messages.read": "Mark read",
     "messages.send": "Send",
+    "open.ref": "Search",
     "permissions.list": "Needs a human",
+    "reservations.reserve": "Reserve",
     "reservations.status": "Reservations",
+    "rooms.join": "Take the stick",
     "rooms.list": "Overview",
+    "runners.list": "Runners",
     "turns.release": "Release…",
-    "turns.state": "the stick",
+    "turns.state": "Stick",
     "turns.takeover": "Take over…",
     "turns.wait": "Take the stick",
 }
@@ -143,13 +157,21 @@ def label(step: NextStep) -> str:
 class CommandLine:
     """In a terminal: a line to type. What the reader typed of the global options and the room is in it again."""
 
-    __slots__ = ("_options", "_room")
+    __slots__ = ("_is_person", "_options", "_room")
 
-    def __init__(self, options: Mapping[str, str] | None = None, room_id: str | None = None) -> None:
-        self._options, self._room = options or {}, room_id
+    def __init__(
+        self,
+        options: Mapping[str, str] | None = None,
+        room_id: str | None = None,
+        is_person: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._options, self._room, self._is_person = options or {}, room_id, is_person
 
     def __call__(self, step: NextStep) -> str:
         command, places, flags = COMMANDS.get(step.operation) or (step.operation.replace(".", " "), (), {})
+        # A person's command ends at once, so it could not keep a turn that it was given.
+        if step.operation == "turns.wait" and self._is_person():
+            command = "hold"
         given = dict(step.given)
         words = ["tally", *(f"{flag} {quoted(value)}" for flag, value in self._options.items()), command]
         words += [quoted(_one(given.pop(name))) for name in places if name in given]

@@ -139,6 +139,23 @@ def _words(command: str) -> list[str]:
 _IDLE = frozenset({"true", ":", "echo", "printf", "exit", "sleep", "pwd", "cd", "date", "wait"})
 """Commands that end well whatever was done."""
 _LOOKS = frozenset({("git", "status"), ("git", "log")})
+_SIGHTS = frozenset(
+    [
+        *("cat", "head", "tail", "less", "more", "nl", "wc", "ls", "dir", "tree", "find", "stat", "file", "du", "df"),
+        *("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "sort", "uniq", "cut", "tr", "which", "type", "ps"),
+        *("whereis", "realpath", "readlink", "basename", "dirname", "whoami", "id", "uname", "hostname", "printenv"),
+        *("mkdir", "touch", "cp", "mv", "rm", "ln", "chmod", "chown", "tee", "export", "source"),
+    ]
+)
+"""Programs that look or put away: that one of them ended well says nothing of the work, unless the job asked for it."""
+_GIT_SIGHTS = frozenset(
+    [
+        *("status", "log", "show", "diff", "branch", "remote", "rev-parse", "ls-files", "blame"),
+        *("stash", "add", "fetch", "checkout", "switch", "restore"),
+    ]
+)
+_ASKS_GIT = frozenset({"--exit-code", "--quiet", "--check"})
+"""With one of these `git diff` answers with its status."""
 _OPERATORS = frozenset({"|", "||", "&&", ";", "&", "|&"})
 _BEFORE = re.compile(r"(?:\w+=.*|env|command|exec|nice|sudo|time)\Z", re.DOTALL)
 """What may stand before a program's name."""
@@ -161,6 +178,18 @@ def inconclusive(text: str) -> str:
     if ";" in joints and "set -e" not in command:
         return "its status is that of its last part"
     return "it hides how it ended" if "||" in joints and idle[-1] else ""
+
+
+def looks(text: str) -> bool:
+    """Whether a command only looks around or puts things away."""
+    return all(_idle(part) or _sight(part) for part in _parts(_tokens(plain(text))))
+
+
+def _sight(part: Sequence[str]) -> bool:
+    program, *rest = part
+    if PurePosixPath(program).name == "git":
+        return bool(_GIT_SIGHTS.intersection(rest[:1])) and not _ASKS_GIT.intersection(rest)
+    return PurePosixPath(program).name in _SIGHTS
 
 
 def _parts(tokens: Sequence[str]) -> list[list[str]]:

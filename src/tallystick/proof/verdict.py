@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from tallystick.proof.commands import inconclusive, plain
+from tallystick.proof.commands import inconclusive, looks, plain
 from tallystick.proof.files import FileFact
 from tallystick.proof.refs import Ref, RefKind, parse
 
@@ -63,6 +63,8 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     began_at: int = 0
     """When work on it began, in ms; what is older is not its doing."""
+    checks: tuple[str, ...] = ()
+    """Commands that it has to be seen to pass."""
 
 
 def _nobody(_: str) -> None:
@@ -134,9 +136,9 @@ def _evidence(ref: Ref, own: Own, known: Known, changed_at: int) -> Evidence:
         return _unproven(ref, EvidenceState.MISSING, "a placeholder" if ref.value else "it says nothing")
     match ref.kind:
         case RefKind.CMD:
-            return _command(ref, known, changed_at)
+            return _command(ref, own, known, changed_at)
         case RefKind.LINK:
-            return _link(ref, known, changed_at)
+            return _link(ref, own, known, changed_at)
         case RefKind.FILE:
             return _file(ref, own, known)
         case RefKind.OTHER:
@@ -159,13 +161,19 @@ def _placeholder(ref: Ref) -> bool:
     )
 
 
-def _command(ref: Ref, known: Known, changed_at: int) -> Evidence:
+def _pointless(ref: Ref, own: Own) -> str:
+    """Why it says nothing that a command ended well; empty when it does."""
+    unasked = plain(ref.value) not in {plain(check) for check in own.checks}
+    return inconclusive(ref.value) or ("it checks nothing" if unasked and looks(ref.value) else "")
+
+
+def _command(ref: Ref, own: Own, known: Known, changed_at: int) -> Evidence:
     if ref.failed:
         return _unproven(ref, EvidenceState.FAILED, "it says so itself")
     seen = known.observed(plain(ref.value))
     if seen is None:
-        return _claim(ref, known, changed_at, told=ref.exit_code is not None)
-    state, why = EvidenceState.OBSERVED, inconclusive(ref.value)
+        return _claim(ref, own, known, changed_at, told=ref.exit_code is not None)
+    state, why = EvidenceState.OBSERVED, _pointless(ref, own)
     if seen.exit_code:
         state, why = EvidenceState.FAILED, f"it was seen to end with {seen.exit_code}"
     elif seen.at and seen.at < changed_at:
@@ -181,7 +189,7 @@ def _command(ref: Ref, known: Known, changed_at: int) -> Evidence:
     )
 
 
-def _claim(ref: Ref, known: Known, changed_at: int, *, told: bool) -> Evidence:
+def _claim(ref: Ref, own: Own, known: Known, changed_at: int, *, told: bool) -> Evidence:
     said_at = known.said_at(ref.text) if changed_at else None
     if said_at is not None and said_at < changed_at:
         return _unproven(ref, EvidenceState.STALE, "a file that it speaks for changed afterwards")
@@ -189,7 +197,7 @@ def _claim(ref: Ref, known: Known, changed_at: int, *, told: bool) -> Evidence:
         return _unproven(ref, EvidenceState.CLAIMED, "it does not say how it ended")
     if not known.claims_suffice:
         return _unproven(ref, EvidenceState.CLAIMED, "nobody saw it")
-    why = inconclusive(ref.value) if ref.kind is RefKind.CMD else ""
+    why = _pointless(ref, own) if ref.kind is RefKind.CMD else ""
     return Evidence(
         ref=ref.text,
         kind=ref.kind,
@@ -201,10 +209,10 @@ def _claim(ref: Ref, known: Known, changed_at: int, *, told: bool) -> Evidence:
     )
 
 
-def _link(ref: Ref, known: Known, changed_at: int) -> Evidence:
+def _link(ref: Ref, own: Own, known: Known, changed_at: int) -> Evidence:
     if not _ADDRESS.match(ref.value):
         return _unproven(ref, EvidenceState.MISSING, "no address")
-    return _claim(ref, known, changed_at, told=True)
+    return _claim(ref, own, known, changed_at, told=True)
 
 
 def _file(ref: Ref, own: Own, known: Known) -> Evidence:

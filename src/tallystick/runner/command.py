@@ -187,17 +187,18 @@ class RunnerResult:
     room_id: str
 
 
-def run(asked: RunnerOptions) -> RunnerResult:
+def run(asked: RunnerOptions, *, agent: str | None = None) -> RunnerResult:
+    """A runner is an agent of its own: whoever starts it may be the one who manages the jobs."""
     runner_id = asked.id or f"runner-{socket.gethostname().partition('.')[0]}-{os.getpid()}"
     tell = teller(runner_id)
     calls = Nearest(
-        agent=os.environ.get("TALLYSTICK_AGENT") or runner_id,
+        agent=agent or runner_id,
         url=asked.hub,
         token=os.environ.get("TALLYSTICK_TOKEN"),
     )
     try:
         with tempfile.TemporaryDirectory(prefix="tally-runner-") as scratch:
-            settings = _settings(asked, runner_id, Path(scratch))
+            settings = _settings(asked, runner_id, Path(scratch), agent or runner_id)
             room_id = asked.room or _room(calls, settings.cwd)
             source = JobSource(calls, room_id, runner_id, _abilities(settings), settings.lease_ms)
             supervisor = Supervisor(source, settings, tell)
@@ -210,7 +211,7 @@ def run(asked: RunnerOptions) -> RunnerResult:
         calls.close()
 
 
-def _settings(asked: RunnerOptions, runner_id: str, scratch: Path) -> RunnerSettings:
+def _settings(asked: RunnerOptions, runner_id: str, scratch: Path, agent: str) -> RunnerSettings:
     given = {"codex": asked.codex_bin, "claude_code": asked.claude_bin, "gemini": asked.gemini_bin}
     there = executors.found(
         os.environ, {**given, "command": asked.command}, _sandbox(asked.sandbox), stdin_notes=asked.stdin_notes
@@ -223,6 +224,7 @@ def _settings(asked: RunnerOptions, runner_id: str, scratch: Path) -> RunnerSett
         raise InvalidField(f"--skill-profile is one of {', '.join(Profile)}.", field="skill_profile")
     return RunnerSettings(
         runner_id=runner_id,
+        agent=agent,
         executors=executors.chosen(there, wanted),
         cwd=cwd,
         worktrees=Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tallystick/worktrees",

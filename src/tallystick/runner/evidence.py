@@ -140,7 +140,7 @@ def offer(said: ExecutorAnswer, job: ClaimedJob, place: Workplace, seen: Observa
     """Whether ids of the room's things exist is for the hub to say; here they count."""
     facts = dict[str, FileFact]()
     refs = [_placed(text, place, facts) for text in salvage(said.every_ref, said.summary)]
-    own = Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at)
+    own = Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at, checks=job.checks)
     known = Known(found=_somewhere, files=facts, observed=seen.of, claims_suffice=place.room.policy.proof == "claimed")
     asked = tuple(_file(path, fact, place) for path, fact in facts.items() if fact.sha256)
     return Offer(refs=tuple(refs), files=asked, verdict=judge(refs, own, known))

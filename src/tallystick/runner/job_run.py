@@ -31,6 +31,8 @@ from tallystick.runner.worktrees import JobFolder, UnusableFolder
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerSettings:
     runner_id: str
+    agent: str
+    """Whom the runner speaks for."""
     executors: Mapping[str, Executor]
     cwd: Path
     worktrees: Path
@@ -187,13 +189,18 @@ class JobRun:
                 reader,
                 self._held,
                 cwd=folder.path,
-                env=executors.environment(self._settings.environ, self._job, self._settings.runner_id),
+                env=self._environment(executor.name),
                 limit_s=slice_.seconds + self._settings.grace_s,
                 on_sign=self._listener(),
                 messages=messages,
                 heard_seq=self._delivered,
                 on_delivered=self._on_delivered,
             )
+
+    def _environment(self, executor: str) -> dict[str, str]:
+        """A harness is an agent of its own; a plain program works as the runner, or it would count as a person."""
+        env = executors.environment(self._settings.environ, self._job, self._settings.runner_id)
+        return {**env, "TALLYSTICK_AGENT": self._settings.agent} if executor == COMMAND else env
 
     def _listener(self) -> Callable[[Sign], None]:
         progress = Progress(self._source, self._held, self._settings.report_every_s, self._tell)
@@ -305,7 +312,7 @@ class JobRun:
                 evidence.CheckReader(),
                 self._held,
                 cwd=folder.path,
-                env=executors.environment(self._settings.environ, self._job, self._settings.runner_id),
+                env=self._environment(COMMAND),
                 limit_s=self._settings.slice_s,
                 on_sign=self._seen.heard,
             )

@@ -12,7 +12,6 @@ from typing import Literal
 from tallystick.capabilities.jobs.contract import (
     MESSAGE_LIMIT,
     PAGE_LIMIT,
-    SHORTEST_LEASE_MS,
     SUMMARY_LIMIT,
     ClaimJob,
     CompleteJob,
@@ -48,7 +47,8 @@ from tallystick.runner.rules import ClaimedJob, ManagerWord, SliceReport, Surrou
 THREAD_EVENTS = 40
 CLAIM_EVENTS = PAGE_LIMIT
 TASK_CHARS, ANCHOR_CHARS, CARD_CHARS = 7_000, 2_500, 300
-LAST_LEASE_MS = SHORTEST_LEASE_MS
+LAST_LEASE_MS = 1
+"""Asked for when leaving: the hub makes of it the shortest lease that it gives."""
 FREEING = [JobCreated.kind, JobRequeued.kind, JobReleased.kind, JobMessaged.kind, JobCompleted.kind]
 """After such an event there may be a job to claim."""
 HEARD = [JobMessaged.kind, JobQuestioned.kind, JobCanceled.kind]

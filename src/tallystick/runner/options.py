@@ -113,5 +113,5 @@ def runner(invocation: Invocation, **given: Any) -> None:
     """
     from tallystick.runner.command import run
 
-    served = run(RunnerOptions(**given))
+    served = run(RunnerOptions(**given), agent=invocation.agent)
     invocation.finish({"runner_id": served.runner_id, "room_id": served.room_id})

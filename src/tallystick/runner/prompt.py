@@ -122,8 +122,9 @@ Answer with a single JSON object and nothing else, with exactly these keys:
   events   one to three things worth knowing, each with kind, message, percent and refs
 
 DONE is refused without proof that came of this job: a file that you changed (FILE: path), a card or note that you wrote
-(CARD-…, notes@…), an artifact of the job, or a command that you ran and that was seen to end with 0 (CMD: command (exit
-0), written as you ran it, without a pipe). A mere claim, older things, other jobs and placeholders prove nothing.
+(CARD-…, notes@…), an artifact of the job, or a check that you ran and that was seen to end with 0 (CMD: command (exit
+0), written as you ran it, without a pipe). A mere claim, a look (ls, cat), older things, other jobs and placeholders
+prove nothing.
 
 Example:
 """

@@ -171,7 +171,7 @@ def build(
         serving,
         bus,
         http.Mounts(
-            exact={"/mcp": mcp, "/": pages, "/live": pages, "/search": pages, "/palette": pages},
+            exact={"/mcp": mcp, "/": pages, "/live": pages, "/search": pages, "/palette": pages, "/waiting": pages},
             below={"/rooms": pages, "/static": pages, "/act": pages},
             refuse=pages.refuse,
         ),

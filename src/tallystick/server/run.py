@@ -25,7 +25,7 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel import places
 from tallystick.kernel.clock import to_wire
 from tallystick.kernel.operation import Reach
-from tallystick.server import asgi
+from tallystick.server import asgi, telling
 from tallystick.storage.errors import StoreUnreachable
 from tallystick.surfaces.bus import socket as bus_socket
 from tallystick.surfaces.http import connections, hub_files
@@ -54,6 +54,8 @@ class ServeOptions:
     """So many seconds a database server that is not there yet is waited for."""
     runner_autostart: bool = False
     """Start a runner where jobs wait and none is there."""
+    tells: bool = False
+    """Print what happens: somebody sits at the terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,8 @@ async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None
             stack.enter_context(opened.place.shown(facts))
             started(RunningHub(url=address.url, place=opened.place, link=built.service_pages.link()))
 
+        if options.tells:
+            await stack.enter_async_context(asgi.beside(telling.told(built.service_pages.serving)))
         await server.run_on(opened.sockets, ready)
 
 

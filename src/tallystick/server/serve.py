@@ -143,6 +143,7 @@ def up(
         tls=tls,
         database_wait=database_wait,
         runner_autostart=autostart.wanted(runner_autostart),
+        tells=sys.stdout.isatty() and not invocation.as_json,
     )
     try:
         server.run(settings, options, Limits.of(), lambda running: _greet(invocation, running, browse=browse))

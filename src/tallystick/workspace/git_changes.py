@@ -1,4 +1,7 @@
-"""What a session left behind: the files that git calls changed. It runs `git`, so it is done before any transaction."""
+"""What git says of a checkout: its branch, and the files that a session left changed.
+
+It reads the disk and runs `git`, so it is done before any transaction.
+"""
 
 from __future__ import annotations
 
@@ -122,6 +125,32 @@ def _without_filters(folder: str) -> list[str]:
     named = _git(folder, "config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
     found = sorted({name for name in os.fsdecode(named or b"").split("\0") if name})
     return [part for name in found for part in ("-c", f"{name}={'false' if name.endswith('.required') else ''}")]
+
+
+def branch(folder: str) -> str:
+    """What is checked out in a folder, without running git: a branch, the start of a commit, or nothing."""
+    for each in (Path(folder), *Path(folder).parents):
+        # A worktree and a submodule have a file there that says where the rest is.
+        elsewhere = _line(each / ".git")
+        head = _line(each / (elsewhere.removeprefix("gitdir:").strip() if elsewhere else ".git") / "HEAD")
+        if head:
+            return _named(head)
+    return ""
+
+
+def _line(file: Path) -> str:
+    """The first line of a small file; anyone may leave a pipe in its place, and opening one waits for ever."""
+    try:
+        if not file.is_file():
+            return ""
+        with file.open("rb") as opened:
+            return opened.read(1024).decode("utf-8", "replace").partition("\n")[0]
+    except OSError:
+        return ""
+
+
+def _named(head: str) -> str:
+    return head.removeprefix("ref: ").removeprefix("refs/heads/") if head.startswith("ref: ") else head[:10]
 
 
 def _git(folder: str, *args: str) -> bytes | None:

@@ -136,7 +136,7 @@ def test_a_changed_event_is_found(place: Place) -> None:
 
     assert [(done.code, _check(done, "ledger")["verdict"]) for done in (quick, deep)] == [(1, "bad"), (1, "bad")]
     assert "event 3: the event was changed after it was written" in str(_check(quick, "ledger")["found"])
-    assert (verified.code, verified.out.splitlines()[-1]) == (4, "2 events in 1 rooms. The ledger is damaged.")
+    assert (verified.code, verified.out.splitlines()[-1]) == (4, "2 events in 1 room. The ledger is damaged.")
 
 
 def test_an_event_that_an_older_version_let_in_too_deep_is_found_and_repaired(place: Place) -> None:

@@ -119,7 +119,7 @@ def test_verify_prints_each_rooms_head_and_counts_what_it_checked(alone: Place) 
     done = alone.run("verify")
 
     head, last = done.out.splitlines()
-    assert (done.code, last) == (0, "3 events in 1 rooms. All is as it was written.")
+    assert (done.code, last) == (0, "3 events in 1 room. All is as it was written.")
     assert re.fullmatch(f"{room}=[0-9a-f]{{64}}", head)
     alone.as_("ann", "note", "it grows")
     expected, other = alone.run("verify", "--expect", head), alone.run("verify", "--expect", f"{room}={'0' * 64}")
@@ -143,7 +143,7 @@ def test_what_was_signed_is_checked_with_the_ledger_and_by_whose_key(alone: Plac
 
     assert (signed.data["number"], signed.data["rooms"], sound.code) == (1, 1, 0)
     assert sound.out.splitlines()[-3] == f"{kept}: all that it names of what is here is as it was, or has grown."
-    assert sound.out.splitlines()[-2].startswith("1 signed checkpoints, the newest of ")
+    assert sound.out.splitlines()[-2].startswith("1 signed checkpoint, the newest of ")
     assert (changed.code, "The signature of checkpoint 1 does not fit it." in changed.out) == (4, True)
     assert (stranger.code, f"is signed by {signed.data['key']}, which is not known here." in stranger.out) == (4, True)
 

@@ -57,6 +57,9 @@ def test_a_job_is_created_from_a_title_a_file_and_an_executor_as_the_guide_says(
     opened = place.as_("boss", "jobs", "open", "--job", "JOB-001", "--include-prompt")
     assert opened.data["prompt"] == "Make it linear.\n"
     assert place.as_("boss", "jobs", "create", "parser").error["code"] == "usage"
+    file = ("--prompt-file", "prompt.md")
+    assert place.as_("boss", "jobs", "create", "one", "--title", "other", *file).error["code"] == "usage"
+    assert place.as_("boss", "jobs", "create", "one", "--prompt", "other", *file).error["code"] == "usage"
 
 
 def test_the_exit_code_of_a_wait_says_how_the_job_ended(place: Place) -> None:
@@ -69,12 +72,15 @@ def test_the_exit_code_of_a_wait_says_how_the_job_ended(place: Place) -> None:
         held = ("--job", f"JOB-00{number}", "--runner-id", "r1", "--claim-revision", "1")
         place.as_("r1", "jobs", "artifact", "put", *held, "--artifact-key", "report", "--content", "done")
         ref = f"artifact://jobs/JOB-00{number}/report"
-        place.as_("r1", "jobs", "complete", *held, "--status", status, "--refs", ref)
-        codes.append(place.run("--as", "boss", "jobs", "wait", "--job", f"JOB-00{number}").code)
+        place.as_("r1", "jobs", "complete", *held, "--status", status, "--refs", ref, "--summary", "One.\nTwo.")
+        waited = place.run("--as", "boss", "jobs", "wait", "--job", f"JOB-00{number}")
+        assert waited.out.splitlines()[-2:] == [f"JOB-00{number} is {status}: One.", "Two."]
+        codes.append(waited.code)
     place.as_("boss", "jobs", "create", "still there", "--prompt", "x")
     codes.append(place.run("--as", "boss", "jobs", "wait", "--job", "JOB-004", "--max-wait-ms", "0").code)
 
     assert codes == [0, 3, 4, 5]
+    assert "Exits 0 when the job is DONE, 3 when it FAILED" in place.run("jobs", "wait", "--help").out
 
 
 def test_a_job_is_followed_until_it_has_ended(place: Place) -> None:
@@ -124,12 +130,16 @@ def test_jobs_are_named_by_their_numbers_in_lists_too_and_a_waiver_is_said(place
     _asking(place)
     place.as_("boss", "jobs", "create", "later", "--prompt", "x", "--after", "1")
     assert "after JOB-001" in place.run("--as", "boss", "jobs", "open", "2").out
+    assert place.run("--as", "boss", "open", "job-2").out.startswith("JOB-002 (QUEUED) later")
+    assert (
+        "told JOB-001@" in place.run("--as", "boss", "radar", "--status", "running", "--reply", "1", "The second.").out
+    )
     assert place.run("--as", "boss", "tasks", "macro", "merge-report", "--jobs", "1", "--jobs", "2").code == 0
     assert place.run("--as", "boss", "jobs", "waive", "1", "I looked.").out == (
         "JOB-001 may be DONE without proof, and that stays on its record: I looked.\n"
     )
     place.as_("boss", "jobs", "cancel", "1", "--force-running", "--reason", "enough")
-    assert place.run("--as", "boss", "jobs", "tail", "1").out.splitlines()[-1] == "JOB-001@10  canceled: enough"
+    assert place.run("--as", "boss", "jobs", "tail", "1").out.splitlines()[-1] == "JOB-001@11  canceled: enough"
 
 
 def test_runners_are_listed_with_what_they_have_and_where_they_are(place: Place) -> None:

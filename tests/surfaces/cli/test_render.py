@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import cast
 
+from tallystick.hub import registry
+from tallystick.surfaces.cli import render
 from tests.surfaces.cli.place import Place
 
 TIME = re.compile(r"just now|\d+ s ago|\d\d:\d\d \(in [\dhmin ]+\)")
@@ -137,3 +139,73 @@ def test_macros_and_the_snapshot_say_what_there_is_now(place: Place) -> None:
     assert merged.out.splitlines()[:2] == ["CARD-002 is written.", "  Merge report — TASK-001 Fix the parser"]
     assert merged.out.splitlines()[-1] == "Without proof: JOB-001"
     assert again.out.splitlines()[0] == "CARD-002 stays as it was."
+
+
+def test_every_change_is_told_in_words() -> None:
+    changing = {name for name, operation in registry.OPERATIONS.items() if operation.writes}
+
+    assert changing - render.RENDERERS.keys() - render.SENTENCES.keys() == set()
+
+
+def test_notes_protocol_events_and_what_waits_are_told_event_by_event(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ben", "join")
+    nothing = [
+        place.run("--as", "ann", *words).out
+        for words in (["protocol", "list"], ["attention", "list"], ["notes", "list"], ["tasks", "focus"])
+    ]
+    place.run("--as", "ann", "note", "one\ntwo")
+    place.run("--as", "ann", "reserve", "src")
+    place.run("--as", "ben", "reserve", "src/a.py")
+    place.run("--as", "ann", "send", "user", "Which lens?", "--attention")
+
+    notes, protocol, waits, events = (
+        re.sub(r"\d\d:\d\d", "NOW", place.run("--as", "ann", *words).out).splitlines()
+        for words in (
+            ["notes", "list"],
+            ["protocol", "list"],
+            ["attention", "list"],
+            ["events", "list", "--limit", "1"],
+        )
+    )
+
+    assert nothing == [
+        "No work was handed over or blocked, and nobody came into another's way.\n",
+        "Nothing waits for you.\n",
+        "There are no notes.\n",
+        "You are at no task.\n",
+    ]
+    assert notes == ["    5  NOW  ann: one", "              two"]
+    assert protocol[:2] == ["    7  NOW  INCURSION from ben to ann, about src/a.py", f"{'':14}incursion kind: partial"]
+    assert [line.split("\t")[:-1] for line in waits] == [
+        ["", "item", "who", "reason", "said"],
+        ["?", "message:8", "ann", "asks for your attention", "Which lens?"],
+        ["~", "incursion:7", "ben", "tried src/a.py, reserved by ann", "-"],
+    ]
+    assert events == ["    1  NOW  ann opened the room: workspace"]
+
+
+def test_a_text_of_several_lines_stands_below_its_name(place: Place) -> None:
+    place.as_("ann", "join")
+    place.run("--as", "ann", "cards", "create", "--title", "Plan", "--body", "first\nthen")
+
+    shown = place.run("--as", "ann", "open", "CARD-001").out.splitlines()
+
+    assert shown[2:6] == ["title:      Plan", "body:", "    first", "    then"]
+
+
+def test_looking_at_mail_says_how_it_is_read_and_nothing_of_the_mail_beside_it(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ben", "join")
+    place.run("--as", "ann", "send", "ben", "Hello.")
+
+    looked = place.run("--as", "ben", "inbox")
+    marked = place.run("--as", "ben", "inbox", "--mark-read")
+    again = place.run("--as", "ben", "inbox")
+
+    assert (looked.err, looked.out.splitlines()[-1]) == (
+        "",
+        "Looking marks nothing as read; `tally --as ben inbox --mark-read` does.",
+    )
+    assert marked.out.splitlines()[-1] == "0 unread, 0 to accept."
+    assert again.out == "Nothing to read, nothing to accept.\n"

@@ -26,7 +26,7 @@ def test_a_service_writes_is_written_to_and_reads_its_inbox(room: Place) -> None
 
     assert (object_of(sent.data["event"])["by"], sent.data["recipients"]) == ("svc:ci", ["ann"])
     assert object_of(letter["event"])["by"] == "ann"
-    assert shown[1:] == ["    thanks", "1 unread, 0 to accept."]
+    assert shown[1:3] == ["    thanks", "1 unread, 0 to accept."]
     assert room.as_("svc:ci", "whoami").data["agent_id"] == "svc:ci"
 
 

@@ -37,7 +37,7 @@ def test_a_message_is_sent_read_accepted_and_answered_by_its_number(room: Place)
     answered = room.run("--as", "ben", "reply", "5", "You may.")
 
     assert sent.out == "Sent to ben as event 5.\n"
-    assert [re.sub(r", (just now|\d+ s ago):", ", NOW:", line) for line in inbox] == [
+    assert [re.sub(r", (just now|\d+ s ago):", ", NOW:", line) for line in inbox[:3]] == [
         "5  ann, NOW: new, needs your ack",
         "    May I?",
         "1 unread, 1 to accept.",
@@ -91,6 +91,24 @@ def test_a_recipient_is_known_by_the_beginning_of_a_name_that_nobody_else_has(ro
     assert room.run("--as", "ann", "send", "an,ben", "hello").out == "Sent to ann, ben as event 6.\n"
     assert room.as_("ann", "send", "be", "hello").error["code"] == "ambiguous_id"
     assert room.as_("ann", "send", "zoe", "hello").error["code"] == "agent_not_found"
+
+
+def test_agents_reservations_and_tokens_are_known_by_a_beginning_that_nothing_else_has(room: Place) -> None:
+    room.as_("ann", "wait")
+    room.as_("ann", "reserve", "src")
+    held = str(room.as_("ann", "reservations", "status").rows("reservations")[0]["reservation_id"])
+    token = str(room.run("--json", "token", "issue", "--any-room", "--for", "zoe").data["id"])
+
+    shown = room.as_("ann", "agents", "show", "--agent-id", "be")
+    renewed = room.as_("ann", "reservations", "renew", "--reservation-id", held[:-2])
+    by = room.as_("ann", "log", "--by", "be")
+    passed = room.as_("ann", "pass", "be", "--status", "done", "--next-action", "more")
+    revoked = room.run("token", "revoke", token[:8])
+
+    assert (shown.data["agent_id"], renewed.code, passed.data["reserved_for"]) == ("ben", 0, "ben")
+    assert {each["by"] for each in by.rows("events")} == {"ben"}
+    assert revoked.out == f"token {token} of zoe is revoked\n"
+    assert room.as_("ann", "agents", "show", "--agent-id", "zo").error["code"] == "agent_not_found"
 
 
 def test_a_job_is_known_by_its_number(room: Place) -> None:
@@ -163,6 +181,27 @@ def test_who_holds_nothing_is_not_told_about_a_lease(room: Place, words: list[st
         "error: You do not hold the stick: ann does.",
         "hint: Stop working: you do not hold the stick. `tally --as ben wait` waits for your turn.",
     ]
+
+
+def test_who_passes_the_stick_without_a_word_is_told_how_to_pass_it(room: Place) -> None:
+    room.as_("ann", "wait")
+
+    (line,) = TYPED.findall(room.run("--as", "ann", "pass", "ben").err)
+    done = room.run(*shlex.split(line))
+
+    assert line == '--as ann pass ben --status "…" --next-action "…"'
+    assert done.out == "Handed over to ben.\n"
+
+
+def test_a_stick_that_nobody_is_left_to_take_waits_for_whoever_joins(alone: Place) -> None:
+    with alone.running("--as", "ann", "hold") as holder:
+        lines_until(holder, "It is your turn")
+        holder.kill()
+        holder.wait()
+
+    shown = alone.run("state").out.splitlines()
+
+    assert shown[-1] == "The stick may be taken over (owner_gone) by: whoever joins"
 
 
 def test_the_state_knows_who_is_next(room: Place) -> None:
@@ -266,6 +305,7 @@ def test_a_person_who_joins_is_told_of_the_command_that_can_hold(place: Place) -
     )
 
     assert TYPED.findall(done.stdout) == ["hold", "state"]
+    assert TYPED.findall(str(place.orphaned("heartbeat").error["hint"])) == ["hold"]
 
 
 def test_beginning_a_session_under_a_name_keeps_the_name(place: Place) -> None:

@@ -37,6 +37,8 @@ class MemberView(Answer):
     last_seen_at: Moment
     session_kind: SessionKind
     pid: int | None
+    in_order: bool
+    """Whether it has a place in the turn order, and did not only come by."""
 
     @classmethod
     def of(cls, member: Member, *, now: Instant, presence_ttl_ms: int) -> MemberView:
@@ -50,6 +52,7 @@ class MemberView(Answer):
             last_seen_at=moment(member.last_seen_at),
             session_kind=member.session,
             pid=member.process.pid if member.process else None,
+            in_order=member.in_order,
         )
 
 
@@ -100,9 +103,13 @@ class AgentView(Answer):
     """What others may wait for: the stick, reserved paths, jobs."""
     stalled: bool
     """Alive and holding something, but without progress for a while."""
+    branch: str | None
+    """The git branch of its checkout, where that lies on the hub's machine."""
 
     @classmethod
-    def of(cls, member: Member, holds: Sequence[str], *, now: Instant, stale_ms: int) -> AgentView:
+    def of(
+        cls, member: Member, holds: Sequence[str], *, now: Instant, stale_ms: int, branch: str | None = None
+    ) -> AgentView:
         alive = rules.liveness(member, now=now, stale_ms=stale_ms)
         return cls(
             agent_id=member.agent_id,
@@ -119,6 +126,7 @@ class AgentView(Answer):
             progressed_at=moment(member.progressed_at),
             holds=list(holds),
             stalled=rules.stalled(alive, member.progressed_at, holds=bool(holds), now=now),
+            branch=branch,
         )
 
 

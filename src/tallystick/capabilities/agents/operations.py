@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from tallystick.capabilities.agents import adoption, names, queries, rules
 from tallystick.capabilities.agents.contract import (
     AgentHeartbeat,
@@ -15,12 +17,16 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgent,
     UpdateAgentResult,
 )
-from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role
+from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role, RoomAccess
 from tallystick.capabilities.agents.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.ledger.capability import Authors, Capability
 from tallystick.ledger.tx import Tx
+from tallystick.workspace import git_changes
+
+NOWHERE: Mapping[str, str] = {}
+"""No checkout was looked at."""
 
 
 @operation(
@@ -70,11 +76,11 @@ def check_free(tx: Tx, room_id: str, name: str, agent_id: str) -> None:
     rules.check_name_free(name, owner, agent_id, present=present)
 
 
-def _view(tx: Tx, room_id: str, agent_id: str) -> AgentView:
-    return _views(tx, room_id, [queries.named(tx, room_id, agent_id)])[0]
+def _view(tx: Tx, room_id: str, agent_id: str, branches: Mapping[str, str] = NOWHERE) -> AgentView:
+    return _views(tx, room_id, [queries.named(tx, room_id, agent_id)], branches)[0]
 
 
-def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
+def _views(tx: Tx, room_id: str, members: list[Member], branches: Mapping[str, str] = NOWHERE) -> list[AgentView]:
     held = tx.use(Holdings).held(tx, room_id)
     return [
         AgentView.of(
@@ -82,9 +88,22 @@ def _views(tx: Tx, room_id: str, members: list[Member]) -> list[AgentView]:
             [each.what for each in held if each.agent_id == member.agent_id],
             now=tx.now,
             stale_ms=tx.world.stale_ms,
+            branch=branches.get(member.scope_key),
         )
         for member in members
     ]
+
+
+def _checkouts(tx: Tx, me: Caller, ask: ShowAgent | ListAgents) -> Mapping[str, str]:
+    """Where on this machine the members of a room work, by their scope."""
+    tx.head(ask.room_id)
+    scopes = {each.scope_key for each in queries.roster(tx, ask.room_id)}
+    return {scope_key: tx.use(RoomAccess).roots_here(tx, ask.room_id, scope_key).start for scope_key in scopes}
+
+
+def _branches(ask: ShowAgent | ListAgents, checkouts: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+    found = {scope_key: git_changes.branch(root) for scope_key, root in checkouts().items() if root}
+    return {scope_key: name for scope_key, name in found.items() if name}
 
 
 @operation("agents.heartbeat", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM"},))
@@ -100,19 +119,31 @@ def heartbeat(tx: Tx, me: Caller, ask: BeatAgent) -> AgentHeartbeat:
     )
 
 
-@operation("agents.show", reach=Reach.READ, examples=({"room_id": "ROOM", "agent_id": "codex:9b22d0aa"},))
-def show_agent(tx: Tx, me: Caller, ask: ShowAgent) -> AgentView:
+@operation(
+    "agents.show",
+    reach=Reach.READ,
+    read_before=_checkouts,
+    io_before=_branches,
+    examples=({"room_id": "ROOM", "agent_id": "codex:9b22d0aa"},),
+)
+def show_agent(tx: Tx, me: Caller, ask: ShowAgent, branches: Mapping[str, str]) -> AgentView:
     """Show one member of a room: when it was last seen, whether it is alive, what it holds and whether it gets on."""
     tx.head(ask.room_id)
-    return _view(tx, ask.room_id, ask.agent_id or me.agent_id)
+    return _view(tx, ask.room_id, ask.agent_id or me.agent_id, branches)
 
 
-@operation("agents.list", reach=Reach.READ, examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "status": "stale"}))
-def list_agents(tx: Tx, me: Caller, ask: ListAgents) -> Agents:
+@operation(
+    "agents.list",
+    reach=Reach.READ,
+    read_before=_checkouts,
+    io_before=_branches,
+    examples=({"room_id": "ROOM"}, {"room_id": "ROOM", "status": "stale"}),
+)
+def list_agents(tx: Tx, me: Caller, ask: ListAgents, branches: Mapping[str, str]) -> Agents:
     """List the members of a room in turn order: role, when each was last seen, who is alive and who is stalled."""
     tx.head(ask.room_id)
     members = [each for each in queries.members(tx, ask.room_id) if ask.role is None or each.role is ask.role]
-    views = _views(tx, ask.room_id, members)
+    views = _views(tx, ask.room_id, members, branches)
     return Agents(agents=[view for view in views if ask.status is None or view.liveness is ask.status])
 
 

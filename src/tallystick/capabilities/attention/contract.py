@@ -13,6 +13,8 @@ from tallystick.ledger.contract import RoomId, Text
 ITEM_LIMIT = 300
 """Of an item's id, in characters."""
 SNOOZE_LIMIT = 7 * 24 * 60
+SAID_LIMIT = 2_000
+"""Characters of what was said that an item brings along."""
 
 
 class WaitingKind(StrEnum):

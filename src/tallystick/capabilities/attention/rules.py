@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from tallystick.capabilities.attention.contract import WaitingItem, WaitingKind
+from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingKind
 from tallystick.capabilities.attention.errors import ItemBlocks, ItemNotWaiting
 from tallystick.capabilities.jobs.radar_views import RadarJob
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
@@ -24,7 +24,6 @@ from tallystick.kernel.operation import moment
 MINUTE = 60_000
 MATTERS_MS = 60 * MINUTE
 """After so long an attempt to enter is history: whoever made it does something else."""
-SAID_LIMIT = 2_000
 
 
 class OwedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +86,7 @@ def waiting(seen: RoomFacts) -> list[WaitingItem]:
 def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
     stick = seen.stick
     kept = stick.reserved_for if not stick.owner else None
-    if kept and is_person(kept):
+    if kept and is_person(kept) and not stick.takeover:
         waits = sum(1 for each in stick.members if each.status == "active" and not is_person(each.agent_id))
         others = f"; {waits} agent{'s' if waits > 1 else ''} wait{'' if waits > 1 else 's'}" if waits else ""
         yield WaitingItem(
@@ -106,7 +105,7 @@ def _stick(seen: RoomFacts) -> Iterator[WaitingItem]:
         )
         return
     failed = stick.owner or stick.reserved_for
-    if stick.takeover and failed and not is_person(failed):
+    if stick.takeover and failed and not (stick.owner and is_person(stick.owner)):
         ended = stick.lease_expires_at or stick.claim_expires_at
         yield WaitingItem(
             item=f"takeover:{stick.turn_id}:{stick.takeover}",

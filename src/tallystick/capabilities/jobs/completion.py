@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import UNSET
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import evidence, queries, rules
 from tallystick.capabilities.jobs.contract import CompleteJob, WaiveProof
@@ -113,13 +114,14 @@ def _accepted(tx: Tx, job: Job, verdict: ProofVerdict, artifacts: Sequence[str])
 def waive(tx: Tx, me: Caller, ask: WaiveProof) -> JobChanged:
     """Let a job be DONE without proof, and say why: it stays on its record and stands in every merge report.
 
-    Only for who manages it: whoever runs a job cannot waive its own proof. It holds until the job is queued again.
+    Only for who manages it: who created it, a foreman, or a person. Whoever runs a job cannot waive its own proof. It
+    holds until the job is queued again.
     """
     tx.check_open(ask.room_id)
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_messageable(job)
-    runner = queries.find_runner(tx, ask.room_id, job.runner_id) if job.runner_id else None
-    rules.check_waives(job, me.agent_id, runner)
+    foreman = agents.trusted_foreman(tx, ask.room_id, me.agent_id)
+    rules.check_waives(job, me, queries.runner_of(tx, job), foreman=foreman)
     body = JobWaived(job_id=job.job_id, event="waived", message=ask.reason)
     (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     job, claim = queries.job(tx, ask.room_id, ask.job), queries.claim(tx, job)

@@ -36,7 +36,6 @@ LEASE_MS = 180_000
 """How long a claim lasts without a report."""
 RUNNER_LEASE_MS = 20_000
 """How long a runner counts as present without a heartbeat."""
-SHORTEST_LEASE_MS = 1_000
 
 JobId = Annotated[Text, Meta(max_length=40, description="Such as JOB-001.")]
 RunnerId = Annotated[

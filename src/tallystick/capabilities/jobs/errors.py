@@ -133,7 +133,7 @@ class ProofMissing(Conflict):
 
 
 class OwnWaiver(Conflict):
-    """Whoever runs a job cannot waive its own proof."""
+    """Only who manages a job may waive its proof: who created it, a foreman or a person, and never who runs it."""
 
     hint = "Bring evidence, or ask whoever manages the job to waive it, in a report of kind question."
 

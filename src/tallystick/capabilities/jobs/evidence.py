@@ -83,10 +83,10 @@ class JobRecord:
         return said
 
     def observed(self, command: str) -> Observation | None:
-        """The newest observation of a command that is on record."""
+        """The newest observation of a command, since work began, that is on record."""
         for event in self._reports():
             body = job_body(event)
-            if isinstance(body, JobReported) and body.observed is not UNSET:
+            if event.seq > self.began.seq and isinstance(body, JobReported) and body.observed is not UNSET:
                 for each in reversed(body.observed):
                     if plain(each.command) == command:
                         return Observation(command=each.command, exit_code=each.exit_code, at=each.at)
@@ -156,7 +156,8 @@ def judged(
         named=named or record.named,
     )
     began_at = record.began.at if files else 0
-    return judge(refs, Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at), known)
+    checks = tuple(job.needs.checks)
+    return judge(refs, Own(job_id=job.job_id, task_id=job.task_id, began_at=began_at, checks=checks), known)
 
 
 def proves(tx: Tx, job: Job, refs: Sequence[str], seen: Sequence[ObservedCommand] = ()) -> bool:
@@ -175,7 +176,7 @@ def _thing(tx: Tx, job: Job, ref: Ref, record: JobRecord) -> Thing | None:
         case RefKind.JOB | RefKind.JOB_EVENT:
             return Thing() if _job_exists(tx, job.room_id, ref) else None
         case RefKind.ARTIFACT:
-            return _artifact(tx, job.room_id, ref)
+            return _artifact(tx, job.room_id, ref, record)
         case RefKind.ANCHOR:
             return Thing() if tasks.find_anchor(tx, job.room_id, ref.value) else None
         case _:
@@ -183,11 +184,11 @@ def _thing(tx: Tx, job: Job, ref: Ref, record: JobRecord) -> Thing | None:
             return Thing(belongs=seq > record.began.seq) if seq is not None else None
 
 
-def _artifact(tx: Tx, room_id: str, ref: Ref) -> Thing | None:
+def _artifact(tx: Tx, room_id: str, ref: Ref, record: JobRecord) -> Thing | None:
     owner, _, key = ref.value.partition("/")
     job = _find(tx, room_id, owner)
     found = queries.artifact(tx, job, key) if job else None
-    return Thing(sha256=found.sha256) if found else None
+    return Thing(sha256=found.sha256, belongs=found.seq > record.began.seq) if found else None
 
 
 def _find(tx: Tx, room_id: str, job_id: str) -> Job | None:

@@ -11,7 +11,7 @@ from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ShowRadar
 from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.model import ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
-from tallystick.capabilities.jobs.views import JobEvent, JobOpened, Jobs, JobTail, JobView
+from tallystick.capabilities.jobs.views import JobEvent, JobOpened, Jobs, JobTail, JobView, kind_and_message
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.hints import NextStep, step
 from tallystick.kernel.spellings import tool_call
@@ -285,8 +285,7 @@ def job_line(row: RadarJob, moves: Moves) -> str:
         head += moves.reply(job.job_id)
     if row.attention.failed:
         head += moves.acknowledge(job.job_id)
-    # What a failed job says begins with that word itself.
-    said = row.last.message if row.attention.failed else f"{row.last.kind}: {row.last.message}"
+    said = kind_and_message(row.last.kind, row.last.message)
     # That it was created says nothing beside why it still waits.
     parts = [one_line(row.why)] if row.last.kind == "created" and row.why else [one_line(said), one_line(row.why)]
     if job.message_state in {"sent", "delivered"}:

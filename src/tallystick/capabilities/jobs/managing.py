@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import structs
 
+from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.jobs import evidence, queries, rules, runners
 from tallystick.capabilities.jobs.contract import (
@@ -154,12 +155,17 @@ def message(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -
 def send(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobChanged:
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_messageable(job)
-    vouched = evidence.vouches(tx, job, salvage(ask.refs, ask.message), seen)
+    vouched = evidence.vouches(tx, job, salvage(ask.refs, ask.message), seen) and _manages(tx, me, job)
     refs = pointers(ask.refs, ask.message)
     body = JobMessaged(job_id=job.job_id, event="manager", message=ask.message, refs=refs, proof=vouched)
     (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
     job, claim = queries.job(tx, ask.room_id, ask.job), queries.claim(tx, job)
     return JobChanged(job=JobView.of(job, claim.expires_at if claim else None), event=JobEvent.of(event))
+
+
+def _manages(tx: Tx, me: Caller, job: Job) -> bool:
+    foreman = agents.trusted_foreman(tx, job.room_id, me.agent_id)
+    return rules.manages(job, me, queries.runner_of(tx, job), foreman=foreman)
 
 
 def _append(tx: Tx, me: Caller, job: Job, body: JobBody) -> JobChanged:

@@ -17,7 +17,7 @@ AUTO = "auto"
 EXECUTORS = ("codex", "claude_code", "gemini", "command")
 PROFILES = ("fast", "deep", "audit", "xhigh")
 """From the cheapest to the most thorough."""
-LONGEST_LEASE_MS = 300_000
+SHORTEST_LEASE_MS, LONGEST_LEASE_MS = 1_000, 300_000
 ARTIFACTS = ("report", "diff", "patch", "bench", "docs_update")
 ExecutorOrder: TypeAlias = Mapping[str, Sequence[str]]
 """For each profile the executors that suit it, the best first."""

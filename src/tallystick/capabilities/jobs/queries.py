@@ -181,6 +181,11 @@ def find_runner(tx: Tx, room_id: str, runner_id: str) -> Runner | None:
     return tx.one(SQL["runner"], Runner.of_row, room_id=room_id, runner_id=runner_id)
 
 
+def runner_of(tx: Tx, job: Job) -> Runner | None:
+    """The runner that has a job, or had it last."""
+    return find_runner(tx, job.room_id, job.runner_id) if job.runner_id else None
+
+
 def runner(tx: Tx, room_id: str, runner_id: str) -> Runner:
     found = find_runner(tx, room_id, runner_id)
     if found is None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from tallystick.capabilities.jobs.contract import META_LIMIT, MODEL_NAME, SHORTEST_LEASE_MS
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.jobs.contract import META_LIMIT, MODEL_NAME
 from tallystick.capabilities.jobs.errors import (
     CapabilityMissing,
     ClaimHeld,
@@ -39,6 +40,7 @@ from tallystick.capabilities.jobs.model import (
     LONGEST_LEASE_MS,
     PROFILES,
     RESERVED_META,
+    SHORTEST_LEASE_MS,
     Claim,
     ExecutorOrder,
     Job,
@@ -47,6 +49,7 @@ from tallystick.capabilities.jobs.model import (
     Priority,
     Runner,
 )
+from tallystick.kernel.caller import Caller, is_person
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import to_json
 from tallystick.kernel.errors import InvalidField, TooLarge
@@ -190,10 +193,27 @@ def check_acknowledge(job: Job) -> None:
         raise NotFailed(f"{job.job_id} is {job.status.value}; there is no failure to acknowledge.", details=facts(job))
 
 
-def check_waives(job: Job, agent_id: str, runner: Runner | None) -> None:
-    """Refuse whoever runs the job: who did the work does not decide that it needs no proof."""
-    if runner and runner.agent_id == agent_id and job.status is JobStatus.RUNNING:
+def runs(job: Job, me: Caller, runner: Runner | None) -> bool:
+    """Whether somebody's own runner has the job."""
+    return runner is not None and runner.agent_id == me.agent_id and job.status is JobStatus.RUNNING
+
+
+def manages(job: Job, me: Caller, runner: Runner | None, *, foreman: bool) -> bool:
+    """Whether somebody may say what proves a job: a person, a foreman of theirs, or who created it and does not run it.
+
+    Any other agent may be the one that a runner started for the job.
+    """
+    if runs(job, me, runner):
+        return False
+    return foreman or is_person(me.own_id) or agent_rules.principal(me.agent_id) == job.created_by
+
+
+def check_waives(job: Job, me: Caller, runner: Runner | None, *, foreman: bool) -> None:
+    """Refuse whoever may have done the work: they do not decide that it needs no proof. A token was given the right."""
+    if runner and runs(job, me, runner):
         raise OwnWaiver(f"{job.job_id} is run by '{runner.runner_id}', which is yours.", details=facts(job))
+    if not me.by_token and not manages(job, me, runner, foreman=foreman):
+        raise OwnWaiver(f"{job.job_id} was created by {job.created_by}, not by {me.agent_id}.", details=facts(job))
 
 
 def unnamed_checks(checks: Sequence[str], refs: Sequence[str]) -> list[str]:

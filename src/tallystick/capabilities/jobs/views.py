@@ -102,7 +102,7 @@ class JobEvent(Answer):
     @property
     def said(self) -> str:
         """Its kind and its message, which may begin with that word itself."""
-        return self.message if self.message.startswith(f"{self.kind}: ") else f"{self.kind}: {self.message}"
+        return kind_and_message(self.kind, self.message)
 
     @classmethod
     def of(cls, event: Event) -> JobEvent:
@@ -123,6 +123,10 @@ class JobEvent(Answer):
 
 REASON = 300
 """How much of a summary the event of a failed job repeats."""
+
+
+def kind_and_message(kind: str, message: str) -> str:
+    return message if message.startswith(f"{kind}: ") else f"{kind}: {message}"
 
 
 def said(body: JobBody) -> str:

@@ -171,6 +171,8 @@ def notice(tx: Tx, room_id: str, me: Caller) -> str | None:
     inbox = queries.inbox(tx, room_id, agent_rules.principal(me.agent_id))
     if not inbox.unread and not inbox.unacked:
         return None
-    unread = f"{inbox.unread} unread message{'s' if inbox.unread != 1 else ''}"
-    owed = f", {inbox.unacked} need{'s' if inbox.unacked == 1 else ''} your ack" if inbox.unacked else ""
-    return f"{unread}{owed}: {step('messages.inbox')}"
+    subject = f"{inbox.unread} unread message" if inbox.unread else f"{inbox.unacked} message"
+    plural = "" if (inbox.unread or inbox.unacked) == 1 else "s"
+    verb = f"need{'s' if inbox.unacked == 1 else ''} your ack"
+    beside = f", {inbox.unacked} {verb}" if inbox.unread else f" {verb}"
+    return f"{subject}{plural}{beside if inbox.unacked else ''}: {step('messages.inbox')}"

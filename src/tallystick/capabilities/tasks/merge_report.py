@@ -129,3 +129,7 @@ def _next(outcomes: Sequence[JobOutcome]) -> Iterator[str]:
             yield f"- wait for {each.job_id}: {each.ref}"
         elif each.status == "DONE" and not each.proven:
             yield f"- look at {each.ref}: {each.job_id} has no proof"
+        elif branch := each.branch:
+            with_ = ", ".join(_one_line(other.branch) for other in branch.conflicts)
+            settle = f", after its conflict with {with_} is settled" if with_ else ""
+            yield f"- merge {_one_line(branch.name)} into {_one_line(branch.base)}{settle}"

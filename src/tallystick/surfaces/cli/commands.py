@@ -63,6 +63,7 @@ EXTENDED = {
     "jobs.create": HERE + "jobs:with_prompt_file",
     "jobs.open": HERE + "jobs:as_lines",
     "jobs.tail": HERE + "jobs:with_follow",
+    "jobs.wait": HERE + "jobs:with_exit_codes",
 }
 """Commands of operations that take more than the operation's fields, and who adds that."""
 STORE = {

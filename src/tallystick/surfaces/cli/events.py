@@ -11,7 +11,7 @@ import click
 
 from tallystick.commandline import times
 from tallystick.commandline.command import Command
-from tallystick.commandline.output import visible_json
+from tallystick.commandline.output import counted, visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.cli import progress, screen, short_ids
 from tallystick.surfaces.cli.errors import FileUnusable
@@ -77,7 +77,7 @@ def log(session: Session, **asked: Unpack[Wanted]) -> None:
 def _read(session: Session, asked: Wanted) -> None:
     room, raw = session.room(asked["path"], asked["room_id"]), asked["raw"]
     kinds = [kind for each in asked["kinds"] for kind in each.split(",") if kind]
-    ask: dict[str, object] = {"room_id": room, "kinds": kinds, **({"by": asked["by"]} if asked["by"] else {})}
+    ask: dict[str, object] = {"room_id": room, "kinds": kinds, **_author(session, room, asked["by"])}
     reply = session.call("events.list", {**ask, "limit": asked["limit"], **_start(session, room, asked["since"])})
     if asked["follow"]:
         _follow(session, reply, {**ask, "max_wait_ms": WAIT_MS, "limit": PAGE}, raw=raw)
@@ -85,6 +85,10 @@ def _read(session: Session, asked: Wanted) -> None:
         _show(reply, raw=raw)
         if not raw and not reply.data["events"]:
             screen.say("Nothing yet.")
+
+
+def _author(session: Session, room: str, by: str | None) -> dict[str, object]:
+    return {"by": short_ids.agents(session, room, [by])[0]} if by else {}
 
 
 def _start(session: Session, room: str, since: str | None) -> dict[str, object]:
@@ -167,9 +171,9 @@ def verify(
             screen.say(f"{checkpoint}: all that it names of what is here is as it was, or has grown.")
         signed = verdict.checkpoints
         if signed.count and not signed.problem:
-            screen.say(f"{signed.count} signed checkpoints, the newest of {signed.newest_at}.")
+            screen.say(f"{counted(signed.count, 'signed checkpoint')}, the newest of {times.local(signed.newest_at)}.")
         end = "All is as it was written." if ok else "The ledger is damaged."
-        screen.say(f"{verdict.events} events in {len(verdict.rooms)} rooms. {end}")
+        screen.say(f"{counted(verdict.events, 'event')} in {counted(len(verdict.rooms), 'room')}. {end}")
     return 0 if ok else FAULT
 
 

@@ -29,7 +29,11 @@ CLEAR = "\x1b[H\x1b[2J"
 @click.command(cls=Command)
 @about_a_room
 @click.option("--watch", is_flag=True, help="Go on looking, until Ctrl-C.")
-@click.option("--status", type=click.Choice(["QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED"]), help="Only these.")
+@click.option(
+    "--status",
+    type=click.Choice(["QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED"], case_sensitive=False),
+    help="Only these.",
+)
 @click.option("--task", metavar="TASK", help="Only jobs of this task.")
 @click.option("--anchor", metavar="ANCHOR", help="Only jobs about this area.")
 @click.option("--limit", type=click.IntRange(1, 200), default=25, show_default=True, help="At most this many jobs.")
@@ -52,12 +56,14 @@ def radar(
     if watch and reply:
         raise Usage("Answer with --reply first, then look with --watch.")
     filters = {name: value for name, value in given.items() if value is not None}
+    if "task" in filters:
+        filters["task"] = short_ids.numbered("task", str(filters["task"]))
     how = {"fmt": "json"} if session.as_json else AS_LINES
     ask = {"room_id": session.room(path, room_id), **how, **filters}
     if watch:
         _watch(session, ask)
         return
-    answer = dict(zip(("reply_job", "reply_message"), reply, strict=True)) if reply else {}
+    answer = {"reply_job": short_ids.numbered("job", reply[0]), "reply_message": reply[1]} if reply else {}
     found = session.call("jobs.radar", {**ask, **answer})
     if not session.finish(found.data):
         _show(session, found)
@@ -100,17 +106,18 @@ def open_(session: Session, *, id: str, room_id: str | None) -> None:
     """
     room = session.room(None, room_id)
     # Only a bare number is an event's: notes@17 and JOB-001@17 are refs of their own.
-    named = short_ids.event(session, room, id) if id.isdecimal() else id
+    kind = id.partition("-")[0].lower()
+    named = short_ids.event(session, room, id) if id.isdecimal() else short_ids.numbered(kind, id)
     reply = session.call("open.ref", {"room_id": room, "id": named})
     if session.finish(reply.data):
         return
     if reply.data["kind"] == "job":
         shown = session.call("jobs.open", {"room_id": room, "job": reply.data["ref"], **AS_LINES, **WHOLE_JOB})
         print_lines(session, shown.data["text"])
-    elif reply.data["kind"] == "event":
+    elif reply.data["kind"] in {"event", "note"}:
         events.tell(as_record(Envelope, reply.data["value"]))
     else:
-        screen.answer(reply.data)
+        screen.answer(reply.data["value"])
 
 
 def print_lines(session: Session, text: str) -> None:
@@ -152,16 +159,21 @@ def with_prompt_file(command: click.Command) -> None:
     ]
 
     def extended(*, name: str | None, prompt_file: IO[str] | None, **given: object) -> object:
-        title = given.pop("title", None) or name
-        prompt = given.pop("prompt", None) or (prompt_file.read() if prompt_file else None)
+        title, prompt = given.pop("title", None), given.pop("prompt", None)
+        hint = 'Type `tally jobs create "title" --prompt-file FILE`.'
+        if (title and name) or (prompt and prompt_file):
+            raise Usage("Give the title once, and the prompt either as a text or in a file.", hint=hint)
+        title, prompt = title or name, prompt or (prompt_file.read() if prompt_file else None)
         if not title or not prompt:
-            raise Usage(
-                "Missing a title or a prompt: a job needs both.",
-                hint='Type `tally jobs create "title" --prompt-file FILE`.',
-            )
+            raise Usage("Missing a title or a prompt: a job needs both.", hint=hint)
         return run(title=title, prompt=prompt, **given) if run else None
 
     command.callback = extended
+
+
+def with_exit_codes(command: click.Command) -> None:
+    """`tally jobs wait` in a script: how the job ended is its exit code."""
+    command.epilog = "Exits 0 when the job is DONE, 3 when it FAILED, 4 when it was CANCELED, 5 when time was up."
 
 
 def with_follow(command: click.Command) -> None:

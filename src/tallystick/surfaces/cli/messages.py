@@ -8,7 +8,7 @@ import click
 
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import NotFound
-from tallystick.surfaces.cli import completing, permissions, render, short_ids
+from tallystick.surfaces.cli import completing, permissions, render, screen, short_ids
 from tallystick.surfaces.cli.options import path_option, period, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
@@ -106,14 +106,18 @@ def inbox(
     Looking marks nothing as read; --mark-read does, and so does accepting.
     """
     room = session.room(path, room_id)
+    # Before the mail, which is the answer that counts: beside it stands no notice of the mail itself.
+    asked = permissions.waiting(session, room)
     data = newest(session, room, limit) if everything else _unread(session, room, limit, wait)
     if mark_read and data["messages"]:
         last = data["messages"][-1]["event"]["id"]
         data |= {"unread": session.call("messages.read", {"room_id": room, "event_id": last}).data["unread"]}
-    asked = permissions.waiting(session, room)
-    if not session.finish({**data, "permissions": asked}):
-        permissions.show(asked)
-        render.render("messages.inbox", CallReply(data))
+    if session.finish({**data, "permissions": asked}):
+        return
+    permissions.show(asked)
+    render.render("messages.inbox", CallReply(data))
+    if data["unread"] and not mark_read:
+        screen.say(f"Looking marks nothing as read; {session.typed('messages.read')} does.")
 
 
 def _unread(session: Session, room: str, limit: int, wait: int) -> dict[str, Any]:

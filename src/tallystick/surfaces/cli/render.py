@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tallystick.commandline import times
-from tallystick.surfaces.cli import screen
+from tallystick.surfaces.cli import commands, screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -180,7 +180,7 @@ def _waited(reply: CallReply) -> None:
     job_events(found.events)
     job = found.job
     if found.done:
-        screen.say(f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}")
+        screen.say(*f"{job.job_id} is {job.status}: {job.summary or 'nothing was said'}".split("\n"))
     elif found.timed_out:
         screen.say(f"{job.job_id} is still {job.status}. Wait again.")
 
@@ -215,12 +215,6 @@ def _told(reply: CallReply) -> None:
     running = "inside its running slice where its harness can, else first thing in the next one"
     reads = "first thing in its next slice" if job["status"] == "QUEUED" else running
     screen.say(f"Told {job['job_id']}. Its agent reads it {reads}.")
-
-
-def _opened(reply: CallReply) -> None:
-    from tallystick.surfaces.cli.jobs import opened
-
-    opened(reply)
 
 
 def _runners(reply: CallReply) -> None:
@@ -262,84 +256,69 @@ def _merged(reply: CallReply) -> None:
         screen.say(f"Without proof: {', '.join(found.missing_proof)}")
 
 
-_STICK = {
-    "claim": "{to} has the stick: turn {turn}",
-    "release": "{by} released the stick",
-    "pass": "{by} passed the stick to {to}",
-    "takeover": "{to} took the stick over from {by}: {why}",
-    "revoke": "{by} lost the stick: {why}",
-    "close": "The room was closed: {why}",
-}
-
-
-def _history(reply: CallReply) -> None:
-    """Plain data: see `session.CallReply`."""
-    for each in reply.data["events"]:
-        known = {"by": each["from_agent_id"] or "nobody", "to": each["to_agent_id"], "turn": each["turn_id"]}
-        said = [_STICK[each["event_type"]].format_map({**known, "why": each["reason"] or "no reason was given"})]
-        if handoff := each["handoff"]:
-            said += [handoff["status"], f"Next: {handoff['next_action']}"]
-        screen.event(each["event_seq"], each["created_at"], "\n".join(said))
-    if not reply.data["events"]:
-        screen.say("Nobody has had the stick yet.")
-
-
 def _snapshot(reply: CallReply) -> None:
     from tallystick.capabilities.tasks.contract import TaskSnapshot
 
     screen.say(*reply.read(TaskSnapshot).text.split("\n"))
 
 
-def _permissions(reply: CallReply) -> None:
-    from tallystick.surfaces.cli import permissions
-
-    permissions.listed(reply)
-
-
-def _permission(reply: CallReply) -> None:
-    from tallystick.surfaces.cli import permissions
-
-    permissions.one(reply)
+def _elsewhere(place: str) -> Renderer:
+    """A renderer of another module, which is loaded when there is something to render."""
+    return lambda reply: commands.loaded(commands.HERE + place)(reply)
 
 
 RENDERERS: Mapping[str, Renderer] = {
     "agents.list": _agents,
+    "attention.list": _elsewhere("listings:attention"),
+    "events.follow": _elsewhere("listings:events"),
+    "events.list": _elsewhere("listings:events"),
     "jobs.create": _created,
     "jobs.list": _jobs,
     "jobs.message": _told,
-    "jobs.open": _opened,
+    "jobs.open": _elsewhere("jobs:opened"),
     "jobs.tail": _tail,
     "jobs.wait": _waited,
     "messages.inbox": _inbox,
     "messages.relay": _sent,
     "messages.send": _sent,
+    "notes.list": _elsewhere("listings:notes"),
     "notifications.send": _sent,
-    "permissions.ask": _permission,
-    "permissions.list": _permissions,
-    "permissions.show": _permission,
+    "permissions.ask": _elsewhere("permissions:one"),
+    "permissions.list": _elsewhere("permissions:listed"),
+    "permissions.show": _elsewhere("permissions:one"),
+    "protocol.list": _elsewhere("listings:protocol"),
     "reservations.check": _checked,
     "reservations.renew": _renewed,
     "reservations.reserve": _reserved,
     "reservations.status": _reservations,
     "runners.list": _runners,
+    "tasks.focus": _elsewhere("listings:focus"),
     "tasks.macro.delegate": _delegated,
+    "tasks.macro.fanout_jobs": _elsewhere("listings:fanned_out"),
     "tasks.macro.merge_report": _merged,
     "tasks.snapshot": _snapshot,
-    "turns.history": _history,
+    "turns.history": _elsewhere("listings:history"),
+    "turns.state": _elsewhere("state:shown"),
 }
 
 
 SENTENCES: Mapping[str, str] = {
+    "actions.attach": "{agent_id} takes requests.",
+    "actions.detach": "{agent_id} takes no requests.",
     "actions.relay": "Sent as group {group_id} in conversation {context_id}.",
     "actions.result": "Action {action_id} is {status}.",
     "actions.submit": "Submitted as group {group_id} in conversation {context_id}.",
     "actions.task": "{task_id} is {status}.",
     "agents.adopt": "You go on for {name} ({reason}): {evidence}",
+    "agents.allow_adoption": "The session {session_id} may go on for {agent_id}.",
     "agents.heartbeat": "{name} is {liveness}.",
     "agents.register": "You are {agent[name]} ({agent[agent_id]}), {agent[role]}.",
     "agents.update": "{agent[agent_id]} is called {agent[name]}, {agent[role]}{unchanged}.",
     "anchors.create": "{anchor_id} is there: {title}",
     "anchors.update": "{anchor_id} is now: {title}",
+    "attention.dismiss": "{item} is off your list{unchanged}.",
+    "attention.restore": "{item} is on your list again{unchanged}.",
+    "attention.snooze": "{item} is off your list for a while{unchanged}.",
     "blobs.put": "Stored {size} bytes as {path}.",
     "cards.create": "{card_id} is written: {title}",
     "cards.update": "{card_id} is now: {title}",
@@ -363,11 +342,14 @@ SENTENCES: Mapping[str, str] = {
     "permissions.set_policy": "{summary}",
     "permissions.withdraw": "Request {permission} is withdrawn.",
     "protocol.send": "Sent to {event[to_agent]} as event {seq}.",
+    "reservations.attempt": "Recorded: {recorded} attempts.",
     "reservations.release": "{path} is free again.",
     "rooms.attach_scope": "{root} belongs to this room{unchanged}.",
     "rooms.close": "Closed.",
     "rooms.create": "Opened the room {room_id}.",
+    "rooms.join": "{agent_id} is in the room {room_id}.",
     "rooms.leave": "{agent_id} left the room.",
+    "rooms.remove": "{agent_id} is out of the room.",
     "rooms.reorder": "The order is now: {sequence}{unchanged}.",
     "rooms.set_policy": "The policy of the room is set{unchanged}.",
     "runners.heartbeat": "The runner {lease[runner_id]} is here.",
@@ -375,6 +357,10 @@ SENTENCES: Mapping[str, str] = {
     "tasks.create": "{task_id} is open: {title}",
     "tasks.update": "{task_id} is {status}: {title}",
     "turns.heartbeat": "The stick is yours: turn {turn_id}.",
+    "turns.pass": "Handed over to {next}.",
+    "turns.release": "Handed over to {next}.",
+    "turns.revoke": "{revoked_agent_id}'s turn {turn_id} is over. The stick goes to {next}.",
+    "turns.takeover": "It is your turn: turn {turn_id}.",
 }
 
 
@@ -388,5 +374,6 @@ def sentence_of(operation: str, data: Mapping[str, Any]) -> str | None:
         "already": ", as it was before" if data.get("already") else "",
         "unchanged": ", as it was before" if data.get("changed") is False else "",
         "sequence": ", ".join(data.get("sequence") or ()),
+        "next": data.get("reserved_for") or "whoever comes next",
     }
     return text.format_map(known)

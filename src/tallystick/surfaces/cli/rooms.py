@@ -65,7 +65,6 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
     if session.finish(reply.data):
         return
     from tallystick.capabilities.rooms.contract import JoinRoomResult
-    from tallystick.kernel.caller import is_person
 
     joined = reply.read(JoinRoomResult)
     verb = "Joined" if joined.joined_existing_room else "Opened"
@@ -80,9 +79,7 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
             "members": [member.agent_id for member in joined.members],
         }
     )
-    # A person's command ends at once, so it could not keep a turn that it was given.
-    turn = "`tally hold`" if is_person(joined.agent_id) else session.typed("turns.wait")
-    screen.say(f"Next: {turn} for your turn, {session.typed('turns.state')} to look around.")
+    screen.say(f"Next: {session.typed('turns.wait')} for your turn, {session.typed('turns.state')} to look around.")
 
 
 @click.command(cls=Command)

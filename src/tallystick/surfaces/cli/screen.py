@@ -105,7 +105,11 @@ def pairs(rows: Mapping[str, object]) -> None:
     """Names and values, one below the other."""
     width = max(map(len, rows), default=0)
     for name, value in rows.items():
-        print(f"{visible(name)}:".ljust(width + 2) + cell(value))
+        if isinstance(value, str) and "\n" in value:
+            print(f"{visible(name)}:")
+            indented(value)
+        else:
+            print(f"{visible(name)}:".ljust(width + 2) + cell(value))
 
 
 def paragraph(title: str, texts: Iterable[str], *, mark: str = "") -> None:
@@ -143,16 +147,19 @@ def answer(data: Mapping[str, object]) -> None:
     known = {name: value for name, value in data.items() if value not in NOTHING}
     if not any(known.get(name) is True for name in PAGING):
         known = {name: value for name, value in known.items() if name not in PAGING}
+    alone = len(known) == 1
     plain = {name: value for name, value in known.items() if not isinstance(value, dict) and not _is_table(value)}
     if plain:
         pairs({name: _moment(name, value) for name, value in plain.items()})
     for name, value in known.items():
         if name in plain:
             continue
-        print(f"{visible(name)}:")
         if is_object(value):
+            print(f"{visible(name)}:")
             pairs({f"  {key}": _moment(key, item) for key, item in value.items() if item not in NOTHING})
             continue
+        if not alone:
+            print(f"{visible(name)}:")
         rows = objects_of(value)
         headers = list(dict.fromkeys(key for row in rows for key, item in row.items() if item not in NOTHING))
         table(headers, [[_moment(key, row.get(key)) for key in headers] for row in rows])

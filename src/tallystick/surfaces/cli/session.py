@@ -13,7 +13,7 @@ from functools import cached_property
 
 from tallystick.commandline import output
 from tallystick.commandline.command import Invocation
-from tallystick.kernel.errors import NoRoomHere
+from tallystick.kernel.errors import NoRoomHere, Refused
 from tallystick.kernel.hints import said, step
 from tallystick.kernel.spellings import CommandLine
 from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
@@ -109,7 +109,16 @@ class Session(Invocation):
     def spelling(self) -> CommandLine:
         """How a next step is typed by whoever typed this command."""
         given = {"--as": self.agent, "--data-dir": self.data_dir}
-        return CommandLine({flag: value for flag, value in given.items() if value}, self._named_room)
+        options = {flag: value for flag, value in given.items() if value}
+        return CommandLine(options, self._named_room, self._is_person)
+
+    def _is_person(self) -> bool:
+        from tallystick.kernel.caller import is_person
+
+        try:
+            return is_person(self.caller.agent_id)
+        except Refused:  # A name that is none: its refusal is what is being shown.
+            return False
 
     def typed(self, operation: str, **given: object) -> str:
         """The line that calls an operation, for a sentence about what to do next."""

@@ -114,7 +114,9 @@ def _hub_told(*, undo: bool, running: bool) -> str:
 
 def _agreed(*, undo: bool) -> bool:
     if not sys.stdin.isatty():
-        raise Usage("Nobody is there to be asked: give --yes, or --dry-run to look only.")
+        raise Usage(
+            "Nobody is there to be asked: give --yes, or --dry-run to look only.", hint="See `tally setup --help`."
+        )
     return click.confirm("Take it back?" if undo else "Do it?", default=True)
 
 
@@ -143,7 +145,10 @@ def _hub(session: Session, *, undo: bool, running: bool) -> int:
     if undo:
         # Before the hub is stopped, or the service would start it again.
         _tally(session, "--json", "service", "remove", stdout=subprocess.DEVNULL)
-        return _tally(session, "down").returncode
+        ended = _tally(session, "down").returncode
+        if session.settings.data_dir.exists():
+            screen.say(f"The record stays in {session.settings.data_dir}; delete that folder to be rid of it.")
+        return ended
     return _tally(session, *(["status"] if running else ["up", "--detach", "--open"])).returncode
 
 

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import re
 
+from tallystick.kernel.errors import Refused
 from tallystick.surfaces.cli.errors import AmbiguousId
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from tallystick.surfaces.cli.session import Session
+    from tallystick.client.nearest import Stop
+    from tallystick.surfaces.cli.session import CallReply, Session
 
 WHOLE = 36
 """The length of an id of ours."""
 SHORTEST = 4
 """Letters that the beginning of an id has at least."""
 LOOKED_THROUGH = 1_000
+AGENT_FIELDS = frozenset({"agent_id", "to_agent_id"})
+UNKNOWN_AGENT = frozenset({"agent_not_found", "unknown_member"})
 EVENT_FIELDS = frozenset({"event_id", "related_event_id", "reply_to", "src_event_id"})
 NUMBERED = {
     "job": "JOB",
@@ -54,6 +58,29 @@ def room(session: Session, given: str) -> str:
         return given
     found = session.call("rooms.list", {"limit": 200}).data["rooms"]
     return one_of(given, (each["room_id"] for each in found if each["room_id"].startswith(given)))
+
+
+def reservation(session: Session, room_id: str, given: str) -> str:
+    """A reservation's id from its beginning."""
+    if not is_beginning(given):
+        return given
+    found = session.call("reservations.status", {"room_id": room_id}).data["reservations"]
+    return one_of(given, (each["reservation_id"] for each in found if each["reservation_id"].startswith(given)))
+
+
+def call(session: Session, operation: str, given: Mapping[str, object], stop: Stop | None = None) -> CallReply:
+    """Call an operation; where it knows no agent as it was typed, with the one whose id or name begins like that."""
+    try:
+        return session.call(operation, given, stop)
+    except Refused as refusal:
+        words = {name: str(given[name]) for name in AGENT_FIELDS & given.keys()}
+        if refusal.code not in UNKNOWN_AGENT or not words:
+            raise
+        found = agents(session, str(given["room_id"]), list(words.values()))
+        meant = dict(zip(words, found, strict=True))
+        if meant == words:
+            raise
+    return session.call(operation, {**given, **meant}, stop)
 
 
 def agents(session: Session, room_id: str, words: list[str]) -> list[str]:

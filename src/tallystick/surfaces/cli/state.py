@@ -12,6 +12,7 @@ from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
 from tallystick.kernel.errors import Conflict, InvalidInput
+from tallystick.kernel.hints import step
 from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.options import about_a_room
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
@@ -70,8 +71,10 @@ def owned(session: Session, room: str, lease: str | None = None, turn: int | Non
 
 def fenced(session: Session, operation: str, given: Mapping[str, object]) -> CallReply:
     """An owner's call. Who holds nothing is told so, and not about a lease that was never given."""
+    from tallystick.surfaces.cli import short_ids  # Here: `tally state` needs none.
+
     try:
-        return session.call(operation, given)
+        return short_ids.call(session, operation, given)
     except Conflict as refusal:
         if not given["lease_id"] and refusal.code == "stale_lease":
             owner = refusal.details.get("current_owner")
@@ -80,6 +83,9 @@ def fenced(session: Session, operation: str, given: Mapping[str, object]) -> Cal
     except InvalidInput as refusal:
         if refusal.message.startswith("handoff.") and refusal.message.endswith(": Field required."):
             refusal.message = "A hand-over says how far you are and what comes next: --status and --next-action."
+            if to := given.get("to_agent_id"):
+                line = step(operation, to_agent_id=to, handoff={"status": "…", "next_action": "…"})
+                refusal.declared = f"Say what you did, learned and left open, and what to do next: {line}."
         raise
 
 
@@ -122,6 +128,11 @@ def _show_again(session: Session, reply: CallReply) -> None:
     print(flush=True)
 
 
+def shown(reply: CallReply) -> None:
+    """`tally turns state`: the same as `tally state`."""
+    show(reply.data)
+
+
 def show(state: Mapping[str, Any]) -> None:
     """A `TurnState` as plain data: see `session.CallReply`."""
     owner, reserved_for = state["owner"], state["reserved_for"]
@@ -137,8 +148,10 @@ def show(state: Mapping[str, Any]) -> None:
         | ({"your lease": state["lease_id"]} if state["lease_id"] else {})
     )
     if state["takeover"]:
-        candidates = screen.cell(state["takeover_candidates"])
+        candidates = ", ".join(state["takeover_candidates"]) or "whoever joins"
         screen.say(f"The stick may be taken over ({state['takeover']}) by: {candidates}")
+    if not state["members"]:
+        return
     print()
     marks = {reserved_for: ">", owner: "*"}
     fields = ("agent_id", "status")

@@ -82,7 +82,7 @@ def import_(session: Session, *, file: str, keep_oversized: bool) -> None:
     with _lines(file) as lines, progress.told("Reading the export"):
         end = maintenance.import_(session.hub, lines, keep_oversized=keep_oversized)
     if not session.finish({"rooms": end.rooms, "events": end.events}):
-        screen.say(f"Imported {end.events} events in {end.rooms} rooms.")
+        screen.say(f"Imported {output.counted(end.events, 'event')} in {output.counted(end.rooms, 'room')}.")
 
 
 @contextmanager

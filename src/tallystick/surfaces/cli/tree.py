@@ -92,14 +92,17 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
     """Call an operation as it is; where it needs a room and none is named, that is the current directory's."""
     fields = {field["name"]: field for field in catalogue.operations()[name]["fields"]}
     ready = {key: _value(fields[key], value) for key, value in given.items()}
-    if "room_id" not in ready and "room_id" in fields and fields["room_id"].get("required"):
+    room, placed = fields.get("room_id"), "path" in fields and "path" not in ready
+    if room and "room_id" not in ready and (room.get("required") or placed):
         ready["room_id"] = session.room(None, None)
     elif isinstance(named := ready.get("room_id"), str):
         ready["room_id"] = session.room(None, named)
     for field in short_ids.EVENT_FIELDS & ready.keys():
         ready[field] = short_ids.event(session, str(ready.get("room_id", "")), str(ready[field]))
+    if "reservation_id" in ready:
+        ready["reservation_id"] = short_ids.reservation(session, str(ready["room_id"]), str(ready["reservation_id"]))
     with StopSignal() as stop:
-        reply = session.call(name, ready, stop)
+        reply = short_ids.call(session, name, ready, stop)
     if not session.finish(reply.data):
         render.render(name, reply)
     return INTERRUPTED if stop.stopped() else render.exit_code(name, reply)
@@ -152,7 +155,7 @@ def _type(field: Field) -> object:
         case "number":
             return click.FLOAT
         case "choice":
-            return click.Choice(field.get("choices", []))
+            return click.Choice(field.get("choices", []), case_sensitive=False)
         case "json":
             return json_text
         case "path":

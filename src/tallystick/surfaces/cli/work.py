@@ -80,7 +80,9 @@ TITLE_LIMIT = 200
 @click.argument("text")
 @click.option("--title", help="What it is, in one line; the first line of TEXT if left out.")
 @click.option("--executor", metavar="NAME", help="Who runs it: codex, claude_code, gemini, command; auto if left out.")
-@click.option("--priority", type=click.Choice(["LOW", "MEDIUM", "HIGH"]), help="Claimed in this order.")
+@click.option(
+    "--priority", type=click.Choice(["LOW", "MEDIUM", "HIGH"], case_sensitive=False), help="Claimed in this order."
+)
 @click.option("--task", metavar="TASK", help="The task it belongs to.")
 @click.option("--after", multiple=True, metavar="JOB", help="A job that has to be done before. Repeatable.")
 @path_option

@@ -13,6 +13,7 @@ import click
 
 from tallystick.commandline import times
 from tallystick.commandline.command import Invocation, Program
+from tallystick.commandline.output import counted
 
 if TYPE_CHECKING:
     from tallystick.kernel.caller import Process
@@ -113,7 +114,7 @@ def _show(facts: Mapping[str, object]) -> None:
     since = str(facts["started_at"])
     print(f"  since      {times.local(since)} ({times.relative(since)}), process {facts['pid']}")
     print(f"  rooms      {facts['rooms']}")
-    http = f"{facts['connections']} connections, {facts['bus_connections']} on the bus"
-    print(f"  open now   {http}, {facts['followers']} followers, {facts['waits']} waits")
+    open_now = [counted(int(str(facts[f"{each}s"])), each) for each in ("connection", "follower", "wait")]
+    print(f"  open now   {open_now[0]}, {facts['bus_connections']} on the bus, {', '.join(open_now[1:])}")
     print(f"  socket     {facts['http_socket']}")
     print(f"  API        {facts['url']}/v1, with a token")

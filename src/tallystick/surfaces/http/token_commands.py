@@ -21,7 +21,7 @@ _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 REACHES = ("read", "speak", "work", "manage")
 """The values of `kernel.operation.Reach`, which help does not load."""
 SHORTEST = 4
-"""Letters that the beginning of a room's id has at least."""
+"""Letters that the beginning of an id has at least."""
 _LASTS = re.compile(r"([1-9]\d{0,5})([mhdw])")
 
 
@@ -112,12 +112,14 @@ def list_(invocation: Invocation) -> None:
 def revoke(invocation: Invocation, *, token_id: str) -> None:
     """End a token at once.
 
-    ID is the one that `tally token list` shows.
+    ID is the one that `tally token list` shows, or the beginning of it.
     """
     from tallystick.hub import tokens
 
     with _hub() as hub:
-        ended = tokens.revoke(hub, token_id)
+        fitting = [each.id for each in tokens.every_token(hub) if each.id.startswith(token_id)]
+        known = len(token_id) >= SHORTEST and len(fitting) == 1
+        ended = tokens.revoke(hub, fitting[0] if known else token_id)
     if not invocation.finish(_facts(ended)):
         print(f"token {ended.id} of {ended.principal} is revoked")
 

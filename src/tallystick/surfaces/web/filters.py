@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from tallystick.capabilities.turns.events import OPENINGS
@@ -29,6 +31,7 @@ _STATES: Mapping[str, str] = {
     "closed": "closed",
 }
 
+_WORD = re.compile(r"[^\W_]+")
 _HIT = re.compile("«([^«»]*)»")
 
 Moment: TypeAlias = "str | Instant | None"
@@ -88,8 +91,11 @@ def _time(moment: Moment, text: str, form: str) -> Markup:
 
 
 def initials(name: str) -> str:
-    letters = [letter for letter in name if letter.isalnum()]
-    return "".join(letters[:2]).lower() or "?"
+    """Two letters, or a letter and a number, that tell names with the same beginning apart."""
+    first, *rest = _WORD.findall(name) or ["?"]
+    if not rest:
+        return first[:2].lower()
+    return f"{first[0]}{rest[-1][-2:] if rest[-1].isdecimal() else rest[-1][0]}".lower()
 
 
 def colour(name: str) -> str:
@@ -104,6 +110,13 @@ def person(agent_id: str) -> str:
     if agent_id.startswith("human:"):
         return f"you at {agent_id.rpartition(':')[2]}"
     return "you" if agent_id in {"user", "@user"} else agent_id
+
+
+@pass_context
+def called(context: Context, agent_id: str, room_id: str = "") -> str:
+    """An agent by the name that it gave itself in the room, which is easier to read than an id."""
+    names: Mapping[str, Mapping[str, str]] = context.get("names") or {}
+    return person(names.get(room_id or context.get("room_id") or "", {}).get(agent_id, agent_id))
 
 
 def spaced(name: str) -> str:
@@ -133,6 +146,7 @@ FILTERS = {
     "initials": initials,
     "colour": colour,
     "person": person,
+    "called": called,
     "spaced": spaced,
     "state": state,
     "opening": OPENINGS.get,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.jobs.views import ReplayedJobs
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
 from tallystick.capabilities.reservations.contract import ReplayedReservations
@@ -43,7 +42,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "text": text,
         "older": events[0].seq if len(events) == LIMIT and events[0].seq > 1 else None,
         "kinds": _kinds(snapshot, asked.room_id),
-        "agents": snapshot.read("agents.list", Agents, room_id=asked.room_id).agents,
+        "agents": around.agents,
         "asked": asked,
         "verdict": _verdict(snapshot, asked, around.room.head),
         "problem": problem.payload(spellings.label) if problem else None,

@@ -6,6 +6,7 @@ from tallystick.capabilities.jobs.radar_views import Radar
 from tallystick.capabilities.jobs.views import JobOpened, Jobs
 from tallystick.capabilities.tasks.contract import Cards, CardView
 from tallystick.surfaces.web import page
+from tallystick.surfaces.web.needs import needs_of
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 
 COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
@@ -29,7 +30,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     context: dict[str, object] = {
         **around.context,
         "radar": radar,
-        "waiting": [each for each in radar.jobs if each.marker],
+        "needs": [need for need in needs_of(around.room, around.waiting).needs if need.item.job],
         "board": board,
         "ended": sorted(ended, key=lambda job: job.updated_at, reverse=True)[:30],
         "runners": [*radar.runner_leases, *radar.runner_leases_offline],

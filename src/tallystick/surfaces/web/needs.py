@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tallystick.capabilities.attention.contract import WaitingItem, WaitingItems, WaitingKind
+from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingItems, WaitingKind
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.surfaces.web.page import PageReader
 
@@ -29,6 +29,10 @@ class Need:
     @property
     def tone(self) -> str:
         return {"!": "bad", "": "quiet"}.get(self.item.sign, "warn")
+
+    @property
+    def cut(self) -> bool:
+        return len(self.item.said) >= SAID_LIMIT
 
     @property
     def href(self) -> str:
@@ -57,9 +61,10 @@ class RoomNeeds:
 
 
 def needs_in(snapshot: PageReader, room: RoomView) -> RoomNeeds:
-    if room.closed_at:
-        return RoomNeeds(needs=[], count=0, unread=0)
-    found = snapshot.read("attention.list", WaitingItems, room_id=room.room_id)
+    return needs_of(room, snapshot.read("attention.list", WaitingItems, room_id=room.room_id))
+
+
+def needs_of(room: RoomView, found: WaitingItems) -> RoomNeeds:
     return RoomNeeds(needs=[Need(item=item, room=room) for item in found.items], count=found.count, unread=found.unread)
 
 

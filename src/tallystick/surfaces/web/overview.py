@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
 from tallystick.surfaces.web import needs
 from tallystick.surfaces.web.needs import RoomNeeds, by_urgency, needs_in
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, standing
 from tallystick.surfaces.web.people import Person, everybody, members_in, with_words
 from tallystick.surfaces.web.room import StickStatus, stick_of
 
@@ -72,12 +73,12 @@ class RoomCards:
 def _look(snapshot: PageReader, head: HeadView) -> RoomCard:
     room = snapshot.read("rooms.show", RoomView, room_id=head.room_id)
     state = stick_of(snapshot, head.room_id)
-    closed = bool(room.closed_at)
+    agents = [] if room.closed_at else snapshot.read("agents.list", Agents, room_id=head.room_id).agents
     return RoomCard(
         room=room,
         stick=state,
         waiting=needs_in(snapshot, room),
-        people=[] if closed else members_in(snapshot, room, state.facts),
+        people=members_in(room, state.facts, agents),
         seq=head.seq,
         at=snapshot.now,
     )
@@ -96,19 +97,32 @@ class Overview:
         every = self._cards.cards(snapshot)
         cards = sorted((card for card in every if not card.room.closed_at), key=lambda card: card.order)
         present = everybody(cards)
-        waiting = by_urgency(need for card in cards for need in card.waiting.needs)
         start = min(asked.number("from") or 0, len(cards))
         context: Mapping[str, object] = {
-            "now": snapshot.now,
+            **_inbox(snapshot, asked, cards),
             "cards": cards[start : start + SHOWN],
             "start": start,
             "shown": SHOWN,
             "open": len(cards),
             "closed": [card.room for card in every if card.room.closed_at][:SHOWN],
-            "needs": waiting[: asked.number("needs") or needs.SHOWN],
-            "waiting": sum(card.waiting.count for card in cards),
             "people": with_words(snapshot, present[:PEOPLE], {}),
             "others": max(0, len(present) - PEOPLE),
             "holding": sum(1 for card in cards if card.stick.facts.owner),
+            "standing": standing((card.stick.facts for card in cards), snapshot.me),
         }
         return PageView(template="overview.html", context=context)
+
+    def waiting(self, snapshot: PageReader, asked: PageRequest) -> PageView:
+        """What waits in all rooms and nothing else: for whoever is at another view."""
+        cards = [card for card in self._cards.cards(snapshot) if not card.room.closed_at]
+        return PageView(template="waiting.html", context=_inbox(snapshot, asked, cards))
+
+
+def _inbox(snapshot: PageReader, asked: PageRequest, cards: Sequence[RoomCard]) -> dict[str, object]:
+    waiting = by_urgency(need for card in cards for need in card.waiting.needs)
+    return {
+        "now": snapshot.now,
+        "needs": waiting[: asked.number("needs") or needs.SHOWN],
+        "needed": sum(card.waiting.count for card in cards),
+        "names": {card.room.room_id: {each.agent_id: each.name for each in card.people if each.name} for card in cards},
+    }

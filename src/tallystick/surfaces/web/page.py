@@ -5,14 +5,18 @@ A view reads everything in one transaction, so that what stands on a page belong
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.attention.contract import WaitingItems
 from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.capabilities.turns.contract import TurnState
 from tallystick.hub import engine
 from tallystick.hub.hub import Hub
 from tallystick.hub.visitor import Visitor
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer
 from tallystick.surfaces.web.links import LinkContext
@@ -83,17 +87,25 @@ SELECTORS = ("@all", "@peers", "@foreman")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFrame:
     room: RoomView
+    stick: TurnState
+    waiting: WaitingItems
+    agents: Sequence[AgentView]
+    """Everybody who has joined, also who is not here now."""
     context: dict[str, object]
 
 
-def place_of(room: RoomView) -> LinkContext:
+def place_of(room_id: str, agents: Iterable[AgentView]) -> LinkContext:
     """Where the ids of a text in this room lead."""
-    names = frozenset(name for each in room.members for name in (each.agent_id, each.name))
-    return LinkContext(room_id=room.room_id, names=names - {"user", "system", ""})
+    names = frozenset(name for each in agents for name in (each.agent_id, each.name))
+    return LinkContext(room_id=room_id, names=names - {"user", "system", ""})
 
 
 def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
+    """What every view of a room has: its tabs, how much waits there, and what the reader holds in it."""
     room = snapshot.read("rooms.show", RoomView, room_id=asked.room_id)
+    stick = snapshot.read("turns.state", TurnState, room_id=asked.room_id)
+    waiting = snapshot.read("attention.list", WaitingItems, room_id=asked.room_id)
+    agents = snapshot.read("agents.list", Agents, room_id=asked.room_id).agents
     context: dict[str, object] = {
         "now": snapshot.now,
         "room": room,
@@ -101,7 +113,35 @@ def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
         "head": room.head,
         "tabs": TABS,
         "selectors": SELECTORS,
-        "place": place_of(room),
+        "place": place_of(asked.room_id, agents),
         "tab": asked.path.removeprefix(f"/rooms/{asked.room_id}").strip("/").partition("/")[0],
+        "needed": waiting.count,
+        "mine": stick.owner == snapshot.me,
+        "member": in_order(stick, snapshot.me),
+        "standing": standing([stick], snapshot.me),
+        "names": {asked.room_id: names_of(agents)},
     }
-    return RoomFrame(room=room, context=context)
+    return RoomFrame(room=room, stick=stick, waiting=waiting, agents=agents, context=context)
+
+
+def names_of(agents: Iterable[AgentView]) -> Mapping[str, str]:
+    """What the members of a room called themselves, by their ids."""
+    return {each.agent_id: each.name for each in agents if each.name and not is_person(each.agent_id)}
+
+
+def in_order(stick: TurnState, me: str) -> bool:
+    return any(each.agent_id == me and each.in_order for each in stick.members)
+
+
+def standing(sticks: Iterable[TurnState], me: str) -> Sequence[Mapping[str, object]]:
+    """Where the reader has a place in the turn order, and the leases that an open page keeps for them."""
+    return [
+        {
+            "room": stick.room_id,
+            "lease": stick.lease_id if stick.owner == me else None,
+            "turn": stick.turn_id,
+            "every": stick.policy.heartbeat_interval_ms,
+        }
+        for stick in sticks
+        if stick.state != "closed" and (stick.owner == me or in_order(stick, me))
+    ]

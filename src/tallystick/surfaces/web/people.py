@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.agents.contract import AgentView
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.capabilities.turns.contract import TurnState
 from tallystick.harnesses.registry import TITLES
@@ -15,7 +15,7 @@ from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Moment
 from tallystick.ledger.contract import Envelope, Events
 from tallystick.surfaces.web import filters
-from tallystick.surfaces.web.page import PageReader
+from tallystick.surfaces.web.page import PageReader, RoomFrame
 
 HEARD = 60
 """Events of a room that are looked through for what everybody said last."""
@@ -37,12 +37,17 @@ class Person:
     """What it has reserved."""
     last_seen_at: Moment
     room: RoomView
+    branch: str = ""
     doing: str = ""
     """What it was told to do next, while it holds the stick, else its last words."""
 
     @property
     def seen(self) -> Instant:
         return self.last_seen_at
+
+    @property
+    def holds(self) -> bool:
+        return "holds the stick" in self.signs
 
     @property
     def told(self) -> str:
@@ -59,9 +64,12 @@ def harness_of(agent: AgentView) -> str:
     return next((shown for word, shown in TITLES.items() if word in named), agent.harness)
 
 
-def people_in(snapshot: PageReader, room: RoomView, stick: TurnState, told: str = "") -> list[Person]:
+def people_in(snapshot: PageReader, frame: RoomFrame, told: str = "") -> list[Person]:
     """Everybody in the room with their last words; `told` is what the holder of the stick was asked to do next."""
-    return with_words(snapshot, members_in(snapshot, room, stick), {stick.owner: told} if stick.owner and told else {})
+    stick = frame.stick
+    return with_words(
+        snapshot, members_in(frame.room, stick, frame.agents), {stick.owner: told} if stick.owner and told else {}
+    )
 
 
 def with_words(snapshot: PageReader, people: Sequence[Person], told: Mapping[str, str]) -> list[Person]:
@@ -77,10 +85,9 @@ def _newest(snapshot: PageReader, room_id: str) -> Sequence[Envelope]:
     return snapshot.read("events.list", Events, room_id=room_id, newest=True, limit=HEARD).events
 
 
-def members_in(snapshot: PageReader, room: RoomView, stick: TurnState) -> list[Person]:
+def members_in(room: RoomView, stick: TurnState, agents: Iterable[AgentView]) -> list[Person]:
     """Everybody in the room."""
     status = {member.agent_id: member.status for member in stick.members}
-    agents = snapshot.read("agents.list", Agents, room_id=room.room_id).agents
     return [_person(agent, status.get(agent.agent_id, "inactive"), room, stick) for agent in agents]
 
 
@@ -111,6 +118,7 @@ def _person(agent: AgentView, status: str, room: RoomView, stick: TurnState) -> 
         edits=[each for each in agent.holds if each != "the stick"][:EDITS],
         last_seen_at=agent.last_seen_at,
         room=room,
+        branch=agent.branch or "",
     )
 
 
@@ -132,14 +140,14 @@ def _tone(agent: AgentView, status: str) -> str:
 
 
 def everybody(rooms: Iterable[HasPeople]) -> list[Person]:
-    """Everybody once, where they hold the stick or else as last seen; those in trouble first, then the most recent."""
+    """Everybody once, where they hold the stick or were seen last; trouble first, then who holds it."""
     found: dict[str, Person] = {}
     for person in (person for room in rooms for person in room.people):
         known = found.get(person.agent_id)
         if known is None or _telling(person) > _telling(known):
             found[person.agent_id] = person
-    return sorted(found.values(), key=lambda person: (person.tone != "bad", -person.seen))
+    return sorted(found.values(), key=lambda person: (person.tone != "bad", not person.holds, -person.seen))
 
 
 def _telling(person: Person) -> tuple[bool, Instant]:
-    return "holds the stick" in person.signs, person.seen
+    return person.holds, person.seen

@@ -12,6 +12,7 @@ from tallystick.kernel.errors import Refused
 from tallystick.kernel.scopes import Overlap
 from tallystick.surfaces.web import page, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
+from tallystick.surfaces.web.people import state_of
 from tallystick.surfaces.web.rows import EventRow
 
 HELD = 1000
@@ -81,6 +82,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "contested": set(status.contested),
         "ended": [each for each in ended.reservations if wanted(each.path)],
         "incursions": incursions(snapshot, room_id),
+        "state_of": {agent.agent_id: state_of(agent, "active") for agent in around.agents},
         "member": snapshot.me in {member.agent_id for member in around.room.members},
     }
     return PageView(template="reservations.html", context=context)

@@ -18,6 +18,8 @@ LONG_HISTORY = 500
 TALK = 60
 GLANCE = 6
 """Jobs and reservations beside the conversation; each has a view of its own."""
+COUNTED = 200
+"""So many are counted for who wants to close the room."""
 FILTERS = (
     ("", "all", ""),
     ("messages", "messages", ""),
@@ -82,11 +84,13 @@ def last_handoff(events: Sequence[StickEvent]) -> LastHandoff | None:
 
 def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, history: int) -> dict[str, object]:
     """What both views of a room say of its stick, and who is there."""
-    room, state = frame.room, stick_of(snapshot, asked.room_id)
+    room, state = frame.room, StickStatus(facts=frame.stick)
     events = snapshot.read("turns.history", StickEvents, room_id=asked.room_id, newest=True, limit=history).events
     handoff = last_handoff(events)
     order = [member.agent_id for member in state.facts.members]
-    present = people.people_in(snapshot, room, state.facts, handoff.told if handoff else "")
+    present = people.people_in(snapshot, frame, handoff.told if handoff else "")
+    jobs = snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=COUNTED).jobs
+    held = snapshot.read("reservations.status", ReservationList, room_id=asked.room_id, limit=COUNTED).reservations
     window = chart.window(asked.word("window"), snapshot.now - room.created_at)
     return {
         **frame.context,
@@ -96,10 +100,10 @@ def around_stick(snapshot: PageReader, asked: PageRequest, frame: RoomFrame, *, 
         "windows": chart.WINDOWS,
         "window": window.name,
         "people": present,
+        "jobs": jobs[:GLANCE],
+        "held": held[:GLANCE],
+        "open_ends": {"job": len(jobs), "reservation": len(held), "thing": frame.waiting.count},
         "state_of": {person.agent_id: person.state for person in present},
-        "mine": state.facts.owner == snapshot.me,
-        "member": snapshot.me in order,
-        "heartbeat_ms": state.facts.policy.heartbeat_interval_ms,
     }
 
 
@@ -110,18 +114,15 @@ def _end(asked: PageRequest) -> int | None:
 
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     frame = page.framed(snapshot, asked)
-    waiting = needs.needs_in(snapshot, frame.room)
+    waiting = needs.needs_of(frame.room, frame.waiting)
     found = rows.stretch(snapshot, asked.room_id, limit=TALK)
     context: dict[str, object] = {
         **around_stick(snapshot, asked, frame, history=HISTORY),
-        "needs": waiting.needs[: needs.SHOWN],
-        "waiting": waiting,
+        "needs": waiting.needs[: asked.number("needs") or needs.SHOWN],
         "entries": chat.conversation(found.rows),
         "older": found.older,
         "filters": FILTERS,
         "rooms": rooms_to_relay_to(snapshot, asked.room_id),
-        "jobs": snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=GLANCE).jobs,
-        "held": snapshot.read("reservations.status", ReservationList, room_id=asked.room_id, limit=GLANCE).reservations,
     }
     return PageView(template="room.html", context=context)
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from tallystick.capabilities.agents.contract import Agents
+from tallystick.capabilities.jobs.radar_views import Runners
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
-from tallystick.capabilities.rooms.contract import Rooms, RoomSummary, RoomView
+from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.surfaces.web.page import TABS, PageReader, PageRequest, PageView
 
 ROOMS = 1000
 HITS = 100
 PER_ROOM = 25
+NAMED = 20
+RUNNERS = 200
+_SHORT = re.compile(r"\b(JOB|CARD|TASK)-(\d{1,9})\b", re.IGNORECASE)
+_NUMBER = re.compile(r"@?(\d{1,15})")
 OFFERED = 300
 """What the palette has to choose from at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundInRoom:
-    room: RoomSummary
-    hits: Sequence[SearchHit]
-    names: Sequence[str]
-    """Members that are called so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +29,14 @@ class Destination:
     href: str
     name: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundInRoom:
+    room: RoomSummary
+    hits: Sequence[SearchHit]
+    places: Sequence[Destination]
+    """Agents and runners that are called so, and the event that has this number."""
 
 
 def _rooms(snapshot: PageReader, asked: PageRequest) -> list[RoomSummary]:
@@ -45,20 +52,48 @@ def _rooms(snapshot: PageReader, asked: PageRequest) -> list[RoomSummary]:
 
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     text = asked.word("q")[:1000]
+    query = _SHORT.sub(lambda found: f"{found[1]}-{int(found[2]):03d}", text)
     found: list[FoundInRoom] = []
     left = HITS
     for room in _rooms(snapshot, asked) if text else ():
         if left <= 0:
             break
         hits = snapshot.read(
-            "messages.search", SearchHits, room_id=room.room_id, query=text, limit=min(left, PER_ROOM)
+            "messages.search", SearchHits, room_id=room.room_id, query=query, limit=min(left, PER_ROOM)
         ).hits
-        names = [name for name in room.members if text.lower() in name.lower()]
-        if hits or names or text.lower() in f"{room.title} {room.canonical_path}".lower():
-            found.append(FoundInRoom(room=room, hits=hits, names=names[:20]))
+        hits = sorted(hits, key=lambda hit: hit.ref != query.upper())
+        places = _places(snapshot, room, text, asked.word("from"))
+        if hits or places or text.lower() in f"{room.title} {room.canonical_path}".lower():
+            found.append(FoundInRoom(room=room, hits=hits, places=places))
             left -= len(hits)
     context: dict[str, object] = {"now": snapshot.now, "text": text, "found": found, "full": left <= 0}
     return PageView(template="search.html", context=context)
+
+
+def _places(snapshot: PageReader, room: RoomSummary, text: str, origin: str) -> list[Destination]:
+    """What has a page of its own and is no text; who is in a closed room is found by what they said."""
+    if room.closed_at:
+        return []
+    every = [*_agents(snapshot, room.room_id), *_runners(snapshot, room.room_id)]
+    found = [each for each in every if text.lower() in each.name.lower()][:NAMED]
+    numbered = _NUMBER.fullmatch(text) if room.room_id == origin else None
+    if numbered:
+        seq = int(numbered[1])
+        found.append(Destination(href=f"/rooms/{room.room_id}/event/{seq}", name=f"event {seq}", kind="event"))
+    return found
+
+
+def _agents(snapshot: PageReader, room_id: str) -> Iterator[Destination]:
+    for each in snapshot.read("agents.list", Agents, room_id=room_id).agents:
+        names = dict.fromkeys(name for name in (each.name, each.agent_id) if name)
+        href = f"/rooms/{room_id}/agents/{quote(each.agent_id, safe='')}"
+        yield Destination(href=href, name=" ".join(names), kind="agent")
+
+
+def _runners(snapshot: PageReader, room_id: str) -> Iterator[Destination]:
+    for each in snapshot.read("runners.list", Runners, room_id=room_id, limit=RUNNERS).runners:
+        href = f"/rooms/{room_id}/runners/{quote(each.runner_id, safe='')}"
+        yield Destination(href=href, name=each.runner_id, kind="runner")
 
 
 def palette(snapshot: PageReader, asked: PageRequest) -> PageView:
@@ -72,10 +107,6 @@ def palette(snapshot: PageReader, asked: PageRequest) -> PageView:
             Destination(href=f"{at}/{name}".rstrip("/"), name=label, kind=here.title) for name, label in TABS if name
         ]
         places += [Destination(href=f"{at}/replay", name="Replay", kind=here.title)]
-        members = snapshot.read("rooms.show", RoomView, room_id=here.room_id).members
-        places += [
-            Destination(href=f"{at}/agents/{quote(each.agent_id, safe='')}", name=each.agent_id, kind="agent")
-            for each in members
-        ]
+        places += [*_agents(snapshot, here.room_id), *_runners(snapshot, here.room_id)]
     places += [Destination(href=f"/rooms/{room.room_id}", name=room.title, kind="room") for room in rooms]
     return PageView(template="palette.html", context={"places": places[:OFFERED]})

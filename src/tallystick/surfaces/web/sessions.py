@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.ledger.contract import Events
 from tallystick.surfaces.web import chat, page, rows
@@ -34,7 +33,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         return SHOWN[show][1](row) and _about(row, agent)
 
     found = rows.stretch(snapshot, asked.room_id, limit=LIMIT, before=before, wanted=wanted, task=task)
-    agents = snapshot.read("agents.list", Agents, room_id=asked.room_id).agents
+    agents = around.agents
     context: dict[str, object] = {
         **around.context,
         "rows": found.rows,

@@ -145,6 +145,8 @@ class Site:
         match [unquote(step) for step in path.strip("/").split("/")]:
             case [""]:
                 return self._overview.view, PageRequest(path=path, query=fields)
+            case ["waiting"]:
+                return self._overview.waiting, PageRequest(path=path, query=fields)
             case ["search"]:
                 return search.view, PageRequest(path=path, query=fields)
             case ["palette"]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallystick.capabilities.agents.contract import Agents, AgentView
+from tallystick.capabilities.agents.contract import AgentView
 from tallystick.capabilities.blobs.events import BlobAdded
 from tallystick.capabilities.jobs.radar_views import Runners, RunnerView
 from tallystick.capabilities.jobs.views import Jobs, JobView
 from tallystick.capabilities.reservations.contract import ReservationList
 from tallystick.capabilities.tasks.contract import CardView, Tasks, TaskView
-from tallystick.capabilities.turns.contract import TurnState
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.hints import step
 from tallystick.ledger.contract import Events
@@ -33,10 +32,8 @@ class NotThere(NotFound):
 def agent(snapshot: PageReader, asked: PageRequest) -> PageView:
     """One agent: what it does now, what it holds, and the part of the conversation that is its own."""
     frame = page.framed(snapshot, asked)
-    every = snapshot.read("agents.list", Agents, room_id=asked.room_id).agents
-    found = _called(every, asked.item)
-    stick = snapshot.read("turns.state", TurnState, room_id=asked.room_id)
-    person = next(p for p in people.people_in(snapshot, frame.room, stick) if p.agent_id == found.agent_id)
+    found = _called(frame.agents, asked.item)
+    person = next(p for p in people.people_in(snapshot, frame) if p.agent_id == found.agent_id)
 
     def concerns(row: EventRow) -> bool:
         return found.agent_id in {row.by, *row.to} or found.agent_id in row.data.get("recipients", ())

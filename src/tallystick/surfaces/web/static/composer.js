@@ -46,6 +46,17 @@ function only(form, names) {
   if (!chosen(form).length) for (const chip of chips(form)) chip.checked = chip.value === "@all";
 }
 
+/** Whoever is answered can be addressed, also who is no agent here: a service, or one that has left. */
+function offer(form, name) {
+  if (name.startsWith("human:") || name === "system" || chips(form).some((chip) => chip.value === name)) return;
+  const label = chips(form).at(-1).closest("label").cloneNode(true);
+  label.id = `to-${name}`;
+  label.dataset.own = "";
+  Object.assign(label.querySelector("input"), { value: name, checked: false });
+  Object.assign(label.querySelector("span"), { textContent: name, title: name });
+  form.querySelector("fieldset.to").append(label);
+}
+
 function keep(form) {
   if (!form.dataset.to) sessionStorage.setItem(place(form), JSON.stringify(chosen(form)));
   tell(form);
@@ -58,8 +69,9 @@ function recall(form) {
 }
 
 function tell(form) {
-  const to = chosen(form);
-  form.elements.text.placeholder = `Write to ${to.includes("@all") ? "everybody" : to.join(", ")}… Markdown; drop files here`;
+  const to = chips(form).filter((chip) => chip.checked);
+  const names = to.map((chip) => chip.labels[0].innerText.trim());
+  form.elements.text.placeholder = `Write to ${to.some((chip) => chip.value === "@all") ? "everybody" : names.join(", ")}… Markdown; drop files here`;
 }
 
 function check(event) {
@@ -92,7 +104,8 @@ function answer(form, button, id, quote) {
   const box = document.getElementById("say-quoted");
   box.hidden = false;
   box.querySelector("blockquote").textContent = quote || words(button).slice(0, 200);
-  const by = button.dataset.by === "user" ? "@all" : button.dataset.by;
+  const by = button.dataset.by;
+  if (by !== "user") offer(form, by);
   only(form, [by]);
   tell(form);
   form.elements.text.focus();

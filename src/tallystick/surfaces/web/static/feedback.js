@@ -2,9 +2,25 @@
 
 let timer = 0;
 
+/** What the hub says, for a person: what is in backticks stands out, and a time is the reader's own. */
+export function worded(text) {
+  return String(text).split(/`([^`]*)`|(\d{4}-\d\d-\d\dT[\d:.]+Z)/).flatMap((part, index) => {
+    if (!part) return [];
+    if (index % 3 === 1) return [Object.assign(document.createElement("b"), { textContent: part })];
+    return [index % 3 === 2 ? local(new Date(part)) : part];
+  });
+}
+
+function local(then) {
+  const time = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+  const today = then.toDateString() === new Date().toDateString();
+  return today ? time : `${then.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
+}
+
 /** A note that replaces the one before. With `undo` it can be taken back while it stands. */
 export function toast(text, tone = "", undo = null) {
-  const note = Object.assign(document.createElement("div"), { className: `toast ${tone}`, textContent: text });
+  const note = Object.assign(document.createElement("div"), { className: `toast ${tone}` });
+  note.append(...worded(text));
   if (undo) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Undo", id: "undo" });
     button.addEventListener("click", () => {

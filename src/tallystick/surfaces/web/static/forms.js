@@ -1,7 +1,7 @@
 // Forms and buttons as calls of operations. A refusal is shown where it was asked for, with its hint and its fencing.
 
 import { compose } from "./composer.js";
-import { focusIn, toast } from "./feedback.js";
+import { focusIn, toast, worded } from "./feedback.js";
 import { read } from "./fields.js";
 
 export async function call(operation, given, options = {}) {
@@ -48,6 +48,9 @@ function opened(details) {
   for (const other of document.querySelectorAll("details.act[open]")) {
     if (other !== details && !other.contains(details)) other.open = false;
   }
+  for (const field of details.querySelectorAll("select[data-options]")) {
+    if (!field.options.length) field.append(document.getElementById(field.dataset.options).content.cloneNode(true));
+  }
   focusIn(details);
 }
 
@@ -74,14 +77,15 @@ async function submit(form, refresh) {
   }
 }
 
-/** A form's call, what has to come before it and what follows from it. Who only joined for a call that was refused, or
- * for one that needs no place in the turn order, is out of the order again. */
+/** A form's call, what has to come before it and what follows from it. What needs no place in the turn order is joined
+ * for without one (`data-aside`); who only joined for a call that was refused, or that is over with it (`data-back`), is
+ * out again. */
 async function calls(form, given, then) {
-  const { first, op, back, then: next } = form.dataset;
+  const { first, op, aside, back, then: next } = form.dataset;
   const here = { room_id: given.room_id };
   const member = first && (await call("rooms.show", here)).answer?.members.some((each) => each.agent_id === "user");
   if (first && !member) {
-    const joined = await call(first, here);
+    const joined = await call(first, aside === undefined ? here : { ...here, in_order: false });
     if (joined.error) return joined;
   }
   const done = await call(op, given);
@@ -98,7 +102,7 @@ function settle(form, { answer, error }) {
   if (error) return say(form, error);
   if (answer.status === "not_yet" || answer.status === "takeover_available") {
     const who = answer.current_owner ? `${answer.current_owner} holds it.` : answer.reserved_for ? `It is kept for ${answer.reserved_for}.` : "";
-    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: "You are not in the turn order, and nobody waits for you. To wait in it: tally hold, at a terminal." });
+    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: `${form.dataset.first ? "You are not in the turn order, and nobody waits for you. " : ""}To wait for it: \`tally hold\`, at a terminal.` });
   }
   form.reset();
   form.dispatchEvent(new CustomEvent("tally:done", { bubbles: true }));
@@ -135,8 +139,11 @@ function say(form, error) {
   box.className = "refusal";
   box.setAttribute("role", "alert");
   const field = named(form, error);
-  const parts = [["span", error.message], ["div", error.hint], ["div", fence(error.details)], ["code", error.code]];
-  for (const [tag, text] of parts) if (text) box.append(Object.assign(document.createElement(tag), { textContent: text }));
+  for (const text of [error.message, error.hint, fence(error.details)].filter(Boolean)) {
+    const line = document.createElement("div");
+    line.append(...worded(text));
+    box.append(line);
+  }
   const label = field?.closest("label");
   if (!label) return output.replaceChildren(box);
   // The label is the reader's own until they change the field: news must not take the refusal away.

@@ -1,22 +1,26 @@
-// While the person at this page holds the stick, the open page keeps the lease; a refusal says that it is lost.
+// As long as a page is open it keeps the leases that its person holds, whatever view it shows; a refusal says that one is lost.
 
 import { toast } from "./feedback.js";
 import { call } from "./forms.js";
 
-let held = "";
-let timer = 0;
+const kept = new Map();
+
+/** Where the person has a place in the turn order, with the lease of the stick they hold there. */
+export const standing = (main) => JSON.parse(main.dataset.standing ?? "[]");
 
 export function hold(main) {
-  const { hold: lease = "", turn, room, every } = main.dataset;
-  if (lease === held) return;
-  clearInterval(timer);
-  held = lease;
-  if (!lease) return;
-  timer = setInterval(async () => {
-    const { error } = await call("turns.heartbeat", { room_id: room, lease_id: lease, expected_turn_id: Number(turn) });
-    if (error && error.code !== "connection_lost") {
-      clearInterval(timer);
-      toast(`You no longer hold the stick. ${error.message}`, "bad");
-    }
-  }, Math.max(1000, Number(every)));
+  const held = standing(main).filter(({ lease }) => lease);
+  for (const [lease, timer] of kept) {
+    if (held.some((each) => each.lease === lease)) continue;
+    clearInterval(timer);
+    kept.delete(lease);
+  }
+  for (const each of held) if (!kept.has(each.lease)) kept.set(each.lease, setInterval(() => renew(each), Math.max(1000, each.every)));
+}
+
+async function renew({ room, lease, turn }) {
+  const { error } = await call("turns.heartbeat", { room_id: room, lease_id: lease, expected_turn_id: turn });
+  if (!error || error.code === "connection_lost") return;
+  clearInterval(kept.get(lease));
+  toast(`You no longer hold the stick. ${error.message}`, "bad");
 }

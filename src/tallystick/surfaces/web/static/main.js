@@ -8,7 +8,7 @@ import { hold } from "./hold.js";
 import { chat } from "./chat.js";
 import { keys } from "./keys.js";
 import { menu } from "./menu.js";
-import { notify } from "./notify.js";
+import { elsewhere, notify } from "./notify.js";
 import { palette } from "./palette.js";
 import { stay } from "./order.js";
 
@@ -101,5 +101,7 @@ stay(main);
 attend(refresh);
 follow();
 setInterval(tellTimes, 1000);
+elsewhere();
+setInterval(elsewhere, HIDDEN_MS);
 setInterval(() => document.hidden || !main()?.dataset.live || refresh(), QUIET_MS);
 setInterval(() => document.hidden && main()?.dataset.live && refresh(), HIDDEN_MS);

@@ -1,7 +1,10 @@
 // A tab that closes leaves the turn order: nobody should wait for a person who has gone. Going from view to view does
 // not, and as long as another tab is open its person is still there.
 
+import { standing } from "./hold.js";
+
 const LOCK = "tally-page";
+const MOVING_MS = 10000; // A view may take so long to answer.
 let others = false;
 let moving = 0;
 
@@ -11,14 +14,21 @@ export function stay(main) {
     setInterval(count, 2000);
     count();
   }
-  document.addEventListener("click", (event) => event.target.closest("a[href]:not([target])") && move());
-  document.addEventListener("submit", move);
-  addEventListener("keydown", (event) => (event.key === "F5" || ((event.ctrlKey || event.metaKey) && event.key === "r")) && move());
+  // Where the browser tells of every way to another view, that is all; else the ways that the page itself has.
+  if (window.navigation) navigation.addEventListener("navigate", move);
+  else {
+    document.addEventListener("click", (event) => event.target.closest("a[href]:not([target]), #palette-list li") && move());
+    document.addEventListener("submit", move);
+    addEventListener("keydown", (event) => (["F5", "Enter"].includes(event.key) || ((event.ctrlKey || event.metaKey) && event.key === "r")) && move());
+  }
   addEventListener("pagehide", (event) => {
-    const { room, member, hold } = main().dataset;
-    if (member === undefined || hold || event.persisted || others || Date.now() - moving < 3000) return;
-    fetch("/act/rooms.leave", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ room_id: room }), keepalive: true });
+    if (event.persisted || others || Date.now() - moving < MOVING_MS) return;
+    for (const { room, lease } of standing(main())) if (!lease) leave(room);
   });
+}
+
+function leave(room) {
+  fetch("/act/rooms.leave", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ room_id: room }), keepalive: true });
 }
 
 function move() {
