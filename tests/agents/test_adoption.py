@@ -366,6 +366,7 @@ def test_a_persons_word_lets_an_agent_go_on_once_although_nothing_speaks_for_it(
         ({"agent_id": "ada", "scope": "../x"}, "path_outside"),
         ({"agent_id": "ada", "scope": "src/*.py"}, "glob_not_supported"),
         ({"agent_id": "ada", "context_path": "relative"}, "invalid_input"),
+        ({"agent_id": "ada", "context_path": "/"}, "path_outside"),
         ({"agent_id": ""}, "invalid_input"),
     ],
 )

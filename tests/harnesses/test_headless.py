@@ -109,10 +109,11 @@ def test_claude_tells_how_its_commands_ended_unless_they_went_on_or_were_never_r
 
 
 def test_gemini_knows_no_schema_so_its_prompt_ends_with_it() -> None:
-    start = PROGRAMS["gemini"].start(["gemini"], replace(ASK, schema=SCHEMA, sandbox=Sandbox.READ_ONLY))
+    start = PROGRAMS["gemini"].start(["gemini"], replace(ASK, schema=SCHEMA, model="m", sandbox=Sandbox.READ_ONLY))
 
     assert start.argv == (
         *("gemini", "--output-format", "stream-json", "--approval-mode", "plan", "--skip-trust", "--prompt", ""),
+        "--model=m",
     )
     assert start.stdin.endswith('fits this schema:\n{"type": "object"}\n')
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,14 +30,17 @@ def test_a_server_that_hangs_is_told_to_callers_and_to_the_health_check(tmp_path
     try:
         room = hub.user.room()
         network.freeze()
-        health = hub.user.get("/healthz")
-        write = hub.user.post("events.append", {"room_id": room, "kind": "x.test.event", "data": {}})
+        with ThreadPoolExecutor() as pool:
+            writing = pool.submit(hub.user.post, "events.append", {"room_id": room, "kind": "x.test.event", "data": {}})
+            health = hub.user.get("/healthz")
+            told_before = not writing.done()
+            write = writing.result()
         read = hub.user.post("events.list", {"room_id": room})
         network.thaw()
 
         until(lambda: hub.user.get("/healthz").status == 200)
         again = hub.user.append(room)
-        assert health.status == 503
+        assert (health.status, told_before) == (503, True)
         assert write.refused in {(503, "store_unreachable"), (503, "outcome_unknown")}
         assert (write.error["retryable"], read.refused) == (True, (503, "store_unreachable"))
         assert again == 2

@@ -175,8 +175,10 @@ def test_a_principal_has_so_many_streams_and_waits_and_no_more(impatient: Runnin
 
     stream_refused = owner.get(f"/v1/events?room_id={room}&follow=true")
     wait_refused = owner.post("events.follow", {"room_id": room, "since_seq": 1})
+    tool_refused = owner.request("POST", "/mcp", b"{}", Content_Type="application/json", Accept="application/json")
 
-    assert [stream_refused.refused, wait_refused.refused] == [(429, "too_many_streams")] * 2
+    refused = [stream_refused.refused, wait_refused.refused, tool_refused.refused]
+    assert refused == [(429, "too_many_streams")] * 3
     assert impatient.agent("somebody-else").stream(room).take(1)[0].id == 1
 
 

@@ -117,6 +117,17 @@ def test_a_file_that_does_not_fit_removes_nothing(scene: Scene, closed: Actor, t
     assert scene.dump() == before
 
 
+def test_a_room_that_is_not_as_in_its_file_any_more_stays(scene: Scene, closed: Actor, tmp_path: Path) -> None:
+    file = written(scene, closed.room_id, tmp_path)
+    scene.sql("UPDATE heads SET hash = :hash WHERE room_id = :room_id", hash="0" * 64, room_id=closed.room_id)
+    before = scene.dump()
+
+    with closed.refused("bad_archive"):
+        maintenance.prune_archived(scene.hub, file)
+
+    assert scene.dump() == before
+
+
 def test_another_file_does_not_bring_a_room_back(scene: Scene, closed: Actor, tmp_path: Path) -> None:
     file = written(scene, closed.room_id, tmp_path)
     maintenance.prune_archived(scene.hub, file)

@@ -98,6 +98,12 @@ def check_kept(hub: Hub, text: bytes) -> Mapping[str, str]:
         return checkpoints.check_one(tx, read(text))
 
 
+def archived_since(hub: Hub, text: bytes) -> Mapping[str, str]:
+    """The rooms of such a checkpoint that were archived, with the hash of the file that holds each."""
+    with hub.reading() as tx:
+        return checkpoints.archived(tx, read(text))
+
+
 def read(text: bytes) -> Checkpoint:
     try:
         return msgspec.json.decode(text, type=Checkpoint)

@@ -123,7 +123,7 @@ def prune(tx: Tx, archive: Archive, file_hash: str, tables: Sequence[str]) -> No
 def restore(tx: Tx, archive: Archive, file_hash: str, tables: Sequence[str]) -> None:
     """Bring a room back from the file that its stub names."""
     room_id = archive.head.room_id
-    stub = tx.one(SQL["archive_of"], _file_hash, room_id=room_id)
+    stub = checkpoints.archive_of(tx, room_id)
     if stub != file_hash:
         raise NotArchived(f"No room here was archived to this file (SHA-256 {file_hash}).", room_id=room_id)
     tx.run(SQL["mark_archived"], room_id=room_id, archive="")
@@ -131,10 +131,6 @@ def restore(tx: Tx, archive: Archive, file_hash: str, tables: Sequence[str]) -> 
         tx.store(event)
     # Folded from the start with all others: what it had may belong to another room since.
     folding.rebuild(tx, tables)
-
-
-def _file_hash(*, archive: str) -> str:
-    return archive
 
 
 def digest(content: Iterable[bytes]) -> str:

@@ -113,7 +113,7 @@ def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
     rooms = [ask.room_id] if ask.room_id else reading.every_room(tx)
     signed = checkpoints.check_all(tx, rooms)
     verdicts = [_verdict(tx, room_id, signed.get(room_id, ""), ask.expect.get(room_id)) for room_id in rooms]
-    verdicts += [_unknown(room_id) for room_id in sorted(ask.expect.keys() - set(rooms))]
+    verdicts += [_unknown(tx, room_id) for room_id in sorted(ask.expect.keys() - set(rooms))]
     ok = all(verdict.ok for verdict in verdicts) and not signed.get("")
     if ok and ask.room_id is None:
         chain.check_engine(tx)
@@ -142,8 +142,11 @@ def _verdict(tx: Tx, room_id: str, signed: str, expected: str | None) -> RoomVer
     )
 
 
-def _unknown(room_id: str) -> RoomVerdict:
-    return RoomVerdict(room_id=room_id, ok=False, events=0, hash="", problem="it is not among the rooms verified here")
+def _unknown(tx: Tx, room_id: str) -> RoomVerdict:
+    problem = "it is not among the rooms verified here"
+    if file_hash := checkpoints.archive_of(tx, room_id):
+        problem = f"it was archived to the file with the SHA-256 {file_hash}"
+    return RoomVerdict(room_id=room_id, ok=False, events=0, hash="", problem=problem)
 
 
 def _checkpoints(tx: Tx, problem: str) -> CheckpointsVerdict:

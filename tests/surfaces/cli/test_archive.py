@@ -23,11 +23,14 @@ def test_a_closed_room_goes_into_a_file_and_comes_back(place: Place) -> None:
     place.as_("ann", "close", "--yes")
     before = place.run("export").out
 
+    kept = place.root / "kept.json"
+    place.run("checkpoint", "export", str(kept))
     planned = place.run("--json", "archive", "--dry-run", room)
     untouched = place.run("export").out
     archived = place.run("--json", "archive", room, "--to", str(place.root))
     gone = place.run("--json", "events", "--room", room)
     (done,) = archived.rows("archived")
+    kept_still = place.run("--json", "verify", "--checkpoint", str(kept))
     back = place.run("--json", "archive", "--restore", str(done["file"]))
 
     assert still_open.error["code"] == "room_still_open"
@@ -37,6 +40,7 @@ def test_a_closed_room_goes_into_a_file_and_comes_back(place: Place) -> None:
     assert (done["room_id"], done["events"], done["sha256"]) == (room, 5, sha256)
     assert sha256 in str(gone.error["message"])
     assert (gone.error["code"], gone.error["details"]) == ("cursor_gone", {"room_id": room, "archive_sha256": sha256})
+    assert (kept_still.code, kept_still.data["problems"], kept_still.data["archived"]) == (0, [], {room: sha256})
     assert back.rows("restored")[0]["room_id"] == room
     assert place.run("export").out == before
     assert place.run("--json", "verify").data["ok"] is True

@@ -142,7 +142,7 @@ def test_what_was_signed_is_checked_with_the_ledger_and_by_whose_key(alone: Plac
     stranger = alone.run("verify", "--checkpoint", str(kept), "--key", "0" * 64)
 
     assert (signed.data["number"], signed.data["rooms"], sound.code) == (1, 1, 0)
-    assert sound.out.splitlines()[-3] == f"{kept}: every room that it names is as it was then, or has grown since."
+    assert sound.out.splitlines()[-3] == f"{kept}: all that it names of what is here is as it was, or has grown."
     assert sound.out.splitlines()[-2].startswith("1 signed checkpoint, the newest of ")
     assert (changed.code, "The signature of checkpoint 1 does not fit it." in changed.out) == (4, True)
     assert (stranger.code, f"is signed by {signed.data['key']}, which is not known here." in stranger.out) == (4, True)

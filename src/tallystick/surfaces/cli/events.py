@@ -158,14 +158,17 @@ def verify(
         reply = session.call("events.verify", {"room_id": room_id, "expect": expect})
     verdict = reply.read(Verified)
     wrong = [*_strangers(session, verdict, keys), *(_kept(session, checkpoint, keys) if checkpoint else ())]
+    archived = _archived(session, checkpoint) if checkpoint else {}
     ok = verdict.ok and not wrong
-    if not session.finish({**reply.data, "ok": ok, "problems": wrong}):
+    if not session.finish({**reply.data, "ok": ok, "problems": wrong, "archived": archived}):
         for room in verdict.rooms:
             screen.say(f"{room.room_id}={room.hash}" if room.ok else f"{room.room_id}: {_problem(room)}.")
         for each in (*filter(None, [verdict.checkpoints.problem]), *wrong):
             screen.say(each)
+        for archived_room, file_hash in archived.items():
+            screen.say(f"{archived_room}: not checked, since it was archived to the file with the SHA-256 {file_hash}.")
         if checkpoint and not wrong:
-            screen.say(f"{checkpoint}: every room that it names is as it was then, or has grown since.")
+            screen.say(f"{checkpoint}: all that it names of what is here is as it was, or has grown.")
         signed = verdict.checkpoints
         if signed.count and not signed.problem:
             screen.say(f"{counted(signed.count, 'signed checkpoint')}, the newest of {times.local(signed.newest_at)}.")
@@ -188,6 +191,15 @@ def _strangers(session: Session, verdict: Verified, keys: tuple[str, ...]) -> li
     known = {*keys, *([own.public] if own else [])}
     return [f"Checkpoints are signed by {key}, which is not known here." for key in verdict.checkpoints.keys
             if known and key not in known]  # fmt: skip
+
+
+def _archived(session: Session, file: str) -> dict[str, str]:
+    """The rooms of a kept checkpoint that are in files by now, with the hash of each file."""
+    from pathlib import Path
+
+    from tallystick.hub import signing
+
+    return dict(signing.archived_since(session.existing_hub, Path(file).read_bytes()))
 
 
 def _kept(session: Session, file: str, keys: tuple[str, ...]) -> list[str]:
