@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.harnesses import identity
+from tallystick.harnesses import identity, processes
 from tallystick.harnesses.processes import Ancestor
 from tallystick.kernel.caller import Caller, Process, SessionKind
 from tallystick.kernel.ids import digest
@@ -202,15 +203,11 @@ def test_an_empty_environment_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_orphan_of_a_harness_is_known_by_its_session_and_watches_no_process() -> None:
-    said = detached(*ASK, "cli", env=MARKERS["claude"]) + detached(*ASK, "mcp", env=MARKERS["claude"])
+    said = detached(*ASK, "cli", env=MARKERS["claude"])
 
     key = digest("claude-code", "session", "5e55")
-    assert (
-        said
-        == (
-            Caller(agent_id=f"claude-code:{key}", session=SessionKind.MCP_HARNESS, process=None, harness="claude-code"),
-        )
-        * 2
+    assert said == (
+        Caller(agent_id=f"claude-code:{key}", session=SessionKind.MCP_HARNESS, process=None, harness="claude-code"),
     )
 
 
@@ -308,17 +305,28 @@ def test_an_unknown_client_is_known_by_its_name_and_the_process_that_started_the
 
 @pytest.mark.parametrize(("pid", "name"), [(1, "anything"), (812, "systemd"), (7, "tini")])
 @pytest.mark.parametrize("client_name", ["x", "claude-code"])
-def test_a_server_whose_starter_is_gone_is_nobody(pid: int, name: str, client_name: str) -> None:
-    process = Process(host_id="host", pid=pid, started_at="1")
-    above = (Ancestor(pid=pid, parent=0, name=name, argv=(name,), process=process),)
+@pytest.mark.parametrize("markers", [{}, *MARKERS.values()])
+def test_a_server_whose_starter_is_gone_is_nobody(
+    pid: int, name: str, client_name: str, markers: Mapping[str, str]
+) -> None:
+    above = _below(pid, name)
 
     with refused("starter_gone"):
-        identity.resolve({}, pid=99, user="", tty=None, surface="mcp", client_name=client_name, above=above)
-    named = identity.resolve(
-        {"TALLYSTICK_AGENT": "worker"}, pid=99, user="", tty=None, surface="mcp", client_name=client_name, above=above
-    )
+        identity.resolve(markers, pid=99, user="", tty=None, surface="mcp", client_name=client_name, above=above)
 
-    assert named == Caller(agent_id="worker", session=SessionKind.NAMED, process=None)
+
+def test_a_server_that_has_a_name_and_no_starter_lives_as_long_as_its_own_process() -> None:
+    environ, own = {"TALLYSTICK_AGENT": "worker"}, os.getpid()
+
+    named = identity.resolve(environ, pid=own, user="", tty=None, surface="mcp", above=_below(1, "init"))
+
+    assert named == Caller(agent_id="worker", session=SessionKind.NAMED, process=processes.facts(own))
+
+
+def _below(pid: int, name: str) -> tuple[Ancestor, ...]:
+    """What is seen above a process whose parent is this one."""
+    process = Process(host_id="host", pid=pid, started_at="1")
+    return (Ancestor(pid=pid, parent=0, name=name, argv=(name,), process=process),)
 
 
 @pytest.mark.parametrize(

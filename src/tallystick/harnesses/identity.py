@@ -61,6 +61,8 @@ def resolve(
         if window is None and surface == "mcp":
             process = _starter(above, pid)
         return _named(name, window, process, session)
+    if window is None and surface == "mcp" and _orphaned(above):
+        raise StarterGone(f"It was taken in by process {above[0].pid} ({above[0].name}).", pid=above[0].pid)
     if session is not None:
         return _of_session(session, process)
     if window:
@@ -231,8 +233,6 @@ def _out_of_sight(harness: Harness, above: Sequence[Ancestor]) -> Caller:
 
 
 def _client(client_name: str | None, above: Sequence[Ancestor], pid: int) -> Caller:
-    if _orphaned(above):
-        raise StarterGone(f"It was taken in by process {above[0].pid} ({above[0].name}).", pid=above[0].pid)
     harness = registry.by_client(client_name or "")
     slug = harness.slug if harness else _slug(client_name or "") or _slug(_command(above)) or "mcp"
     process = _starter(above, pid)
@@ -246,10 +246,8 @@ def _client(client_name: str | None, above: Sequence[Ancestor], pid: int) -> Cal
 
 
 def _starter(above: Sequence[Ancestor], pid: int) -> Process | None:
-    """The parent, unless it only took the orphan in; for the first process of a container, the server itself."""
-    if _orphaned(above):
-        return None
-    return above[0].process if above else processes.facts(pid)
+    """The parent; the server itself where that only took it in, or where it is the first process of its container."""
+    return above[0].process if above and not _orphaned(above) else processes.facts(pid)
 
 
 def _orphaned(above: Sequence[Ancestor]) -> bool:

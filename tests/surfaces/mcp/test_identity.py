@@ -7,10 +7,12 @@ import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.harnesses.trees import MARKERS
 from tests.surfaces.mcp.stage import SERVER, Stage, rows
 
 pytestmark = pytest.mark.anyio
@@ -59,12 +61,26 @@ async def test_a_second_connection_of_a_harness_is_the_same_agent(stage: Stage) 
     assert (first["agent_id"], second["joined_existing_room"]) == (second["agent_id"], True)
 
 
-async def test_a_server_whose_starter_is_gone_joins_nothing(stage: Stage) -> None:
-    orphan = (sys.executable, str(ASK.with_name("detached.py")), *SERVER)
-    async with stage.agent("", *orphan, client="Cool Client") as agent:
+ORPHAN = (sys.executable, str(ASK.with_name("detached.py")), *SERVER)
+
+
+@pytest.mark.parametrize("markers", [{}, MARKERS["claude"]], ids=["nobody", "claude"])
+async def test_a_server_whose_starter_is_gone_joins_nothing(stage: Stage, markers: Mapping[str, str]) -> None:
+    async with stage.agent("", *ORPHAN, client="Cool Client", env=markers) as agent:
         refusal = await agent.refused("join_path")
 
     assert refusal["error"] == "starter_gone"
+
+
+async def test_two_servers_of_one_name_whose_starters_are_gone_have_one_stick_between_them(every_stage: Stage) -> None:
+    async with every_stage.agent("worker", *ORPHAN) as older, every_stage.agent("worker", *ORPHAN) as newer:
+        await older.join()
+        await older.wait()
+        await newer.join()
+
+        found = await newer.wait()
+
+    assert (found["status"], found["current_owner"], "other_session" in found) == ("not_yet", "worker", True)
 
 
 async def test_a_killed_harness_is_gone_at_once_and_its_turn_can_be_taken_over(
