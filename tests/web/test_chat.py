@@ -104,6 +104,7 @@ def test_a_service_is_answered_alone(hub: RunningHub, look: Look, room: str) -> 
     viewer.find(f"#e{asked['seq']}").hover()
     viewer.find(f"#e{asked['seq']} [data-reply]").click()
     assert chosen(viewer) == ["svc:ci"]
+    expect(viewer.find("#say-text")).to_be_focused()
     viewer.page.keyboard.type("build it again")
     viewer.page.keyboard.press("Control+Enter")
     viewer.shows("#rows", "build it again")

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PROMPT_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
 from tallystick.capabilities.jobs.evidence_contract import BRANCH_LIMIT, COMMAND_LIMIT
@@ -181,6 +182,7 @@ def test_the_panels_of_what_waits_show_hostile_text_too(hub: RunningHub, look: L
     viewer.page.keyboard.press("Escape")
     viewer.find("#act-close > summary").click()
     viewer.page.keyboard.press("Control+k")
+    expect(viewer.find("#palette-text")).to_be_focused()
     viewer.page.keyboard.type("<script>")
     viewer.shows("#palette-list", "Search for “<script>”")
     assert viewer.page.evaluate("window.broken") is None

@@ -155,11 +155,13 @@ def test_a_tab_that_closes_at_another_view_leaves_the_turn_order_too(hub: Runnin
     viewer = look(own=True)
     viewer.go(f"/rooms/{room}")
     viewer.page.keyboard.press("Control+k")
+    expect(viewer.find("#palette-text")).to_be_focused()
     viewer.page.keyboard.type("reservations")
     expect(viewer.find("#palette-list li").first).to_contain_text("Reservations")
     viewer.page.keyboard.press("Enter")
     viewer.page.wait_for_url("**/reservations")
-    viewer.go("/")
+    viewer.find("nav a:has-text('Overview')").click()
+    viewer.shows("#rooms", "payments-api")
     assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada", "user"]
     viewer.page.close()
     members = call(hub, "ada", "events.follow", room_id=room, kinds=["actor.remove"], max_wait_ms=20_000)["events"]
@@ -206,6 +208,7 @@ def test_jobs_are_settled_on_their_board_as_well(hub: RunningHub, look: Look, ro
     viewer.go(f"/rooms/{room}/jobs")
     assert kinds(viewer) == ["question", "proof", "failed"]
     item(viewer, "question").locator("summary:has-text('Answer')").click()
+    expect(item(viewer, "question").locator("textarea")).to_be_focused()
     viewer.page.keyboard.type("drop it")
     viewer.page.keyboard.press("Control+Enter")
     item(viewer, "failed").get_by_role("button", name="Acknowledge").click()

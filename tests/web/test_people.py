@@ -50,7 +50,7 @@ def test_a_row_says_who_does_what_where(hub: RunningHub, look: Look, tmp_path: P
         expect(holder).to_contain_text(text)
     for text in ("Claude Code", "claude-code:4b18616e", "on fix/retries", "I look at the tests"):
         expect(other).to_contain_text(text)
-    viewer.shows("#rows .bubble:has-text('I look at the tests') .who", "amber-otter")
+    viewer.shows("#rows .bubble:has-text('I look at the tests') a.who", "amber-otter")
     viewer.shows("#say .to", "amber-otter")
     viewer.go("/")
     viewer.shows("#people", "on fix/retries")

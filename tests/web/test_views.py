@@ -226,7 +226,7 @@ def test_a_refused_reservation_says_whose_it_is(hub: RunningHub, look: Look, roo
     viewer.shows("#reserve", "ada")
     # In words, in the reader's own time, and without the names of operations and refusals.
     said = viewer.find("#reserve .refusal").inner_text()
-    assert re.search(r"ada has reserved it until (\w+ \w+, )?\d\d:\d\d", said), said
+    assert re.search(r"ada has reserved src, which overlaps it until (\w+ \w+, )?\d\d:\d\d", said), said
     assert not re.search(r"_|`|\d{4}-\d\d-\d\d|reservations\.", said), said
 
 

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import Fault, InternalFault, InvalidField, TallyError, Unavailable
-from tallystick.kernel.spellings import CommandLine
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import exit_code, guarded
 from tallystick.surfaces.cli.reference import every_error
 from tallystick.surfaces.cli.session import Session
 
 ERRORS = every_error()
+
+
+SPELLING = Session().spelling
+"""As a person's terminal, or a program's, names the next step."""
 
 
 def _raising(error: BaseException, *, as_json: bool) -> int:
@@ -40,7 +43,7 @@ def test_every_refusal_is_one_envelope_with_json(capsys: pytest.CaptureFixture[s
             "error": {
                 "code": kind.code,
                 "message": kind().message,
-                "hint": kind().advice_in(CommandLine()),
+                "hint": kind().advice_in(SPELLING),
                 "retryable": kind.retryable,
                 "details": {"current_owner": "codex:1"},
             },
@@ -53,7 +56,7 @@ def test_every_refusal_is_two_clear_lines_without_json(capsys: pytest.CaptureFix
         code = _raising(kind(), as_json=False)
 
         seen = capsys.readouterr()
-        assert (seen.out, seen.err) == ("", f"error: {kind().message}\nhint: {kind().advice_in(CommandLine())}\n"), kind
+        assert (seen.out, seen.err) == ("", f"error: {kind().message}\nhint: {kind().advice_in(SPELLING)}\n"), kind
         assert code == exit_code(kind()) == _expected_code(kind), kind
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from tallystick.capabilities.agents import adoption, names, queries, rules
 from tallystick.capabilities.agents.contract import (
@@ -25,17 +26,30 @@ from tallystick.ledger.capability import Authors, Capability
 from tallystick.ledger.tx import Tx
 from tallystick.workspace import git_changes
 
-NOWHERE: Mapping[str, str] = {}
-"""No checkout was looked at."""
+_About: TypeAlias = ShowAgent | ListAgents | RegisterAgent | UpdateAgent
+
+
+def _checkouts(tx: Tx, me: Caller, ask: _About) -> Mapping[str, str]:
+    """Where on this machine the members of a room work, by their scope; a newcomer has none of its own yet."""
+    tx.head(ask.room_id)
+    scopes = {"", *(each.scope_key for each in queries.roster(tx, ask.room_id))}
+    return {scope_key: tx.use(RoomAccess).roots_here(tx, ask.room_id, scope_key).start for scope_key in scopes}
+
+
+def _branches(ask: _About, checkouts: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+    found = {scope_key: git_changes.branch(root) for scope_key, root in checkouts().items() if root}
+    return {scope_key: name for scope_key, name in found.items() if name}
 
 
 @operation(
     "agents.register",
     reach=Reach.SPEAK,
     writes=True,
+    read_before=_checkouts,
+    io_before=_branches,
     examples=({"room_id": "ROOM", "name": "amber-otter"}, {"room_id": "ROOM", "role": "foreman"}),
 )
-def register(tx: Tx, me: Caller, ask: RegisterAgent) -> RegisterAgentResult:
+def register(tx: Tx, me: Caller, ask: RegisterAgent, branches: Mapping[str, str]) -> RegisterAgentResult:
     """Take a name in a room that nobody else there has or had, joining the room if you have not; one is found for you.
 
     Registering again as you are changes nothing; another name or role needs force_update.
@@ -55,7 +69,7 @@ def register(tx: Tx, me: Caller, ask: RegisterAgent) -> RegisterAgentResult:
     if known is None:
         queries.arrive(tx, ask.room_id, me)
     status = "unchanged" if draft is None else "updated" if known and rules.is_registered(known) else "registered"
-    return RegisterAgentResult(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id))
+    return RegisterAgentResult(status=status, room_id=ask.room_id, agent=_view(tx, ask.room_id, me.agent_id, branches))
 
 
 def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Participant | None) -> str:
@@ -76,11 +90,11 @@ def check_free(tx: Tx, room_id: str, name: str, agent_id: str) -> None:
     rules.check_name_free(name, owner, agent_id, present=present)
 
 
-def _view(tx: Tx, room_id: str, agent_id: str, branches: Mapping[str, str] = NOWHERE) -> AgentView:
+def _view(tx: Tx, room_id: str, agent_id: str, branches: Mapping[str, str]) -> AgentView:
     return _views(tx, room_id, [queries.named(tx, room_id, agent_id)], branches)[0]
 
 
-def _views(tx: Tx, room_id: str, members: list[Member], branches: Mapping[str, str] = NOWHERE) -> list[AgentView]:
+def _views(tx: Tx, room_id: str, members: list[Member], branches: Mapping[str, str]) -> list[AgentView]:
     held = tx.use(Holdings).held(tx, room_id)
     return [
         AgentView.of(
@@ -92,18 +106,6 @@ def _views(tx: Tx, room_id: str, members: list[Member], branches: Mapping[str, s
         )
         for member in members
     ]
-
-
-def _checkouts(tx: Tx, me: Caller, ask: ShowAgent | ListAgents) -> Mapping[str, str]:
-    """Where on this machine the members of a room work, by their scope."""
-    tx.head(ask.room_id)
-    scopes = {each.scope_key for each in queries.roster(tx, ask.room_id)}
-    return {scope_key: tx.use(RoomAccess).roots_here(tx, ask.room_id, scope_key).start for scope_key in scopes}
-
-
-def _branches(ask: ShowAgent | ListAgents, checkouts: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
-    found = {scope_key: git_changes.branch(root) for scope_key, root in checkouts().items() if root}
-    return {scope_key: name for scope_key, name in found.items() if name}
 
 
 @operation("agents.heartbeat", reach=Reach.SPEAK, writes=True, examples=({"room_id": "ROOM"},))
@@ -151,9 +153,11 @@ def list_agents(tx: Tx, me: Caller, ask: ListAgents, branches: Mapping[str, str]
     "agents.update",
     reach=Reach.SPEAK,
     writes=True,
+    read_before=_checkouts,
+    io_before=_branches,
     examples=({"room_id": "ROOM", "agent_id": "codex:9b22", "role": "foreman"},),
 )
-def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> UpdateAgentResult:
+def update_agent(tx: Tx, me: Caller, ask: UpdateAgent, branches: Mapping[str, str]) -> UpdateAgentResult:
     """Change a member's name or role.
 
     Everybody may change their own name; the user, and a foreman whom the user appointed, may change anyone's name and
@@ -169,7 +173,7 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent) -> UpdateAgentResult:
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])
-    return UpdateAgentResult(changed=draft is not None, agent=_view(tx, ask.room_id, member.agent_id))
+    return UpdateAgentResult(changed=draft is not None, agent=_view(tx, ask.room_id, member.agent_id, branches))
 
 
 CAPABILITY = Capability(

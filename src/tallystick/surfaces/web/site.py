@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import cast
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 from msgspec import structs
@@ -142,7 +142,7 @@ class Site:
 
     def _find(self, path: str, query: str) -> tuple[Callable[..., PageView], PageRequest]:
         fields = {name: values[-1] for name, values in parse_qs(query, max_num_fields=50).items()}
-        match [unquote(step) for step in path.strip("/").split("/")]:
+        match path.strip("/").split("/"):
             case [""]:
                 return self._overview.view, PageRequest(path=path, query=fields)
             case ["waiting"]:
@@ -153,12 +153,10 @@ class Site:
                 return search.palette, PageRequest(path=path, query=fields)
             case ["rooms", room_id]:
                 return room.view, PageRequest(path=path, query=fields, room_id=room_id)
-            case ["rooms", room_id, name] if name in ROOM_VIEWS:
-                return ROOM_VIEWS[name], PageRequest(path=path, query=fields, room_id=room_id)
-            case ["rooms", room_id, name, item] if name in THINGS or name in ROOM_VIEWS:
-                return THINGS.get(name) or ROOM_VIEWS[name], PageRequest(
-                    path=path, query=fields, room_id=room_id, item=item
-                )
+            case ["rooms", room_id, name, *item] if name in ROOM_VIEWS or (item and name in THINGS):
+                # The server has decoded the path: a slash of an id stands there like any other.
+                asked = PageRequest(path=path, query=fields, room_id=room_id, item="/".join(item))
+                return ROOM_VIEWS.get(name) or THINGS[name], asked
             case _:
                 raise RouteNotFound(f"There is nothing at {path[:100]}.", hint=OVERVIEW)
 

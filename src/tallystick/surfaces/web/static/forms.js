@@ -67,8 +67,9 @@ async function submit(form, refresh) {
   button.disabled = true;
   say(form, null);
   try {
+    const outside = "first" in form.dataset; // Once joined, the page shows a form that need not join.
     const { then, ...given } = await read(form);
-    settle(form, await calls(form, given, then));
+    settle(form, await calls(form, given, then), outside);
   } catch (failed) {
     say(form, failed.refusal ?? { code: "unreadable", message: String(failed.message), hint: "" });
   } finally {
@@ -98,11 +99,11 @@ async function calls(form, given, then) {
   return done;
 }
 
-function settle(form, { answer, error }) {
+function settle(form, { answer, error }, outside) {
   if (error) return say(form, error);
   if (answer.status === "not_yet" || answer.status === "takeover_available") {
     const who = answer.current_owner ? `${answer.current_owner} holds it.` : answer.reserved_for ? `It is kept for ${answer.reserved_for}.` : "";
-    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: `${form.dataset.first ? "You are not in the turn order, and nobody waits for you. " : ""}To wait for it: \`tally hold\`, at a terminal.` });
+    return say(form, { code: "", message: `The stick is not free. ${who}`, hint: `${outside ? "You are not in the turn order, and nobody waits for you. " : ""}To wait for it: \`tally hold\`, at a terminal.` });
   }
   form.reset();
   form.dispatchEvent(new CustomEvent("tally:done", { bubbles: true }));

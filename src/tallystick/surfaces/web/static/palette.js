@@ -13,7 +13,7 @@ export async function openPalette() {
   text.value = "";
   box().showModal();
   await load();
-  show("");
+  show(text.value); // Somebody may have typed while the list was on its way.
 }
 
 export function palette() {
