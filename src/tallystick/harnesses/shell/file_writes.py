@@ -10,7 +10,8 @@ import os
 import re
 
 from tallystick.harnesses.shell import parser, writers
-from tallystick.harnesses.shell.parser import ASSIGNMENT, Word
+from tallystick.harnesses.shell.parser import ASSIGNMENT
+from tallystick.harnesses.shell.words import Spelling, Word
 from tallystick.harnesses.shell.writers import TOP, UNKNOWN, operands_of
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ _NARROWING = re.compile(r"-(i?name|i?path|i?regex|newer\w*|mtime|mmin|size|user|
 
 def by(text: str, folder: str, look: Look, variables: Mapping[str, str]) -> FileWrites:
     """What this command line changes when it runs in this folder, by absolute paths."""
-    line = _Line(folder, look, variables)
+    line = _Line(folder, look, variables, Spelling())
     line.read(text)
     return FileWrites(line.paths, line.unclear)
 
@@ -101,17 +102,19 @@ def joined(words: Sequence[str]) -> str:
 
 
 class _Line:
-    def __init__(self, folder: str, look: Look, variables: Mapping[str, str], depth: int = 0) -> None:
+    def __init__(
+        self, folder: str, look: Look, variables: Mapping[str, str], spelling: Spelling, depth: int = 0
+    ) -> None:
         self._folders: list[str | None] = [folder]
         """Where each level of subshells is; None once that cannot be told."""
-        self._look, self._depth = look, depth
+        self._look, self._depth, self._spelling = look, depth, spelling
         known = {"$(pwd)": folder, "$(git rev-parse --show-toplevel)": self._top(folder), "PWD": folder}
         self._variables = {**variables, **known}
         self.paths: dict[str, None] = {}
         self.unclear: list[str] = []
 
     def read(self, text: str) -> None:
-        for command in parser.commands(text, self._variables):
+        for command in parser.commands(text, self._variables, self._spelling):
             self._enter(command.level)
             if not command.words or command.words[0].text != "[[":
                 # Within those brackets it compares.
@@ -135,7 +138,7 @@ class _Line:
         elif name == "git":
             self._git(operands, command)
         elif name in _SPREADERS:
-            self._for_each(name, _after_options(operands, _SPREADERS[name]), command)
+            self._for_each(name, operands[_past_options(operands, 0, _SPREADERS[name]) :], command)
         elif name in {"find", "fd"}:
             self._find(name, operands, command)
         elif found := writers.WRITERS.get(name):
@@ -164,7 +167,7 @@ class _Line:
         if here is None or self._depth == DEEPEST or not all(each.readable for each in texts):
             self.unclear.append(name)
             return
-        inner = _Line(here, self._look, self._variables, self._depth + 1)
+        inner = _Line(here, self._look, self._variables, self._spelling, self._depth + 1)
         inner.read(" ".join(each.text for each in texts))
         self.paths.update(inner.paths)
         self.unclear += inner.unclear
@@ -264,10 +267,12 @@ class _Line:
 
 
 def _join(folder: str | None, word: Word) -> str | None:
-    """Where a path leads; None where it cannot be read, or is relative to a folder that is not known."""
+    """Where a path leads; None where it cannot be read, is relative to a folder that is not known, or too long."""
     if not word.readable or (folder is None and not os.path.isabs(word.text)):  # noqa: PTH117
         return None
-    return os.path.join(folder or "", word.text)  # noqa: PTH118
+    path = os.path.join(folder or "", word.text)  # noqa: PTH118
+    # No system call takes a longer one.
+    return path if len(path) <= LONGEST_PATH else None
 
 
 def _bare(words: Sequence[Word]) -> Sequence[Word]:
@@ -281,15 +286,15 @@ def _bare(words: Sequence[Word]) -> Sequence[Word]:
         elif _RUNNERS.get(name) == after or (_INTERPRETERS.fullmatch(name) and after == "-m"):
             at += 2
         elif name in _WRAPPERS:
-            at = len(words) - len(_after_options(words[at + 1 :], _WRAPPERS[name]))
+            at = _past_options(words, at + 1, _WRAPPERS[name])
             at += name == "timeout"  # The duration.
         else:
             break
     return words[at:]
 
 
-def _after_options(words: Sequence[Word], valued: Iterable[str]) -> Sequence[Word]:
-    at, valued = 0, frozenset(valued)
+def _past_options(words: Sequence[Word], at: int, valued: Sequence[str]) -> int:
+    """Where the first word stands, from there on, that is neither an option nor an option's value."""
     while at < len(words) and words[at].text.startswith("-"):
         at += 2 if words[at].text in valued else 1
-    return words[at:]
+    return min(at, len(words))

@@ -7,6 +7,9 @@ Loaded for every edit of every agent, so it imports nothing beyond what reading 
 from __future__ import annotations
 
 import re
+from collections import ChainMap
+
+from tallystick.harnesses.shell.words import COMMA, OPEN, SHUT, Spelling, Word, braced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,26 +17,11 @@ if TYPE_CHECKING:
 
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-OPEN, COMMA, SHUT = "\ue000", "\ue001", "\ue002"
-"""Stand for unquoted `{`, `,` and `}` until the word is whole."""
-MOST_BRACES = 4
-"""Pairs in one word; more would multiply beyond what anybody writes by hand."""
-MOST_LETTERS = 1_000_000
-"""That the braces of one word may be spelled out to."""
 LONGEST_ARITHMETIC = 500
 MOST_LOOPED = 10_000
 """Words that the variables of loops are spelled out to."""
 DEEPEST = 20
 """Substitutions within substitutions."""
-
-
-class Word:
-    """One word: its text, the same as a glob pattern where it is one, and whether it could be read at all."""
-
-    __slots__ = ("pattern", "readable", "text")
-
-    def __init__(self, text: str, pattern: str | None = None, *, readable: bool = True) -> None:
-        self.text, self.pattern, self.readable = text, pattern, readable
 
 
 class ShellCommand:
@@ -50,53 +38,6 @@ class ShellCommand:
         """The texts of its here-documents."""
 
 
-def braced(text: str, glob: str | None, *, readable: bool) -> list[Word]:
-    """The word, or the words that its braces stand for."""
-    texts = _expanded(text) if readable and OPEN in text else None
-    if texts is None:
-        readable = readable and OPEN not in text
-        return [Word(_spelled(text), _spelled(glob) if glob else None, readable=readable)]
-    globs = _expanded(glob) if glob else None
-    return [Word(each, globs[at] if globs and at < len(globs) else None) for at, each in enumerate(texts)]
-
-
-def _expanded(text: str) -> list[str] | None:
-    """What a word with braces stands for; None when that is too much."""
-    if text.count(OPEN) > MOST_BRACES:
-        return None
-    done, todo, letters = list[str](), [text], 0
-    while todo:
-        each = todo.pop()
-        pair = _pair(each)
-        if pair is None:
-            done.append(_spelled(each))
-            continue
-        start, end = pair
-        parts = each[start + 1 : end].split(COMMA)
-        letters += len(parts) * len(each)
-        if letters > MOST_LETTERS:
-            return None
-        todo += [each[:start] + part + each[end + 1 :] for part in reversed(parts)]
-    return done
-
-
-def _pair(text: str) -> tuple[int, int] | None:
-    """The first innermost braces that hold alternatives."""
-    start = text.find(OPEN)
-    while start >= 0:
-        end, inner = text.find(SHUT, start), text.find(OPEN, start + 1)
-        if end < 0:
-            return None
-        if not (start < inner < end) and COMMA in text[start:end]:
-            return start, end
-        start = inner
-    return None
-
-
-def _spelled(text: str) -> str:
-    return text.replace(OPEN, "{").replace(COMMA, ",").replace(SHUT, "}")
-
-
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ENDS = ";&|\n()"
 _SPACE = " \t"
@@ -107,15 +48,21 @@ _TWO_WORDS = re.compile(r"[\w$)}\]][ \t]+[\w$({./-]")
 _GLOB_SIGNS = re.compile(r"([*?[])")
 
 
-def commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
+def commands(
+    text: str, variables: Mapping[str, str] | None = None, spelling: Spelling | None = None
+) -> list[ShellCommand]:
     """The simple commands in their order, those within substitutions before the command that contains them."""
-    return list(_ShellReader(text, variables or {}).read())
+    known = ChainMap[str, str | None]({}, dict(variables or {}))
+    return list(_ShellReader(text, known, spelling or Spelling()).read())
 
 
 class _ShellReader:
-    def __init__(self, text: str, variables: Mapping[str, str], level: int = 0, depth: int = 0) -> None:
+    def __init__(
+        self, text: str, variables: ChainMap[str, str | None], spelling: Spelling, level: int = 0, depth: int = 0
+    ) -> None:
         self._text, self._at, self._level, self._depth = text, 0, level, depth
-        self._variables = dict(variables)
+        self._variables, self._spelling = variables, spelling
+        """None for a variable whose value is not known any more."""
         self._lists: dict[str, list[Word]] = {}
         """What the variable of a `for` goes through."""
         self._spelled_out = 0
@@ -153,7 +100,7 @@ class _ShellReader:
         found = [ASSIGNMENT.fullmatch(each.text) for each in rest]
         if words and words[0].text == "for":
             name = "".join(each.text for each in words[1:2])
-            self._variables.pop(name, None)
+            self._variables[name] = None
             self._lists[name] = (
                 words[3:] if [each.text for each in words[2:3]] == ["in"] else [Word("", readable=False)]
             )
@@ -161,10 +108,8 @@ class _ShellReader:
             for word, each in zip(rest, found, strict=True):
                 if each:
                     self._lists.pop(each[1], None)
-                if each and word.readable:
-                    self._variables[each[1]] = each[2]
-                elif each:
-                    self._variables.pop(each[1], None)
+                if each:
+                    self._variables[each[1]] = each[2] if word.readable else None
 
     def _step(self) -> bool:
         """Take one character or construct; True when a command has ended."""
@@ -230,7 +175,7 @@ class _ShellReader:
         self._is_glob |= here in "*?["
         shown = {"{": OPEN, ",": COMMA, "}": SHUT}.get(here, here)
         if here == "~" and not self._in_word and self._text[self._at : self._at + 1] in {"", "/", *_SPACE, *_ENDS}:
-            shown = self._variables.get("HOME", "~")
+            shown = self._known("HOME") or "~"
         self._word.append(shown)
         self._glob.append(shown)
         self._in_word = True
@@ -284,26 +229,34 @@ class _ShellReader:
         else:
             self._literal("$")
 
-    def _variable(self, name: str) -> None:
+    def _known(self, name: str) -> str | None:
+        """A value that the shell would take as it is, and that may still be spelled out here."""
         value = self._variables.get(name)
+        # The shell would split and match an unquoted value again; one that has nothing to split is simply text.
+        if value is None or not self._spelling.allows(len(value)) or any(each in value for each in " \t\n*?["):
+            return None
+        return value
+
+    def _variable(self, name: str) -> None:
         self._in_word = True
         if name in self._lists:
             self._looped.append(name)
             return
-        # The shell would split and match an unquoted value again; one that has nothing to split is simply text.
-        if value is None or any(each in value for each in " \t\n*?["):
+        value = self._known(name)
+        if value is None:
             self._readable = False
         else:
             self._literal(value)
 
     def _nested(self, text: str) -> None:
         self._in_word = True
-        if (known := self._variables.get(f"$({text.strip()})")) and not any(each in known for each in " \t\n*?["):
+        if known := self._known(f"$({text.strip()})"):
             self._literal(known)
             return
         self._readable = False
         if self._depth < DEEPEST:
-            self._inner += _ShellReader(text, self._variables, self._level + 1, self._depth + 1).read()
+            within, depth = self._variables.new_child(), self._depth + 1
+            self._inner += _ShellReader(text, within, self._spelling, self._level + 1, depth).read()
 
     def _parenthesis(self) -> str:
         """What stands between the bracket here and its partner; quotes hide brackets."""
@@ -356,7 +309,8 @@ class _ShellReader:
 
     def _words(self) -> list[Word]:
         if not self._looped:
-            return braced("".join(self._word), "".join(self._glob) if self._is_glob else None, readable=self._readable)
+            glob = "".join(self._glob) if self._is_glob else None
+            return braced("".join(self._word), glob, self._spelling, readable=self._readable)
         through = self._lists[self._looped[0]]
         self._spelled_out += len(through)
         alone = len(self._looped) == 1 and not self._word and self._readable

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from tallystick.harnesses.shell.parser import Word
+from tallystick.harnesses.shell.words import Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
