@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from tallystick import __version__
 from tests.frame.checkout import ROOT
 from tests.install.stranger import Stranger
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROW = re.compile(r"^\| (uv|pipx|pip) \| `(.*)` \| `(.*)` \| `(.*)` \|$", re.MULTILINE)
-TABLE = {name: steps for name, *steps in ROW.findall((ROOT / "docs/guides/get-it.md").read_text("utf-8"))}
+GUIDE = (ROOT / "docs/guides/get-it.md").read_text("utf-8")
+TABLE = {name: steps for name, *steps in ROW.findall(GUIDE)}
+WHEEL = re.findall(r"`(python3 -m pip [^`]*\bdist\b[^`]*)`", GUIDE)
+"""What makes a wheel, and what installs it."""
 
 UV_SAYS = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -66,7 +71,12 @@ def test_each_way_of_the_guide_installs_upgrades_and_leaves(
     installed = typed(install, "tally --as ada join", "tally up --detach")
     upgraded = typed(upgrade, "tally status", "tally down", "tally up --detach")
     left = typed("tally down", uninstall, "hash -r", "command -v tally || echo gone")
+    shutil.rmtree(person.home / ".local/share/tallystick")
+    ours = {name for name in person.files() if "tally" in name}
+    wheel = typed(*WHEEL, "tally --version") if name == "pip" else None
 
     assert (installed[0], "Tallystick runs. Open its page: " in installed[1]) == (0, True), installed
     assert (upgraded[0], upgraded[1].count(" runs. Open its page: ")) == (0, 2), upgraded
     assert (left[0], left[1].splitlines()[-1]) == (0, "gone"), left
+    assert ours == set()
+    assert wheel is None or (wheel[0], wheel[1].splitlines()[-1]) == (0, f"tally {__version__}"), wheel

@@ -13,7 +13,7 @@ from tests.stories.transcript import PAGES, Typed, reader, steps, typed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-COUNT = 120
+COUNT = 127
 """Commands on all pages together."""
 
 

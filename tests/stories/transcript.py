@@ -33,6 +33,9 @@ _SAVED = re.compile(r"[Ss]ave (?:this|it) as\s+`([\w./-]+)`[^`]*\Z")
 _LOOKS = re.compile(r"tally (?:radar|jobs tail|inbox|state)$")
 """A reader who does not see it yet looks again; anything else is typed once."""
 
+_UNSAID = r"(?:(?!error: |Traceback ).*\n)*"
+"""Lines that a page leaves out: that something goes wrong, a reader has to see there."""
+
 _VARIES = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
@@ -49,7 +52,7 @@ _VARIES = [
 class Typed:
     command: str
     shows: str
-    """What the page has below it; `…` stands for anything on a line, and alone for any lines."""
+    """What the page has below it; `…` stands for anything on a line, and alone for any lines but a refusal's."""
     span: tuple[int, int] = (0, 0)
     """Where that stands on the page."""
 
@@ -59,7 +62,7 @@ class Typed:
 
     def like(self, shown: str) -> bool:
         lines = (
-            r"(?:.*\n)*" if line == "…" else rf"{re.escape(line).replace('…', '.*')}\n"
+            _UNSAID if line == "…" else rf"{re.escape(line).replace('…', '.*')}\n"
             for line in _plain(self.shows).splitlines()
         )
         return re.fullmatch("".join(lines), _plain(shown)) is not None
