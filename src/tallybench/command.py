@@ -55,7 +55,7 @@ def _on(
 @contextmanager
 def _progress() -> Generator[Callable[[str], None]]:
     """One line that changes on a terminal, one line after the other elsewhere."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or "NO_COLOR" in os.environ:
         yield lambda text: print(text, file=sys.stderr, flush=True)
         return
     from rich.console import Console

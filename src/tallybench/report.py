@@ -119,7 +119,7 @@ def machine() -> dict[str, object]:
 
 def print_table(figures: Sequence[Figure], out: TextIO = sys.stdout) -> None:
     rows = [_row(figure) for figure in figures]
-    if out.isatty():
+    if out.isatty() and "NO_COLOR" not in os.environ:
         _draw(rows, out)
         return
     widths = [max(len(row[column]) for row in [HEADERS, *rows]) for column in range(len(HEADERS))]

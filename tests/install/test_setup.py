@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from tallystick.harnesses.install.plan import UNTRUSTED
 from tallystick.surfaces.cli.install import TRUST_HOOKS
 from tests.install.machine import FILES, Machine
-from tests.surfaces.cli.place import TALLY, Done, Place
+from tests.surfaces.cli.place import TALLY, Done, Place, Terminal, at_terminal
 
 EVERYBODY = ("claude", "codex", "gemini")
 NAMED = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
@@ -31,13 +32,22 @@ def machine() -> Generator[Machine]:
 
 def run(machine: Machine, harnesses: tuple[str, ...], *args: str) -> Done:
     """With these programs on the PATH, and no others."""
+    return machine.place.run(*args, env=with_programs(machine, harnesses))
+
+
+def terminal(machine: Machine, harnesses: tuple[str, ...], *args: str) -> AbstractContextManager[Terminal]:
+    env = {**machine.place.env, **with_programs(machine, harnesses)}
+    return at_terminal([TALLY, *args], env=env, cwd=machine.place.workspace)
+
+
+def with_programs(machine: Machine, harnesses: tuple[str, ...]) -> dict[str, str]:
     folder = machine.place.root / "-".join(("bin", *harnesses))
     folder.mkdir(exist_ok=True)
     for name in harnesses:
         (folder / name).write_text("#!/bin/sh\n")
         (folder / name).chmod(0o700)
     path = os.pathsep.join([str(folder), str(Path(TALLY).parent), "/usr/bin", "/bin"])
-    return machine.place.run(*args, env={"PATH": path, "TALLYSTICK_PORT": "0", "BROWSER": "true"})
+    return {"PATH": path, "TALLYSTICK_PORT": "0", "BROWSER": "true"}
 
 
 @pytest.mark.parametrize("harnesses", [(), ("codex",), EVERYBODY], ids=["none", "one", "three"])
@@ -101,6 +111,28 @@ def test_another_store_has_a_hub_of_its_own(machine: Machine) -> None:
     assert undone.out.splitlines()[-2] == "The hub has stopped."
     assert run(machine, (), "status", *other).out.startswith("No hub is running")
     assert run(machine, (), "status").out.startswith("Tallystick ")
+
+
+@pytest.mark.parametrize("undo", [False, True], ids=["setup", "undo"])
+def test_at_a_terminal_a_person_is_asked_once_and_may_say_no(machine: Machine, undo: bool) -> None:
+    run(machine, ("claude",), *(["setup", "--yes"] if undo else ["--version"]))
+    before = machine.tree()
+    words = ("setup", "--undo") if undo else ("setup",)
+
+    with terminal(machine, ("claude",), *words) as person:
+        person.until("[Y/n]: ")
+        person.type("n\n")
+        declined = person.rest()
+    unchanged = machine.tree()
+    with terminal(machine, ("claude",), *words) as person:
+        person.until("[Y/n]: ")
+        person.type("\n")
+        agreed = person.rest()
+
+    end = "Claude Code: taken back." if undo else "Claude Code: set up."
+    assert (declined.splitlines()[-1], unchanged == before) == ("Nothing was changed.", True)
+    assert (agreed.count("[Y/n]"), end in agreed) == (1, True), agreed
+    assert (machine.place.home / ".claude.json").exists() != undo
 
 
 def test_with_nobody_to_ask_nothing_is_done(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""A line for a person who waits longer than a second, and again now and then: silence must not look like death."""
+"""A line for a person who waits longer than a second, and again ever more rarely: silence must not look like death."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ def told(what: str, *, first: float = FIRST_SECONDS, again: float = AGAIN_SECOND
     over = threading.Event()
 
     def telling() -> None:
-        waited = first
-        while not over.wait(first if waited == first else again):
-            remark(f"{what}…" if waited == first else f"{what}, for {times.span(int(waited))} now…")
-            waited += again
+        waited, pause = first, again
+        if over.wait(first):
+            return
+        remark(f"{what}…")
+        while not over.wait(pause):
+            waited += pause
+            pause *= 2
+            remark(f"{what}, for {times.span(int(waited))} now…")
 
     thread = threading.Thread(target=telling, daemon=True)
     thread.start()

@@ -19,7 +19,7 @@ from tallystick.capabilities.jobs.events import JobCanceled, JobQuestioned
 from tallystick.capabilities.rooms.contract import ListRooms, Rooms
 from tallystick.client import typed
 from tallystick.client.nearest import Nearest
-from tallystick.commandline import output
+from tallystick.commandline import ids, output
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.kernel.errors import Conflict, InvalidField, NoRoomHere, NotFound, TallyError, Unavailable
 from tallystick.ledger.contract import Envelope
@@ -199,7 +199,7 @@ def run(asked: RunnerOptions, *, agent: str | None = None) -> RunnerResult:
     try:
         with tempfile.TemporaryDirectory(prefix="tally-runner-") as scratch:
             settings = _settings(asked, runner_id, Path(scratch), agent or runner_id)
-            room_id = asked.room or _room(calls, settings.cwd)
+            room_id = _named(calls, asked.room) if asked.room else _room(calls, settings.cwd)
             source = JobSource(calls, room_id, runner_id, _abilities(settings), settings.lease_ms)
             supervisor = Supervisor(source, settings, tell)
             for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -260,6 +260,13 @@ def _abilities(settings: RunnerSettings) -> Abilities:
         sandbox_policy=sandbox.value,
         meta={"pid": os.getpid(), "host": socket.gethostname(), "cwd": str(settings.cwd)},
     )
+
+
+def _named(calls: Nearest, room: str) -> str:
+    if not ids.is_beginning(room):
+        return room
+    rooms = typed.call(calls, "rooms.list", ListRooms(limit=1000), Rooms).rooms
+    return ids.meant(room, [each.room_id for each in rooms])
 
 
 def _room(calls: Nearest, cwd: Path) -> str:

@@ -19,10 +19,11 @@ from typing import Protocol, TextIO, TypeAlias
 from tallystick.capabilities.blobs.contract import INLINE_LIMIT
 from tallystick.capabilities.permissions.contract import PermissionList, PermissionView
 from tallystick.capabilities.permissions.events import OptionKind
-from tallystick.capabilities.rooms.contract import JoinRoomResult
+from tallystick.capabilities.rooms.contract import JoinRoomResult, Rooms
 from tallystick.client import typed
 from tallystick.client.bus import BusClient
 from tallystick.client.bus_protocol import BusClosed, Envelope
+from tallystick.commandline import ids
 from tallystick.commandline.output import visible
 from tallystick.harnesses.acp.protocol import AcpOption
 from tallystick.harnesses.acp.turn import WantedAction
@@ -86,7 +87,10 @@ class RoomConnection:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def enter(self, room_id: str | None, path: Path) -> str:
-        """Become a member of a room, by its id or as the one of a folder."""
+        """Become a member of a room, by its id or the beginning of it, or as the one of a folder."""
+        if room_id and ids.is_beginning(room_id):
+            rooms = typed.read(self.ask("rooms.list", {"limit": 1000}), Rooms).rooms
+            room_id = ids.meant(room_id, [each.room_id for each in rooms])
         where = {"room_id": room_id} if room_id else {"context_path": str(path)}
         self.room_id = typed.read(self.ask("rooms.join", where), JoinRoomResult).room_id
         return self.room_id

@@ -10,19 +10,21 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import output
+from tallystick.commandline import output, progress
 from tallystick.commandline.command import Invocation, Number, Program
 from tallystick.kernel.json_values import object_of
 
 if TYPE_CHECKING:
     from tallystick.server.run import RunningHub
 
+STARTING = "Starting the hub"
 UP = (sys.executable, "-P", "-m", "tallystick.surfaces.cli.main", "--json", "up")
 
 
@@ -146,7 +148,14 @@ def up(
         tells=sys.stdout.isatty() and not invocation.as_json,
     )
     try:
-        server.run(settings, options, Limits.of(), lambda running: _greet(invocation, running, browse=browse))
+        with ExitStack() as starting:
+            starting.enter_context(progress.told(STARTING))
+
+            def greet(running: RunningHub) -> None:
+                starting.close()
+                _greet(invocation, running, browse=browse)
+
+            server.run(settings, options, Limits.of(), greet)
     except HubRunning:
         raise control.already_running(settings.data_dir) from None
     except OSError as wrong:
@@ -165,7 +174,8 @@ def in_background(invocation: Invocation, options: Sequence[str] = (), *, browse
 
     settings = Settings.of()
     settings.make_data_dir()
-    started = start(options, HubFiles(settings.data_dir).log)
+    with progress.told(STARTING):
+        started = start(options, HubFiles(settings.data_dir).log)
     if invocation.as_json:
         print(started.line, flush=True)
     elif started.code:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.commandline import progress
 from tallystick.commandline.command import Group, Invocation, Program
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def install(invocation: Invocation, *, look: bool) -> None:
             print(text, end="")
         return
     Settings.of().make_data_dir()
-    stop_hub(place)  # There is one for a store; this one was started by hand.
-    file = hub_service.install(wanted)
-    running = _started(place)
+    with progress.told("Starting the hub"):
+        stop_hub(place)  # There is one for a store; this one was started by hand.
+        file = hub_service.install(wanted)
+        running = _started(place)
     if not invocation.finish({"file": str(file), "running": running}):
         print(f"The hub runs now and at every login: {file}")
         print("`tally status` gives the link to its page; `tally service remove` ends it.")
@@ -59,7 +61,8 @@ def remove(invocation: Invocation) -> None:
     """Stop the service and delete its file; the store stays."""
     from tallystick.server import service as hub_service
 
-    file = hub_service.remove()
+    with progress.told("Stopping the hub"):
+        file = hub_service.remove()
     if not invocation.finish({"removed": str(file) if file else None}):
         print(f"The service is removed: {file}" if file else "There is no service.")
 

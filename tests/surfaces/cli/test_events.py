@@ -92,6 +92,19 @@ def test_watching_the_state_shows_it_again_when_it_changes(place: Place) -> None
     assert (before["owner"], after["owner"], process.returncode) == (None, "ann", 0)
 
 
+def test_watching_the_state_goes_on_with_the_clock(place: Place) -> None:
+    place.as_("ann", "join")
+    place.as_("ann", "rooms", "set-policy", "--owner-lease-ttl-ms", "50000", "--heartbeat-interval-ms", "1000")
+    assert place.as_("ann", "wait").code == 0
+    with place.running("state", "--watch") as process:
+        assert process.stdout is not None
+        told = (re.search(r"lease (.*)", line) for line in process.stdout)
+        first = next(found[1] for found in told if found)
+        assert next(found[1] for found in told if found and found[1] != first)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
 def test_a_reader_that_leaves_is_no_error(place: Place) -> None:
     place.as_("ann", "join")
     reading, writing = os.pipe()

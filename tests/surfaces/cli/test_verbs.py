@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tallystick.kernel.json_values import object_of
-from tests.surfaces.cli.place import DETACHED, TALLY, Place, lines_until
+from tests.surfaces.cli.place import DETACHED, TALLY, Done, Place, at_terminal, lines_until
 
 
 def data_of(received: dict[str, object]) -> dict[str, object]:
@@ -83,6 +83,52 @@ def test_a_room_may_be_named_by_the_beginning_of_its_id(room: Place) -> None:
 
     assert room.as_("ann", "state", "--room", room_id[:-3]).data["room_id"] == room_id
     assert room.as_("ann", "turns", "state", "--room", room_id[:-3]).data["room_id"] == room_id
+
+
+def test_a_room_is_known_by_its_beginning_wherever_one_is_named(alone: Place) -> None:
+    room_id = str(alone.as_("ann", "join").data["room_id"])
+    short = room_id[:13]
+    elsewhere = alone.home
+
+    def typed(*words: str) -> Done:
+        return alone.run("--as", "ben", *words, cwd=elsewhere)
+
+    joined, verified = typed("join", "--room", short), typed("verify", "--room", short)
+    with at_terminal([TALLY, "--as", "ben", "hold", "--room", short], env=alone.env, cwd=elsewhere) as holder:
+        holder.until("It is your turn")
+    runner = typed("--json", "runner", "--room", short, "--once", "--executors", "command", "--command", "true")
+    taken = typed("takeover", "--room", short, "--reason", "ended")
+    closed, archived = typed("close", "--room", short, "--yes"), typed("--json", "archive", short)
+
+    assert joined.out.splitlines()[-1] == (
+        f"Next: `tally --as ben wait --room {room_id}` for your turn, "
+        f"`tally --as ben state --room {room_id}` to look around."
+    )
+    assert verified.out.splitlines()[-1].endswith(" in 1 room. All is as it was written.")
+    assert runner.data["room_id"] == room_id
+    assert (taken.code, closed.code) == (0, 0), (taken, closed)
+    assert [each["room_id"] for each in archived.rows("archived")] == [room_id]
+
+
+def test_a_message_is_relayed_by_its_number_in_the_room_that_it_comes_from(room: Place) -> None:
+    source = str(room.as_("ann", "state").data["room_id"])
+    room.as_("ann", "send", "ben", "Fog tonight.")
+    (room.workspace / "inner").mkdir()
+    target = str(room.as_("ann", "join", "inner", "--force-new").data["room_id"])
+
+    relayed = room.as_(
+        *("ann", "messages", "relay", "--room", target[:-2], "--src-group-id", source[:-2], "--src-event-id", "5"),
+        *("--to", "user"),
+    )
+
+    assert data_of(relayed.data)["src_event_id"] == room.as_("ann", "log", "--since", "4").rows("events")[0]["id"]
+
+
+def test_an_event_is_opened_by_the_beginning_of_its_id(room: Place) -> None:
+    room.run("--as", "ann", "send", "ben", "Are you there?")
+    event_id = str(room.as_("ann", "log", "--limit", "1").rows("events")[0]["id"])
+
+    assert room.run("open", event_id[:-2]).out == room.run("open", "5").out != ""
 
 
 def test_a_recipient_is_known_by_the_beginning_of_a_name_that_nobody_else_has(room: Place) -> None:

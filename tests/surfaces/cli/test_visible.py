@@ -99,7 +99,7 @@ class _Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("variables", "escapes"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_a_table_has_no_escapes_at_all_where_no_color_is_wanted(
+def test_tables_and_watches_have_no_escapes_at_all_where_no_color_is_wanted(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], escapes: bool
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -109,8 +109,10 @@ def test_a_table_has_no_escapes_at_all_where_no_color_is_wanted(
     monkeypatch.setattr(sys, "stdout", screen_of)
 
     screen.table(["agent"], [["ann"]])
+    drawn = screen_of.getvalue()
+    screen.clear()
 
-    assert ("\x1b" in screen_of.getvalue()) == escapes
+    assert ("\x1b" in drawn, screen_of.getvalue() != drawn) == (escapes, escapes)
 
 
 def test_times_are_told_from_now_and_by_the_clock_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

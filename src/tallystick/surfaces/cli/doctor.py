@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tallystick.commandline import progress
 from tallystick.commandline.command import Command
 from tallystick.harnesses import registry
 from tallystick.harnesses.identity import VARIABLE
@@ -33,11 +34,12 @@ def doctor(session: Session, *, deep: bool, repair: bool) -> int:
     """
     from tallystick.hub.diagnosis import CheckVerdict, examine
 
-    if repair:
-        from tallystick.hub import maintenance
+    with progress.told("Checking"):
+        if repair:
+            from tallystick.hub import maintenance
 
-        maintenance.repair(session.existing_hub)
-    checks = [*examine(session.settings, deep=deep), _identity(session), *_harnesses(session)]
+            maintenance.repair(session.existing_hub)
+        checks = [*examine(session.settings, deep=deep), _identity(session), *_harnesses(session)]
     bad = any(check.verdict is CheckVerdict.BAD for check in checks)
     data = {"healthy": not bad, "checks": [check.data() for check in checks]}
     if not session.finish(data):

@@ -33,9 +33,3 @@ class NoHandoff(Conflict):
     """`tally hold` ended without a handoff; the others may take the stick over at once."""
 
     hint = "Answer its questions on Ctrl-C, or start it with --status and --next-action."
-
-
-class AmbiguousId(InvalidInput):
-    """Several ids begin like that."""
-
-    hint = "Type more of it, or all of it."

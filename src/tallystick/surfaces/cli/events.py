@@ -9,11 +9,11 @@ from typing import TypedDict, TypeVar, Unpack
 
 import click
 
-from tallystick.commandline import times
+from tallystick.commandline import progress, times
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import counted, visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
-from tallystick.surfaces.cli import progress, screen, short_ids
+from tallystick.surfaces.cli import screen, short_ids
 from tallystick.surfaces.cli.errors import FileUnusable
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
@@ -154,8 +154,9 @@ def verify(
     Shows any event that was changed, removed or reordered; against somebody who computed the whole chain anew, only
     what was signed, or what you kept elsewhere, is proof. Prints each room's head. Exits 4 when something does not fit.
     """
+    room = session.room(None, room_id) if room_id else None
     with progress.told("Checking every event"):
-        reply = session.call("events.verify", {"room_id": room_id, "expect": expect})
+        reply = session.call("events.verify", {"room_id": room, "expect": expect})
     verdict = reply.read(Verified)
     wrong = [*_strangers(session, verdict, keys), *(_kept(session, checkpoint, keys) if checkpoint else ())]
     archived = _archived(session, checkpoint) if checkpoint else {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import IO
 
 import click
 
 from tallystick.capabilities.jobs.views import JobWaited
+from tallystick.commandline import ids
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json, visible_lines
 from tallystick.kernel.hints import said
@@ -22,8 +22,6 @@ LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
 AS_LINES = {"fmt": "lines", "moves": "step"}
 WHOLE_JOB = {"include_prompt": True, "include_artifacts": True}
-CLEAR = "\x1b[H\x1b[2J"
-"""The screen, not what was scrolled off it."""
 
 
 @click.command(cls=Command)
@@ -86,8 +84,7 @@ def _draw(session: Session, found: CallReply) -> None:
     if session.as_json:
         print(visible_json(found.data), flush=True)
         return
-    if sys.stdout.isatty():
-        print(CLEAR, end="")
+    screen.clear()
     _show(session, found)
 
 
@@ -105,9 +102,9 @@ def open_(session: Session, *, id: str, room_id: str | None) -> None:
     Such as JOB-001, JOB-001@17, runner:r1, TASK-001, CARD-001, a:parser, notes@17, or an event's number or id.
     """
     room = session.room(None, room_id)
-    # Only a bare number is an event's: notes@17 and JOB-001@17 are refs of their own.
-    kind = id.partition("-")[0].lower()
-    named = short_ids.event(session, room, id) if id.isdecimal() else short_ids.numbered(kind, id)
+    # Only a bare number or the beginning of an id is an event's: notes@17 and JOB-001@17 are refs of their own.
+    kind, plain = id.partition("-")[0].lower(), id.isdecimal() or ids.is_beginning(id)
+    named = short_ids.event(session, room, id) if plain else short_ids.numbered(kind, id)
     reply = session.call("open.ref", {"room_id": room, "id": named})
     if session.finish(reply.data):
         return

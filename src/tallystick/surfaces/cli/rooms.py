@@ -60,7 +60,11 @@ def join(session: Session, *, path: str | None, room_id: str | None, force_new: 
     """
     if room_id is not None and (path is not None or force_new):
         raise Usage("--room goes with neither PATH nor --force-new.")
-    where = {"room_id": room_id} if room_id else {"context_path": absolute(path), "force_new": force_new}
+    where = (
+        {"room_id": session.room(None, room_id)}
+        if room_id
+        else {"context_path": absolute(path), "force_new": force_new}
+    )
     reply = session.call("rooms.join", where)
     if session.finish(reply.data):
         return

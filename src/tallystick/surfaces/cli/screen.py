@@ -77,6 +77,17 @@ def event(seq: int, ts: str, sentence: str) -> None:
         print(f"{'':{MARGIN}}{line}".rstrip())
 
 
+def clear() -> None:
+    """Begin a terminal's screen anew, for what is drawn again and again; what was scrolled off it stays."""
+    if sys.stdout.isatty() and not _plain():
+        print("\x1b[H\x1b[2J", end="")
+
+
+def _plain() -> bool:
+    """Whether the person wants no escapes at all."""
+    return "NO_COLOR" in os.environ
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     cells = [[cell(value) for value in row] for row in rows]
     if sys.stdout.isatty():
@@ -91,7 +102,7 @@ def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    plain = "NO_COLOR" in os.environ
+    plain = _plain()
     drawn = Table(box=None, pad_edge=False, header_style=None if plain else "bold")
     for header in headers:
         drawn.add_column(header, overflow="fold")

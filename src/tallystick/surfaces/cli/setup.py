@@ -96,6 +96,8 @@ def _tell(found: list[str], diff: list[str], *, undo: bool) -> None:
 
 
 def _guard_told(*, undo: bool, repository: bool) -> str:
+    if not shutil.which("git"):
+        return "There is no git on the PATH: commits cannot be guarded."
     if not repository:
         return "This folder is in no git repository: there are no commits to guard."
     from tallystick.harnesses import git_guard

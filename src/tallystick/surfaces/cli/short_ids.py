@@ -6,27 +6,30 @@ operation in its own words; what fits several is refused here.
 
 from __future__ import annotations
 
-import re
-
+from tallystick.commandline.ids import is_beginning, meant, one_of
 from tallystick.kernel.errors import Refused
-from tallystick.surfaces.cli.errors import AmbiguousId
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from tallystick.client.nearest import Stop
     from tallystick.surfaces.cli.session import CallReply, Session
 
-WHOLE = 36
-"""The length of an id of ours."""
-SHORTEST = 4
-"""Letters that the beginning of an id has at least."""
 LOOKED_THROUGH = 1_000
-AGENT_FIELDS = frozenset({"agent_id", "to_agent_id"})
+AGENT_FIELDS = frozenset({"actor_id", "agent_id", "target_actor_id", "to_agent_id"})
 UNKNOWN_AGENT = frozenset({"agent_not_found", "unknown_member"})
-EVENT_FIELDS = frozenset({"event_id", "related_event_id", "reply_to", "src_event_id"})
+EVENT_FIELDS = {
+    "event_id": "room_id",
+    "parent_message_id": "room_id",
+    "related_event_id": "room_id",
+    "reply_to": "room_id",
+    "since_event_id": "room_id",
+    "src_event_id": "src_group_id",
+}
+"""Each with the field that says of which room it is."""
+ROOM_FIELDS = frozenset({"dst_group_id", "src_group_id"})
 NUMBERED = {
     "job": "JOB",
     "jobs": "JOB",
@@ -36,7 +39,6 @@ NUMBERED = {
     "task_id": "TASK",
     "card": "CARD",
 }
-_BEGINNING = re.compile(r"[0-9a-f-]+")
 
 
 def event(session: Session, room_id: str, given: str) -> str:
@@ -49,15 +51,15 @@ def event(session: Session, room_id: str, given: str) -> str:
     if not is_beginning(given):
         return given
     newest = session.call("events.list", {"room_id": room_id, "newest": True, "limit": LOOKED_THROUGH}).data["events"]
-    return one_of(given, (each["id"] for each in newest if each["id"].startswith(given)))
+    return meant(given, [each["id"] for each in newest])
 
 
 def room(session: Session, given: str) -> str:
     """A room's id from its beginning."""
     if not is_beginning(given):
         return given
-    found = session.call("rooms.list", {"limit": 200}).data["rooms"]
-    return one_of(given, (each["room_id"] for each in found if each["room_id"].startswith(given)))
+    found = session.call("rooms.list", {"limit": LOOKED_THROUGH}).data["rooms"]
+    return meant(given, [each["room_id"] for each in found])
 
 
 def reservation(session: Session, room_id: str, given: str) -> str:
@@ -65,7 +67,7 @@ def reservation(session: Session, room_id: str, given: str) -> str:
     if not is_beginning(given):
         return given
     found = session.call("reservations.status", {"room_id": room_id}).data["reservations"]
-    return one_of(given, (each["reservation_id"] for each in found if each["reservation_id"].startswith(given)))
+    return meant(given, [each["reservation_id"] for each in found])
 
 
 def call(session: Session, operation: str, given: Mapping[str, object], stop: Stop | None = None) -> CallReply:
@@ -98,18 +100,3 @@ def numbered(field: str, given: str) -> str:
     kind = NUMBERED.get(field)
     digits = given.upper().removeprefix(f"{kind}-") if kind else ""
     return f"{kind}-{int(digits):03d}" if digits.isdecimal() else given
-
-
-def is_beginning(given: str) -> bool:
-    return SHORTEST <= len(given) < WHOLE and _BEGINNING.fullmatch(given) is not None
-
-
-def one_of(given: str, fitting: Iterable[str]) -> str:
-    """The only one that fits; the word itself when it is one of them, or none does."""
-    found = sorted(set(fitting))
-    if not found or given in found:
-        return given
-    if len(found) > 1:
-        shown = ", ".join(found[:5])
-        raise AmbiguousId(f"'{given}' may be {shown}{' or others' if len(found) > 5 else ''}.", candidates=found)
-    return found[0]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import click
 
 from tallystick.commandline import times
@@ -122,8 +119,7 @@ def _show_again(session: Session, reply: CallReply) -> None:
     if session.as_json:
         print(visible_json(reply.data), flush=True)
         return
-    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-        click.clear()
+    screen.clear()
     show(reply.data)
     print(flush=True)
 

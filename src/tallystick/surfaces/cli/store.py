@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from tallystick.commandline import output
+from tallystick.commandline import output, progress
 from tallystick.commandline.command import Command, Group
-from tallystick.surfaces.cli import progress, screen
+from tallystick.surfaces.cli import screen
 from tallystick.surfaces.cli.errors import FileUnusable, Usage
 from tallystick.surfaces.cli.failures import REFUSED
 from tallystick.surfaces.cli.session import Session
@@ -177,13 +177,17 @@ def archive(
     if restore is not None:
         if not Path(restore).is_file():
             raise FileUnusable(f"{restore} cannot be read: there is no such file.")
-        _tell(session, restored=[maintenance.restore_archive(hub, Path(restore))])
+        with progress.told("Bringing the room back"):
+            restored = maintenance.restore_archive(hub, Path(restore))
+        _tell(session, restored=[restored])
         return
-    rooms = [room] if room is not None else maintenance.due_for_archive(hub, (days or 0) * DAY_MS)
+    rooms = [session.room(None, room)] if room is not None else maintenance.due_for_archive(hub, (days or 0) * DAY_MS)
     if dry_run:
         _tell(session, planned=[maintenance.plan_archive(hub, each) for each in rooms])
     else:
-        _tell(session, archived=[_archived(session, each, Path(folder)) for each in rooms])
+        with progress.told("Archiving"):
+            archived = [_archived(session, each, Path(folder)) for each in rooms]
+        _tell(session, archived=archived)
 
 
 def _archived(session: Session, room_id: str, folder: Path) -> ArchiveResult:
@@ -246,7 +250,8 @@ def sign(session: Session) -> None:
     from tallystick.hub import signing
 
     key = signing.SigningKey.of(session.settings)
-    made = signing.sign(session.existing_hub, key)
+    with progress.told("Signing"):
+        made = signing.sign(session.existing_hub, key)
     facts = {"number": made.number if made else None, "rooms": len(made.said.heads) if made else 0, "key": key.public}
     if not session.finish(facts):
         said = f"Checkpoint {made.number} of {len(made.said.heads)} rooms." if made else "No room has moved."
@@ -266,7 +271,8 @@ def export_checkpoint(session: Session, *, file: str) -> None:
     from tallystick.hub import signing
 
     key = signing.SigningKey.of(session.settings)
-    made = signing.export(session.existing_hub, key)
+    with progress.told("Signing"):
+        made = signing.export(session.existing_hub, key)
     with whole_file(Path(file)) as target:
         target.write(msgspec.json.encode(made) + b"\n")
     if not session.finish({"file": file, "rooms": len(made.said.heads), "key": key.public}):

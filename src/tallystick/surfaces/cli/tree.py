@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from io import TextIOWrapper
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -97,15 +98,24 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
         ready["room_id"] = session.room(None, None)
     elif isinstance(named := ready.get("room_id"), str):
         ready["room_id"] = session.room(None, named)
-    for field in short_ids.EVENT_FIELDS & ready.keys():
-        ready[field] = short_ids.event(session, str(ready.get("room_id", "")), str(ready[field]))
+    for field in short_ids.ROOM_FIELDS & ready.keys():
+        ready[field] = short_ids.room(session, str(ready[field]))
+    for field in short_ids.EVENT_FIELDS.keys() & ready.keys():
+        room_id = ready.get(short_ids.EVENT_FIELDS[field]) or ready.get("room_id", "")
+        ready[field] = short_ids.event(session, str(room_id), str(ready[field]))
     if "reservation_id" in ready:
         ready["reservation_id"] = short_ids.reservation(session, str(ready["room_id"]), str(ready["reservation_id"]))
-    with StopSignal() as stop:
+    with StopSignal() as stop, _said_to_wait() if "max_wait_ms" in fields else nullcontext():
         reply = short_ids.call(session, name, ready, stop)
     if not session.finish(reply.data):
         render.render(name, reply)
     return INTERRUPTED if stop.stopped() else render.exit_code(name, reply)
+
+
+def _said_to_wait() -> AbstractContextManager[None]:
+    from tallystick.commandline import progress  # Here: most operations wait for nothing.
+
+    return progress.told("Waiting")
 
 
 def _value(field: Field, given: object) -> object:

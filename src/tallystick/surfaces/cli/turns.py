@@ -23,6 +23,7 @@ from tallystick.capabilities.turns.contract import (
     TurnState,
     YourTurn,
 )
+from tallystick.commandline import progress
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
 from tallystick.kernel.errors import Refused, Unavailable
@@ -76,7 +77,7 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
     takeover_available decide whether to take over.
     """
     room = session.room(path, room_id)
-    with StopSignal() as stop:
+    with StopSignal() as stop, progress.told("Waiting for your turn"):
         reply = waited(session, room, timeout, stop)
     turn = reply.read(*WAITED)
     if not session.finish(reply.data):
@@ -214,7 +215,7 @@ def hold(
     others may take the stick over at once.
     """
     session.guard()
-    where = {"room_id": room_id} if room_id else {"context_path": absolute(path)}
+    where = {"room_id": session.room(None, room_id)} if room_id else {"context_path": absolute(path)}
     joined = session.call("rooms.join", where).read(JoinRoomResult)
     with StopSignal() as stop:
         turn = _wait_for_stick(session, joined, takeover, stop)

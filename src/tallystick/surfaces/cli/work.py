@@ -70,7 +70,8 @@ def who(session: Session, *, path: str | None, room_id: str | None, everybody: b
     shown = [each for each in agents if everybody or each["liveness"] != "evicted" or each["holds"]]
     render.agents(shown)
     if len(shown) < len(agents):
-        screen.say(f"{len(agents) - len(shown)} more left or fell silent: `tally who --all`.")
+        line = session.typed("agents.list").removesuffix("`")
+        screen.say(f"{len(agents) - len(shown)} more left or fell silent: {line} --all`.")
 
 
 TITLE_LIMIT = 200

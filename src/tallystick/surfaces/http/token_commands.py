@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import output, times
+from tallystick.commandline import ids, output, times
 from tallystick.commandline.command import Group, Invocation, Program
 from tallystick.kernel.json_values import objects_of
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 REACHES = ("read", "speak", "work", "manage")
 """The values of `kernel.operation.Reach`, which help does not load."""
-SHORTEST = 4
-"""Letters that the beginning of an id has at least."""
 _LASTS = re.compile(r"([1-9]\d{0,5})([mhdw])")
 
 
@@ -117,9 +115,7 @@ def revoke(invocation: Invocation, *, token_id: str) -> None:
     from tallystick.hub import tokens
 
     with _hub() as hub:
-        fitting = [each.id for each in tokens.every_token(hub) if each.id.startswith(token_id)]
-        known = len(token_id) >= SHORTEST and len(fitting) == 1
-        ended = tokens.revoke(hub, fitting[0] if known else token_id)
+        ended = tokens.revoke(hub, ids.meant(token_id, [each.id for each in tokens.every_token(hub)]))
     if not invocation.finish(_facts(ended)):
         print(f"token {ended.id} of {ended.principal} is revoked")
 
@@ -137,14 +133,12 @@ def _hub() -> Generator[Hub]:
 
 
 def _whole(hub: Hub, given: str) -> str:
-    """A room's id from the beginning of it that only one has; anything else is refused as it is."""
+    """A room's id from its beginning."""
     from tallystick.kernel.caller import Caller, SessionKind
 
-    rows = hub.call("rooms.list", {"limit": 200}, Caller(agent_id="user", session=SessionKind.HUMAN_CLI)).to_data()[
-        "rooms"
-    ]
-    found = [str(each["room_id"]) for each in objects_of(rows) if str(each["room_id"]).startswith(given)]
-    return found[0] if len(found) == 1 and len(given) >= SHORTEST else given
+    me = Caller(agent_id="user", session=SessionKind.HUMAN_CLI)
+    rows = hub.call("rooms.list", {"limit": 1000}, me).to_data()["rooms"]
+    return ids.meant(given, [str(each["room_id"]) for each in objects_of(rows)])
 
 
 def _facts(token: Token) -> dict[str, object]:
