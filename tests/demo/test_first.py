@@ -47,8 +47,9 @@ def test_it_is_played_once_into_the_store_that_is_served_and_removed_with_one_co
     assert again == (0, "")
     assert removed == (0, "The demo's rooms are deleted.\n")
     assert gone == (0, "0 events in 0 rooms. All is as it was written.\n")
-    assert not (tmp_path / ".local/share/tallystick/demo").exists()
+    assert list((tmp_path / ".local/share/tallystick/demo").iterdir()) == []
     assert tally(tmp_path, "demo", "--remove") == (0, "There is no demo to delete.\n")
+    assert tally(tmp_path, "demo", "--first") == (0, "")
 
 
 @pytest.mark.parametrize("moment", ["Three agents start", "has the stick: turn 1", "is killed"])

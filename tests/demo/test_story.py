@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.demo.theatre import DEMO, TALLY, Opening, Show, environ, open_show, spoken
+from tests.surfaces.cli.place import Place, at_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +103,18 @@ def test_a_terminal_shows_lanes_and_who_holds_the_stick(tmp_path: Path) -> None:
     assert "│      †      █      cleo takes the stick over: turn 3" in screen
     assert "│◀────────────●      cleo passes the stick to ada" in screen
     assert "█ cleo holds the stick, turn 3" in screen
+
+
+def test_where_no_colour_is_wanted_a_terminal_gets_no_escapes_at_all(tmp_path: Path) -> None:
+    place = Place(root=tmp_path)
+    with at_terminal(
+        [*DEMO, "--fast"], env={**place.env, "NO_COLOR": "1", "TERM": "xterm-256color"}, cwd=place.workspace
+    ) as terminal:
+        shown = terminal.rest()
+
+    assert terminal.process.returncode == 0, shown
+    assert _turns(shown) == STICK
+    assert "\x1b" not in shown
 
 
 def _drained(terminal: int) -> str:

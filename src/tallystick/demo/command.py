@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
+from tallystick.commandline import progress
 from tallystick.demo import first, page, terminal
 from tallystick.demo.options import Arguments
-from tallystick.demo.run import AgentProcesses, DemoRun, Ending, keeper, reckon
+from tallystick.demo.run import AgentProcesses, DemoRun, Ending, reckon
 from tallystick.demo.stopping import DemoStopped, StopRequest
 from tallystick.demo.workspace import DemoRepository
+from tallystick.hub.demo_rooms import DemoRooms, keeper
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import TallyError
+from tallystick.surfaces.cli import screen
 
 PACE_S = 0.9
 FAST_PACE_S = 0.1
@@ -41,13 +43,13 @@ def run(arguments: Arguments) -> Ending:
 def play_first(arguments: Arguments) -> bool:
     """Into the store that `tally up` serves afterwards, so that its page is alive; once."""
     settings = Settings.of()
-    if not first.wanted(settings):
+    rooms = DemoRooms(settings=settings)
+    if not first.wanted(rooms):
         return False
-    folder = first.folder_of(settings)
-    folder.mkdir(parents=True)
+    rooms.folder.mkdir(parents=True)
     try:
         with first.skippable() as stop:
-            _perform(replace(arguments, here=True, keep=True), folder, stop)
+            _perform(replace(arguments, here=True, keep=True), rooms.folder, stop)
     except (TallyError, subprocess.CalledProcessError) as failed:
         # `make up` goes on to the hub, which needs no demo.
         print(f"\nThe demo ended early: {failed}", flush=True)
@@ -56,16 +58,20 @@ def play_first(arguments: Arguments) -> bool:
 
 
 def remove() -> bool:
-    removed = first.remove(Settings.of())
-    print("The demo's rooms are deleted." if removed else "There is no demo to delete.", flush=True)
-    return removed
+    rooms = DemoRooms(settings=Settings.of())
+    there = rooms.there
+    if there:
+        with progress.told("Deleting the demo's rooms"), closing(Hub.open(rooms.settings)) as hub:
+            rooms.remove(hub)
+    print("The demo's rooms are deleted." if there else "There is no demo to delete.", flush=True)
+    return there
 
 
 def _perform(arguments: Arguments, folder: Path, stop: StopRequest) -> Ending:
     environ = _environ(arguments, folder)
     settings = Settings.of(environ)
     workspace = DemoRepository.made(folder / "lighthouse")
-    hub = Hub.open(settings)
+    rooms, hub = DemoRooms(settings=settings), Hub.open(settings)
     pace = FAST_PACE_S if arguments.fast else PACE_S
     processes = AgentProcesses(folder=folder, workspace=workspace.root, environ=environ, pace=pace)
     with ExitStack() as stack:
@@ -73,18 +79,17 @@ def _perform(arguments: Arguments, folder: Path, stop: StopRequest) -> Ending:
         if arguments.page:
             print(f"Watch it on the page: {stack.enter_context(page.served(environ))}\n", flush=True)
         with terminal.raised() as shown:
-            played = DemoRun(hub, processes, shown, workspace, stop)
+            opened = rooms.keep if arguments.first else _forgotten
+            played = DemoRun(hub, processes, shown, workspace, stop=stop, opened=opened)
             try:
                 played.play()
             finally:
-                if arguments.first:
-                    first.keep_rooms(settings, played.room_id)
                 shown.wait("The agents go home.")
                 processes.dismiss()
         found = reckon(hub, keeper(), played.room_id, played.seen, workspace)
         _summarise(found)
         if arguments.first:
-            first.keep_rooms(settings, played.room_id, page.fill(hub, played.room_id))
+            rooms.keep(played.room_id, page.fill(hub, played.room_id))
             return found
         _look_again(arguments, settings, workspace)
         if arguments.page:
@@ -93,6 +98,10 @@ def _perform(arguments: Arguments, folder: Path, stop: StopRequest) -> Ending:
         if not arguments.keep and (arguments.here or arguments.postgres):
             hub.call("rooms.close", {"room_id": played.room_id, "reason": "the demo is over"}, keeper())
         return found
+
+
+def _forgotten(_room_id: str) -> None:
+    """It goes with its scratch folder, or stays for good."""
 
 
 def _stay(arguments: Arguments, stop: StopRequest) -> None:
@@ -112,20 +121,8 @@ def _environ(arguments: Arguments, folder: Path) -> Mapping[str, str]:
 
 
 def _summarise(found: Ending) -> None:
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table("turn", "agent", "began", "ended", box=None, header_style="bold", pad_edge=False)
-        for row in found.turns:
-            table.add_row(*row)
-        console = Console(highlight=False)
-        console.print()
-        console.print(table)
-    else:
-        print("\nturn\tagent\tbegan\tended")
-        for row in found.turns:
-            print("\t".join(row))
+    print()
+    screen.table(["turn", "agent", "began", "ended"], found.turns)
     print(
         f"\n{found.events} events, every hash checked; the tables equal a fresh fold of the ledger; the tests pass."
         f"\nThe stick changed hands in {found.handover_ms} ms, and the death was noticed after {found.noticed_ms} ms."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import signal
 import subprocess
@@ -26,8 +25,9 @@ from tallystick.demo.terminal import Stage
 from tallystick.demo.workspace import DemoRepository
 from tallystick.harnesses import processes
 from tallystick.hub import maintenance
+from tallystick.hub.demo_rooms import keeper
 from tallystick.hub.hub import Hub
-from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind
+from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.errors import Fault
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Events, Verified
@@ -143,17 +143,20 @@ LAST_TURN = 5
 _SILENCE_S = 30.0
 
 
-def keeper() -> Caller:
-    """The person at the keyboard."""
-    return Caller(agent_id=f"human:{getpass.getuser()}:demo", session=SessionKind.HUMAN_CLI)
-
-
 class DemoRun:
     def __init__(
-        self, hub: Hub, processes: AgentProcesses, stage: Stage, workspace: DemoRepository, stop: StopRequest
+        self,
+        hub: Hub,
+        processes: AgentProcesses,
+        stage: Stage,
+        workspace: DemoRepository,
+        *,
+        stop: StopRequest,
+        opened: Callable[[str], None],
     ) -> None:
         self._hub = hub
         self._stop = stop
+        self._opened = opened
         self._processes = processes
         self._stage = stage
         self._workspace = workspace
@@ -171,6 +174,7 @@ class DemoRun:
         self._processes.cue("ada")
         # Not stopped before the room is known: its id is what it can be deleted by.
         self.room_id = self._room()
+        self._opened(self.room_id)
         telling = Story()
         for event in self._events():
             self.seen.append(event)

@@ -45,7 +45,7 @@ def raised() -> Generator[Stage]:
 
     console = Console(highlight=False, markup=False, emoji=False)
     drawable = console.is_terminal and not console.is_dumb_terminal and console.width >= 72
-    if not drawable or "utf" not in (sys.stdout.encoding or "").lower() or os.name == "nt":
+    if "NO_COLOR" in os.environ or not drawable or "utf" not in (sys.stdout.encoding or "").lower() or os.name == "nt":
         yield Plain()
         return
     from rich.live import Live

@@ -52,6 +52,13 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         if self.room_id is not None:
             raise OtherRoom(f"This token is for room {self.room_id} only.", room_id=self.room_id)
 
+    def may_manage_all(self, what: str) -> None:
+        """For what is no operation."""
+        self.may_see_all()
+        if not self.trusted and not self.reach.includes(Reach.MANAGE):
+            told = f"{what} needs a token with the reach '{Reach.MANAGE}'; yours has '{self.reach}'."
+            raise ReachTooShort(told, needs=Reach.MANAGE, reach=self.reach)
+
 
 def permit(visitor: Visitor, operation: AnyOperation, given: Mapping[str, object]) -> None:
     """Refuse what lies beyond the visitor's reach, before anything is looked up for it."""

@@ -19,11 +19,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.bus.delivery import Bus
 from tallystick.hub import feed, registry
+from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.hub import Hub
 from tallystick.hub.maintenance import keep_indexed
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant, system_clock
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.server.mcp_http import McpOverHttp
 from tallystick.surfaces.http import app as http
 from tallystick.surfaces.http import errors, sse
@@ -40,13 +41,22 @@ if TYPE_CHECKING:
     from tallystick.surfaces.web.site import Site
 
 CHANGED = b"event: changed\ndata: {}\n\n"
+DEMO = "/demo/remove"
 SPACED_SECONDS = 0.05
 """Between two signs that something changed, however much does."""
 
 
 class Pages:
-    def __init__(self, serving: Serving, tokens: TokenCache, limits: Limits, allowances: Allowances) -> None:
+    def __init__(
+        self,
+        serving: Serving,
+        tokens: TokenCache,
+        limits: Limits,
+        allowances: Allowances,
+        demo: DemoRooms | None,
+    ) -> None:
         self._serving, self._tokens, self._limits, self._allowances = serving, tokens, limits, allowances
+        self._demo = demo
         self._site: Site | None = None
         self._ending = asyncio.Event()
 
@@ -56,6 +66,9 @@ class Pages:
         context.operation = "page"
         if path.startswith("/act/"):
             await self._act(context, scope, receive, send)
+            return
+        if path == DEMO:
+            await self._forget_demo(context, scope, send)
             return
         if scope["method"] not in {"GET", "HEAD"}:
             raise MethodNotAllowed(f"{path[:100]} takes GET.", allow="GET, HEAD")
@@ -88,7 +101,7 @@ class Pages:
     def _load(self) -> Site:
         from tallystick.surfaces.web.site import Site
 
-        return Site(self._serving)
+        return Site(self._serving, self._demo)
 
     async def _act(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -99,6 +112,18 @@ class Pages:
         given = decoded(context, await body(scope, receive, self._limits.body_bytes))
         result = await (await self._loaded()).act(context.visitor, operation, given, key_of(context))
         await answer(send, result.to_json())
+
+    async def _forget_demo(self, context: RequestContext, scope: Scope, send: Send) -> None:
+        """What `tally demo --remove` does."""
+        context.operation = "page.demo"
+        context.visitor.may_manage_all("Deleting the demo's rooms")
+        if scope["method"] != "POST":
+            raise MethodNotAllowed(f"{DEMO} takes POST.", allow="POST")
+        demo = self._demo
+        if demo is None or not await asyncio.to_thread(lambda: demo.there):
+            raise RouteNotFound("There is no demo to delete.", hint="Load the page again: somebody else deleted it.")
+        await self._serving.read(lambda: demo.remove(self._serving.hub))
+        await answer(send, b'{"ok":true}')
 
     async def _live(self, context: RequestContext, receive: Receive, send: Send) -> None:
         """Say `changed` whenever any room has a new event, until the reader leaves or the hub stops."""
@@ -163,15 +188,16 @@ def build(
     log: Log,
     started_at: Instant,
     connections: Callable[[], int],
+    demo: DemoRooms | None,
 ) -> App:
     tokens, allowances = TokenCache(serving), Allowances(limits)
     mcp = McpOverHttp(serving, tokens, limits, allowances)
-    pages = Pages(serving, tokens, limits, allowances)
+    pages = Pages(serving, tokens, limits, allowances, demo)
     asgi, service_pages = http.build(
         serving,
         bus,
         http.Mounts(
-            exact={"/mcp": mcp, "/": pages, "/live": pages, "/search": pages, "/palette": pages, "/waiting": pages},
+            exact={"/mcp": mcp, **dict.fromkeys(("/", "/live", "/search", "/palette", "/waiting", DEMO), pages)},
             below={"/rooms": pages, "/static": pages, "/act": pages},
             refuse=pages.refuse,
         ),
@@ -194,6 +220,7 @@ async def opened(
     address: HubAddress,
     limits: Limits | None = None,
     connections: Callable[[], int] = lambda: 0,
+    demo: DemoRooms | None = None,
 ) -> AsyncGenerator[App]:
     """The app of a hub that was opened with `grouped=True`, which stays open; serve its `asgi`."""
     serving = Serving(hub, sse.event)
@@ -209,6 +236,7 @@ async def opened(
             log=log,
             started_at=system_clock(),
             connections=connections,
+            demo=demo,
         )
         for work in (built.tokens.watch(), built.mcp.run(), log.keep_flushing(), keep_indexed(serving)):
             await stack.enter_async_context(beside(work))

@@ -20,6 +20,7 @@ import uvloop
 from tallystick import __version__
 from tallystick.hub import signing, tokens
 from tallystick.hub.autostart import Autostart
+from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
@@ -131,6 +132,7 @@ async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None
                 address=address,
                 limits=limits,
                 connections=lambda: len(server.server_state.connections),
+                demo=DemoRooms(settings=opened.settings),
             )
         )
         server = HttpServer(built.asgi, limits, secure, dismiss=built.dismiss)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.rooms.contract import RoomView
+from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
 from tallystick.surfaces.web import needs
@@ -90,8 +91,9 @@ PEOPLE = 15
 
 
 class Overview:
-    def __init__(self) -> None:
+    def __init__(self, demo: DemoRooms | None) -> None:
         self._cards = RoomCards()
+        self._demo = demo
 
     def view(self, snapshot: PageReader, asked: PageRequest) -> PageView:
         every = self._cards.cards(snapshot)
@@ -107,6 +109,7 @@ class Overview:
             "closed": [card.room for card in every if card.room.closed_at][:SHOWN],
             "people": with_words(snapshot, present[:PEOPLE], {}),
             "others": max(0, len(present) - PEOPLE),
+            "demo": self._demo is not None and self._demo.there,
             "holding": sum(1 for card in cards if card.stick.facts.owner),
             "standing": standing((card.stick.facts for card in cards), snapshot.me),
         }

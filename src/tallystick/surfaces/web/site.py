@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 from msgspec import structs
 
+from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel import spellings
@@ -110,9 +111,9 @@ class WebReply:
 
 
 class Site:
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Serving, demo: DemoRooms | None = None) -> None:
         self._serving = serving
-        self._overview = Overview()
+        self._overview = Overview(demo)
 
     async def get(self, visitor: Visitor, path: str, query: str, *, part: bool) -> WebReply:
         """A page, or only its changing part."""

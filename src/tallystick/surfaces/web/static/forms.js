@@ -27,6 +27,7 @@ export function attend(refresh) {
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if ("demo" in button.dataset) forget(button, refresh);
     else if (button.dataset.op) press(button, refresh);
   });
   document.addEventListener("keydown", (event) => {
@@ -128,6 +129,15 @@ async function press(button, refresh) {
   if (error) toast(`${error.message} ${error.hint}`, "bad");
   else if (words) toast(words, "", undo ? () => call(undo, { room_id: input.room_id, item: input.item }).then(refresh) : null);
   if (!error) close(button.closest("details.act"));
+  refresh();
+}
+
+async function forget(button, refresh) {
+  button.disabled = true;
+  const reply = await fetch("/demo/remove", { method: "POST" }).catch(() => null);
+  const { error } = (await reply?.json().catch(() => null)) ?? {};
+  toast(reply?.ok ? "The demo is deleted." : error?.message ?? "The hub did not answer.", reply?.ok ? "" : "bad");
+  button.disabled = false;
   refresh();
 }
 
