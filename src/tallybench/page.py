@@ -102,10 +102,11 @@ def _first_paint(setting: Setting, browser: Browser, busy: Served, calm: Served)
 
 def _event_to_pixel(setting: Setting, browser: Browser, served: Served) -> Figure:
     room_id = _call(served, "rooms.create", title="pixels")["room_id"]
-    _call(served, "rooms.join", room_id=room_id)
     page = _signed_in(browser, served)
     page.goto(f"{page.url}rooms/{room_id}/sessions")
     page.wait_for_selector("#live[data-state=on]")
+    # Not before: a page that goes away takes its person out of the turn order.
+    _call(served, "rooms.join", room_id=room_id)
     shown, answered = list[float](), list[float]()
     for number in range(setting.pick(100, 3)):
         text = f"event number {number} of this bench"
