@@ -149,6 +149,24 @@ def test_a_branch_is_tried_against_its_base_and_against_all_work_of_the_room_tha
     assert git(agreeing.root, "status", "--porcelain") == "M src/a.py"
 
 
+def test_a_worktree_of_another_job_that_git_cannot_read_whole_hides_no_branch(repository: Path, tmp_path: Path) -> None:
+    def of(job_id: str, text: str) -> JobFolder:
+        job = replace(JOB, job_id=job_id, meta={"worktree": True})
+        folder = worktrees.prepare(job, repository, worktrees=tmp_path / "trees", always=False)
+        (folder.root / "src/a.py").write_text(text)
+        return folder
+
+    other, own = of("JOB-001", "a = 2\n"), of("JOB-002", "a = 3\n")
+    git(other.root, "commit", "-qam", "two")
+    # A repository without a commit, as an agent's test leaves one: git refuses to add it.
+    git(other.root, "init", "-q", "fixture")
+
+    branch = worktrees.settle(own, "three")
+
+    assert branch is not None
+    assert [(each.branch, each.paths) for each in branch.conflicts] == [(other.branch, ["src/a.py"])]
+
+
 def test_another_claim_goes_on_in_the_same_worktree(repository: Path, tmp_path: Path) -> None:
     first = prepared(repository, tmp_path, worktree=True)
     (first.root / "new.py").write_text("half")

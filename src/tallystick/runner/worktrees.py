@@ -10,6 +10,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,10 +161,18 @@ def _live(folder: JobFolder, repository: Path) -> dict[str, str]:
     for name in names:
         if name == folder.branch or not name.endswith(f"-{room}"):
             continue
-        tip = _snapshot(trees[name]) if name in trees else _git(repository, "rev-parse", name)
+        tip = _work(repository, name, trees.get(name))
         if _done(repository, "merge-base", "--is-ancestor", tip, folder.onto).returncode:
             tips[name] = tip
     return tips
+
+
+def _work(repository: Path, branch: str, tree: Path | None) -> str:
+    """The newest work on another job's branch, committed or not; what stands in its worktree may be beyond git."""
+    with suppress(UnusableFolder):
+        if tree:
+            return _snapshot(tree)
+    return _git(repository, "rev-parse", branch)
 
 
 def _worktrees(repository: Path) -> Mapping[str, Path]:
@@ -220,7 +229,8 @@ def _done(where: Path, *args: str, env: Mapping[str, str] | None = None) -> subp
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, **env} if env else None,
+            # Else a mere look at the worktree of a job that is at work may hold the lock which its agent's git needs.
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", **(env or {})},
         )
     except FileNotFoundError:
         raise UnusableFolder("a worktree was asked for and git is not installed") from None
