@@ -87,6 +87,18 @@ def test_every_report_renews_the_lease(shop: Shop) -> None:
     assert other.claim("JOB-001", allow_stale=True).answer["event"]["kind"] == "reclaimed"
 
 
+def test_a_job_may_run_for_a_day_on_renewed_leases(shop: Shop) -> None:
+    shop.create()
+    held = shop.runner().claim()
+    for beat in range(24 * 20):
+        shop.scene.clock.forward(minutes=3, ms=-1)
+        held.report("alive", kind="progress" if beat % 20 == 0 else "heartbeat")
+
+    with refused("claim_held"):
+        shop.runner("r2").claim("JOB-001", allow_stale=True)
+    assert held.complete()["job"]["status"] == "DONE"
+
+
 def test_a_job_whose_claim_ran_out_can_be_taken_over_and_says_why(shop: Shop) -> None:
     shop.create()
     lost = shop.runner("r1").claim()

@@ -52,6 +52,12 @@ def test_a_new_job_is_queued_and_its_created_event_can_be_opened(shop: Shop) -> 
 def test_ids_count_up_in_each_room(shop: Shop) -> None:
     assert [shop.create()["job_id"] for _ in range(3)] == ["JOB-001", "JOB-002", "JOB-003"]
 
+    other = Shop(shop.scene, shop.scene.agent("boss of another room"))
+    other.boss.room_id = str(other.boss.call("rooms.create", title="another")["room_id"])
+    other.boss.here("rooms.join")
+    assert other.create()["job_id"] == "JOB-001"
+    assert shop.create()["job_id"] == "JOB-004"
+
 
 def test_a_job_goes_from_queued_over_running_to_done(shop: Shop) -> None:
     job_id = shop.create("parser")["job_id"]

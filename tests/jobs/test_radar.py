@@ -50,6 +50,17 @@ def test_the_radar_of_a_busy_room_reads_as_the_golden_lines(shop: Shop) -> None:
     assert text(shop) == golden("busy")
 
 
+def test_who_looks_makes_no_difference_to_what_is_seen(shop: Shop) -> None:
+    busy(shop)
+    (other,) = shop.scene.joined("somebody-else")
+    stranger = shop.scene.stranger(shop.boss.room_id)
+
+    for operation in ("jobs.radar", "jobs.list"):
+        seen = [each.here(operation) for each in (shop.boss, other, stranger)]
+        assert seen[0] == seen[1] == seen[2]
+        assert seen[0]["count"] == 7
+
+
 def test_an_empty_room_has_one_line(shop: Shop) -> None:
     assert text(shop) == golden("empty")
 
