@@ -137,6 +137,19 @@ def test_a_message_is_whole_and_unread_until_the_agent_has_acted_on_it(shop: Sho
     assert state() == ("read", [])
 
 
+@pytest.mark.parametrize("status", ["DONE", "FAILED"])
+def test_no_job_ends_over_a_message_that_its_agent_did_not_have(shop: Shop, held: Held, status: str) -> None:
+    first = shop.say("JOB-001", "Keep the API.")["event"]
+    said = shop.say("JOB-001", "Stop, rename it instead.")["event"]
+
+    with refused("manager_spoke") as caught:
+        held.complete(status, heard_seq=first["seq"])
+
+    assert caught.value.details["manager_seq"] == said["seq"]
+    assert shop.open("JOB-001")["job"]["status"] == "RUNNING"
+    assert held.complete(status, heard_seq=said["seq"])["job"]["status"] == status
+
+
 def test_nobody_has_read_what_was_not_said_yet(shop: Shop, held: Held) -> None:
     held.report("ahead of time", kind="read", read_seq=10_000)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import textwrap
 from pathlib import Path
 
@@ -165,6 +166,24 @@ def test_a_command_that_reads_on_is_told_while_it_works(shift: Shift) -> None:
         f"runner: the agent acted on {word['ref']}",
     ]
     assert (shift.job(job_id)["message_state"], shift.job(job_id)["slices"]) == ("read", 1)
+
+
+def test_a_message_that_comes_while_the_work_is_checked_is_acted_on_before_the_job_ends(shift: Shift) -> None:
+    (shift.workspace / "check.sh").write_text("touch checking; until test -e go; do sleep 0.02; done")
+    job_id = shift.create(checks=["sh check.sh"])
+    code = """
+        if job["manager"]:
+            end("FAILED", f"slice {job['slice']['number']}: {job['manager'][0]['message']}")
+        else:
+            end("DONE", "dropped the table")
+    """
+    with shift.runner(code):
+        until(lambda: (shift.workspace / "checking").exists())
+        shift.here("jobs.message", job=job_id, message="Stop, rename it instead.")
+        (shift.workspace / "go").touch()
+
+        assert shift.ended(job_id)["summary"] == "slice 2: Stop, rename it instead."
+    assert shift.job(job_id)["message_state"] == "read"
 
 
 RESUMED = """
@@ -353,6 +372,29 @@ def test_a_runner_shows_itself_and_what_it_can_do(shift: Shift) -> None:
 
     assert (runner["runner_id"], runner["active_job_id"], runner["executors"]) == ("r1", job_id, ["command"])
     assert (runner["max_parallel"], runner["sandbox_policy"]) == (2, "read-only")
+    assert runner["profiles"] == ["fast", "deep", "audit", "xhigh"]
+    assert runner["meta"] | {"pid": 0} == {
+        "host": socket.gethostname(),
+        "pid": 0,
+        "cwd": str(shift.workspace.resolve()),
+    }
+
+
+def test_a_dry_run_says_what_is_there_and_leaves_no_trace(shift: Shift) -> None:
+    shift.create(title="Count the goats", executor="command")
+    urgent = shift.create(title="Count the wolves", priority="HIGH", after=["JOB-001"])
+    before = shift.here("events.list")["head"]
+
+    with shift.runner("end('FAILED', 'never reached')", "--dry-run") as runner:
+        assert runner.finished() == 0
+
+    assert runner.said.splitlines() == [
+        f"r1: would serve room {shift.room_id} with command in {shift.workspace.resolve()}",
+        f"r1: queued: {urgent} (HIGH, auto) Count the wolves: waits for JOB-001",
+        "r1: queued: JOB-001 (MEDIUM, command) Count the goats: no runner is there",
+    ]
+    assert shift.here("events.list")["head"] == before
+    assert shift.here("runners.list")["runners"] == []
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,6 @@ class ExecutorAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         named = [*self.refs, *(ref for note in self.events for ref in note.refs)]
         return tuple(dict.fromkeys(named))[:REFS_LIMIT]
 
-    @property
-    def asks(self) -> bool:
-        return any(note.kind == "question" for note in self.events)
-
 
 def read(data: Mapping[str, object] | None, text: str = "") -> ExecutorAnswer:
     if data is None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tallystick.capabilities.jobs.events import JobCanceled, JobQuestioned
+from tallystick.capabilities.jobs.radar_views import RadarJob
 from tallystick.capabilities.rooms.contract import ListRooms, Rooms
 from tallystick.client import typed
 from tallystick.client.nearest import Nearest
@@ -201,6 +202,9 @@ def run(asked: RunnerOptions, *, agent: str | None = None) -> RunnerResult:
             settings = _settings(asked, runner_id, Path(scratch), agent or runner_id)
             room_id = _named(calls, asked.room) if asked.room else _room(calls, settings.cwd)
             source = JobSource(calls, room_id, runner_id, _abilities(settings), settings.lease_ms)
+            if asked.dry_run:
+                _foretell(source, settings, tell)
+                return RunnerResult(runner_id=runner_id, room_id=room_id)
             supervisor = Supervisor(source, settings, tell)
             for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(sign, supervisor.leave)
@@ -209,6 +213,18 @@ def run(asked: RunnerOptions, *, agent: str | None = None) -> RunnerResult:
             return RunnerResult(runner_id=runner_id, room_id=room_id)
     finally:
         calls.close()
+
+
+def _foretell(source: JobSource, settings: RunnerSettings, tell: Callable[[str], None]) -> None:
+    """What a runner would find; it shows itself to nobody and takes nothing."""
+    tell(f"would serve room {source.room_id} with {', '.join(settings.executors)} in {settings.cwd}")
+    for row in sorted(source.queued(), key=_place):
+        tell(f"queued: {row.job.job_id} ({row.job.priority}, {row.job.executor}) {row.job.title}: {row.why}")
+
+
+def _place(row: RadarJob) -> tuple[int, int, str]:
+    """Where a job stands in the order in which they are claimed."""
+    return ("HIGH", "MEDIUM", "LOW").index(row.job.priority), len(row.job.job_id), row.job.job_id
 
 
 def _settings(asked: RunnerOptions, runner_id: str, scratch: Path, agent: str) -> RunnerSettings:

@@ -34,6 +34,8 @@ class FirstHand:
     commands: Sequence[ObservedAsk] = ()
     files: Sequence[FileAsk] = ()
     branch: BranchAsk | None = None
+    heard_seq: int | None = None
+    """The newest message of the manager that the agent had; the job does not end over a newer one."""
 
 
 def _now() -> int:

@@ -263,15 +263,19 @@ class JobRun:
         return rules.answered(said, self._prior, self._count, self._settings.bounds)
 
     def _end(self, end: EndJob, folder: JobFolder) -> ContinueJob | None:
-        """Complete the job, unless the hub's own gate says that it must go on."""
-        anew: Next = end
+        """Complete the job, unless the hub says that it must go on: for want of proof, or for a word of the manager."""
+        said = answer.ExecutorAnswer(status=end.status, summary=end.summary, refs=end.refs)
+        at = self._prior, self._count, self._settings.bounds
         try:
-            kept = self._end_with_branch(end, folder)
+            kept = self._end_with_branch(end, folder, heard_seq=self._delivered)
         except TallyError as refusal:
-            if refusal.code != "proof_missing":
-                raise
-            said = answer.ExecutorAnswer(status="DONE", summary=end.summary, refs=end.refs)
-            anew = rules.unproven(said, [refusal.message], self._prior, self._count, self._settings.bounds)
+            match refusal.code:
+                case "manager_spoke":
+                    anew = rules.overtaken(said, *at)
+                case "proof_missing":
+                    anew = rules.unproven(said, [refusal.message], *at)
+                case _:
+                    raise
             if isinstance(anew, ContinueJob):
                 return anew
             kept = self._end_with_branch(anew, folder)
@@ -280,22 +284,23 @@ class JobRun:
                 worktrees.tidy(folder)
         return None
 
-    def _complete(self, end: EndJob, branch: BranchAsk | None = None) -> None:
-        seen = FirstHand(commands=self._seen.named([*end.refs, *self._checks]), files=self._files, branch=branch)
+    def _complete(self, end: EndJob, branch: BranchAsk | None = None, heard_seq: int | None = None) -> None:
+        commands = self._seen.named([*end.refs, *self._checks])
+        seen = FirstHand(commands=commands, files=self._files, branch=branch, heard_seq=heard_seq)
         self._source.complete(self._job, end.status, end.summary, end.refs, seen)
         self._tell(f"{end.status}: {clipped(' '.join(end.summary.split()), 200)}")
 
-    def _end_with_branch(self, end: EndJob, folder: JobFolder) -> bool:
+    def _end_with_branch(self, end: EndJob, folder: JobFolder, heard_seq: int | None = None) -> bool:
         """Complete the job with the branch that holds its work; tells whether there is anything to keep."""
         try:
             branch = worktrees.settle(folder, f"{self._job.job_id}: {self._job.title}")
         except UnusableFolder as wrong:
             summary = clipped(f"{end.summary}\nWorktree: {folder.root} ({wrong}).", SUMMARY_LIMIT)
-            self._complete(replace(end, summary=summary))
+            self._complete(replace(end, summary=summary), heard_seq=heard_seq)
             return True
         left = worktrees.told(folder, branch) if branch else ""
         summary = clipped(end.summary, SUMMARY_LIMIT - len(left) - 1)
-        self._complete(replace(end, summary=f"{summary}\n{left}".strip()), branch)
+        self._complete(replace(end, summary=f"{summary}\n{left}".strip()), branch, heard_seq)
         return branch is not None
 
     @property

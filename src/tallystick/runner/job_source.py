@@ -21,6 +21,7 @@ from tallystick.capabilities.jobs.contract import (
     ReleaseJob,
     ReportJob,
     RunnerBeat,
+    ShowRadar,
 )
 from tallystick.capabilities.jobs.events import (
     JobCanceled,
@@ -31,7 +32,7 @@ from tallystick.capabilities.jobs.events import (
     JobReleased,
     JobRequeued,
 )
-from tallystick.capabilities.jobs.radar_views import RunnerLease
+from tallystick.capabilities.jobs.radar_views import Radar, RadarJob, RunnerLease
 from tallystick.capabilities.jobs.views import ClaimJobResult, JobChanged, JobEvent, JobOpened, JobView, Reported
 from tallystick.capabilities.rooms.contract import RoomView, ShowRoom
 from tallystick.capabilities.tasks.contract import AnchorSnapshot, CardView, ShowAnchor, ShowSnapshot, TaskSnapshot
@@ -45,7 +46,6 @@ from tallystick.runner.evidence import FirstHand
 from tallystick.runner.rules import ClaimedJob, ManagerWord, SliceReport, Surroundings
 
 THREAD_EVENTS = 40
-CLAIM_EVENTS = PAGE_LIMIT
 TASK_CHARS, ANCHOR_CHARS, CARD_CHARS = 7_000, 2_500, 300
 LAST_LEASE_MS = 1
 """Asked for when leaving: the hub makes of it the shortest lease that it gives."""
@@ -54,8 +54,6 @@ FREEING = [JobCreated.kind, JobRequeued.kind, JobReleased.kind, JobMessaged.kind
 HEARD = [JobMessaged.kind, JobQuestioned.kind, JobCanceled.kind]
 """What a runner wants to know of its jobs at once."""
 LOST = frozenset({"claim_mismatch", "job_not_running", "job_canceled", "unknown_job", "room_closed", "room_not_found"})
-
-
 """Refusals which mean that a job is no longer this runner's."""
 
 
@@ -98,6 +96,10 @@ class JobSource:
             meta=dict(able.meta),
         )
         self._call("runners.heartbeat", beat, RunnerLease)
+
+    def queued(self) -> list[RadarJob]:
+        ask = ShowRadar(room_id=self.room_id, status="QUEUED", limit=PAGE_LIMIT)
+        return self._call("jobs.radar", ask, Radar).jobs
 
     def claim(self) -> ClaimedJob | None:
         """The next job for this runner, lost ones included; None when there is nothing to do."""
@@ -165,6 +167,7 @@ class JobSource:
             observed=list(seen.commands),
             files=list(seen.files),
             branch=seen.branch,
+            heard_seq=seen.heard_seq,
         )
         self._call("jobs.complete", ask, JobChanged)
 
@@ -189,7 +192,7 @@ class JobSource:
     def claims(self, job: ClaimedJob) -> int:
         """How many runners have lost the job since it was last put into the queue."""
         count = 0
-        for event in self._open(job, CLAIM_EVENTS).events:
+        for event in self._open(job, PAGE_LIMIT).events:
             if event.kind in {"created", "requeued"}:
                 break
             count += event.kind == "reclaimed"

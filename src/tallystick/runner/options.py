@@ -24,6 +24,7 @@ class RunnerOptions:
     worktree: bool
     sandbox: str
     once: bool
+    dry_run: bool
     hub: str | None
     slice_s: int
     slice_grace_s: int
@@ -105,6 +106,7 @@ def _settings(command: F) -> F:
     help="Keep the command's stdin open: the manager's messages come there, one JSON object a line.",
 )
 @click.option("--once", is_flag=True, help="End when there is nothing left to do.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would serve, with what, and which jobs are queued.")
 @click.pass_obj
 def runner(invocation: Invocation, **given: Any) -> None:
     """Carry out the jobs of a room.

@@ -142,6 +142,21 @@ def test_jobs_are_named_by_their_numbers_in_lists_too_and_a_waiver_is_said(place
     assert place.run("--as", "boss", "jobs", "tail", "1").out.splitlines()[-1] == "JOB-001@11  canceled: enough"
 
 
+def test_lists_and_messages_are_lines_where_that_is_asked_for(place: Place) -> None:
+    _asking(place)
+    place.as_("boss", "jobs", "create", "lexer", "--prompt", "x")
+
+    listed = place.run("--as", "boss", "jobs", "list", "--fmt", "lines").out.splitlines()
+    assert listed[0].endswith(" jobs count=2 has_more=false")
+    assert "(QUEUED) MEDIUM lexer | `tally --as boss open JOB-002`" in listed[1]
+    told = place.run("--as", "boss", "jobs", "message", "1", "The second.", "--fmt", "lines").out
+    assert told == "told JOB-001@8 (RUNNING): The second. | `tally --as boss open JOB-001`\n"
+
+    first = place.run("--as", "boss", "jobs", "list", "--limit", "1").out
+    cursor = first.split("--cursor ")[1].rstrip(".\n")
+    assert "lexer" in place.run("--as", "boss", "jobs", "list", "--cursor", cursor).out
+
+
 def test_runners_are_listed_with_what_they_have_and_where_they_are(place: Place) -> None:
     place.as_("boss", "join")
     assert place.run("--as", "boss", "runners", "list").out == "No runner has been here.\n"

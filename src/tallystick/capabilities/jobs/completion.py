@@ -62,6 +62,7 @@ def complete(tx: Tx, me: Caller, ask: CompleteJob, seen: Mapping[str, FileFact])
     job = queries.job(tx, ask.room_id, ask.job)
     rules.check_holder(job, ask.runner_id, ask.claim_revision)
     queries.check_runner_owner(tx, ask.room_id, ask.runner_id, me)
+    rules.check_heard(job, ask.heard_seq)
     rules.merged(job.meta_data, ask.meta)
     refs = salvage(ask.refs, ask.summary or "") if ask.status == "DONE" else ask.refs
     commands = evidence.observed(ask.observed, now=tx.now)

@@ -49,6 +49,7 @@ RunnerId = Annotated[
 ClaimRevision = Annotated[
     int, Meta(ge=1, le=SEQ_LIMIT, description="The claim_revision that jobs.claim gave; it fences off older claims.")
 ]
+Seq = Annotated[int, Meta(ge=0, le=SEQ_LIMIT)]
 Message = Annotated[Text, Meta(min_length=1, max_length=MESSAGE_LIMIT)]
 Refs = Annotated[
     list[Annotated[str, Meta(max_length=REF_LIMIT)]],
@@ -234,6 +235,8 @@ class MessageJob(Ask):
     job: JobId
     message: Annotated[Message, Meta(description="An instruction or an answer for whoever runs the job.")]
     refs: Refs = []
+    fmt: Fmt = "json"
+    moves: Moves = "id"
 
 
 class CompleteJob(HolderAsk):
@@ -248,6 +251,10 @@ class CompleteJob(HolderAsk):
         list[FileAsk], Meta(max_length=REFS_LIMIT, description="Files as you measured them where the job worked.")
     ] = []
     branch: Annotated[BranchAsk | None, Meta(description="The branch that holds the work, if it has its own.")] = None
+    heard_seq: Annotated[
+        Seq | None,
+        Meta(description="The newest message of the manager that the agent had; a newer one keeps the job going."),
+    ] = None
     meta: JobMeta = {}
 
 
@@ -286,17 +293,13 @@ class CancelJob(Ask):
     force_running: Annotated[bool, Meta(description="Also when it runs; its runner learns it at its next report.")] = (
         False
     )
-    expected_revision: Annotated[
-        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="Refuse if it has moved on.")
-    ] = None
+    expected_revision: Annotated[Seq | None, Meta(description="Refuse if it has moved on.")] = None
 
 
 class WaitJob(Ask):
     room_id: RoomId
     job: JobId
-    after_seq: Annotated[
-        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None, Meta(description="With until=event: after this one.")
-    ] = None
+    after_seq: Annotated[Seq | None, Meta(description="With until=event: after this one.")] = None
     until: Annotated[Literal["done", "event"], Meta(description="The end of the job, or just something new.")] = "done"
     max_events: Annotated[int, Meta(ge=0, le=PAGE_LIMIT, description="At most this many events.")] = 10
     max_wait_ms: WaitMs = 20_000
@@ -326,10 +329,7 @@ class ShowRadar(Ask):
     max_chars: MaxChars = None
     fmt: Fmt = "json"
     moves: Moves = "id"
-    since_seq: Annotated[
-        Annotated[int, Meta(ge=0, le=SEQ_LIMIT)] | None,
-        Meta(description="With max_wait_ms: wait for something after this cursor."),
-    ] = None
+    since_seq: Annotated[Seq | None, Meta(description="With max_wait_ms: wait for something after this cursor.")] = None
     max_wait_ms: Annotated[WaitMs, Meta(description="How long to wait for something new, in ms.")] = 0
 
 

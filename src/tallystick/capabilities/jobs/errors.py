@@ -132,6 +132,12 @@ class ProofMissing(Conflict):
     hint = "Continue the job, name in `refs` what came of it, and complete it again."
 
 
+class ManagerSpoke(Conflict):
+    """The manager has said something that the agent did not have when it ended the job."""
+
+    hint = f"Give the agent what {step('jobs.open', job=JOB)} shows as unread, go on, and complete the job after that."
+
+
 class OwnWaiver(Conflict):
     """Only who manages a job may waive its proof: who created it, a foreman or a person, and never who runs it."""
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from tallystick.capabilities.jobs import rules
-from tallystick.capabilities.jobs.contract import ListJobs, OpenJob, ShowRadar
+from tallystick.capabilities.jobs.contract import ListJobs, MessageJob, OpenJob, ShowRadar
 from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.model import ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
-from tallystick.capabilities.jobs.views import JobEvent, JobOpened, Jobs, JobTail, JobView, kind_and_message
+from tallystick.capabilities.jobs.views import JobChanged, JobEvent, JobOpened, Jobs, JobTail, JobView, kind_and_message
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.hints import NextStep, step
 from tallystick.kernel.spellings import tool_call
@@ -119,7 +119,7 @@ def event_line(event: JobEvent) -> str:
 class Moves:
     """How a line names what can be done next, so that it can be pasted where it is shown."""
 
-    def __init__(self, ask: ShowRadar | OpenJob | ListJobs) -> None:
+    def __init__(self, ask: ShowRadar | OpenJob | ListJobs | MessageJob) -> None:
         self._style, self._room_id = ask.moves, ask.room_id
 
     def open(self, ref: str) -> str:
@@ -140,6 +140,11 @@ class Moves:
         if self._style == "step":
             return f" | {step(operation, **given)}"
         return f" | {tool_call(NextStep(operation, given, self._room_id))}"
+
+
+def told(ask: MessageJob, found: JobChanged) -> str:
+    job = found.job
+    return f"told {found.event.ref} ({job.status}): {one_line(found.event.message)}{Moves(ask).open(job.job_id)}"
 
 
 def listed(ask: ListJobs, found: Jobs) -> str:

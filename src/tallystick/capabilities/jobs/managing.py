@@ -8,7 +8,7 @@ from msgspec import structs
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.jobs import evidence, queries, rules, runners
+from tallystick.capabilities.jobs import evidence, lines, queries, rules, runners
 from tallystick.capabilities.jobs.contract import (
     AcknowledgeJob,
     CancelJob,
@@ -33,6 +33,7 @@ from tallystick.capabilities.jobs.views import (
     JobChanged,
     JobEvent,
     Jobs,
+    JobTold,
     JobView,
     JobWaited,
 )
@@ -141,7 +142,7 @@ def _read_files(ask: MessageJob, where: Callable[[], FilesToRead]) -> Mapping[st
     io_before=_read_files,
     examples=({"room_id": "ROOM", "job": "JOB-001", "message": "Keep the public API; see CARD-001."},),
 )
-def message(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobChanged:
+def message(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobTold:
     """Answer a job's question or steer it while it is queued or running.
 
     The agent gets it inside its running slice where its harness allows that, and else first thing in the next one; the
@@ -149,7 +150,10 @@ def message(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -
     evidence that is named in `refs`, never by words; without any, waive the proof with jobs.waive.
     """
     tx.check_open(ask.room_id)
-    return send(tx, me, ask, seen)
+    found = send(tx, me, ask, seen)
+    if ask.fmt == "lines":
+        return JobTold(job=None, event=None, text=lines.told(ask, found))
+    return JobTold(job=found.job, event=found.event, text=None)
 
 
 def send(tx: Tx, me: Caller, ask: MessageJob, seen: Mapping[str, FileFact]) -> JobChanged:

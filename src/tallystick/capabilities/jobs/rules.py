@@ -20,6 +20,7 @@ from tallystick.capabilities.jobs.errors import (
     JobNotRunning,
     JobOver,
     JobWasCanceled,
+    ManagerSpoke,
     NotFailed,
     NotRequeueable,
     OwnWaiver,
@@ -163,6 +164,16 @@ def check_holder(job: Job, runner_id: str, claim_revision: int) -> None:
         raise ClaimMismatch(
             f"{job.job_id} is held by the runner '{job.runner_id}' under claim {job.revision}, "
             f"not by '{runner_id}' under claim {claim_revision}.",
+            details=facts(job),
+        )
+
+
+def check_heard(job: Job, heard_seq: int | None) -> None:
+    """Refuse the end of a job whose agent did not have the manager's newest message; one that says nothing may end."""
+    if heard_seq is not None and job.manager_seq > heard_seq:
+        raise ManagerSpoke(
+            f"The manager said {job.job_id}@{job.manager_seq} before {job.job_id} had ended.",
+            manager_seq=job.manager_seq,
             details=facts(job),
         )
 

@@ -288,6 +288,13 @@ class JobChanged(Answer):
     event: JobEvent
 
 
+class JobTold(Answer):
+    job: JobView | None
+    event: JobEvent | None
+    text: str | None
+    """With fmt=lines, all of the above as lines, and only so."""
+
+
 class JobWaited(Answer):
     job: JobView
     done: bool

@@ -61,6 +61,8 @@ OPERATIONS = {
 }
 EXTENDED = {
     "jobs.create": HERE + "jobs:with_prompt_file",
+    "jobs.list": HERE + "jobs:in_lines",
+    "jobs.message": HERE + "jobs:in_lines",
     "jobs.open": HERE + "jobs:as_lines",
     "jobs.tail": HERE + "jobs:with_follow",
     "jobs.wait": HERE + "jobs:with_exit_codes",

@@ -134,6 +134,18 @@ def as_lines(command: click.Command) -> None:
     command.callback = extended
 
 
+def in_lines(command: click.Command) -> None:
+    """`tally jobs list --fmt lines`: lines whose moves can be typed."""
+    run = command.callback
+    command.params = [option for option in command.params if option.name != "moves"]
+
+    def extended(**given: object) -> object:
+        how = AS_LINES if given.get("fmt") == "lines" and not _session().as_json else {}
+        return run(**{**given, **how}) if run else None
+
+    command.callback = extended
+
+
 def opened(reply: CallReply) -> None:
     print_lines(_session(), reply.data["text"])
 

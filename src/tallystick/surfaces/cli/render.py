@@ -143,6 +143,9 @@ def _jobs(reply: CallReply) -> None:
     from tallystick.capabilities.jobs.views import Jobs
 
     found = reply.read(Jobs)
+    if found.text is not None:
+        _elsewhere("jobs:opened")(reply)
+        return
     if not found.jobs:
         screen.say("There are no such jobs.")
         return
@@ -151,7 +154,7 @@ def _jobs(reply: CallReply) -> None:
         [[each.last_ref, each.status, each.priority, each.title, each.task, each.runner] for each in found.jobs],
     )
     if found.has_more:
-        screen.say("There is more: raise --limit, or page on with --cursor.")
+        screen.say(f"There is more: raise --limit, or page on with --cursor {found.cursor}.")
 
 
 def job_events(events: Sequence[JobEvent]) -> None:
@@ -211,6 +214,9 @@ def _created(reply: CallReply) -> None:
 
 def _told(reply: CallReply) -> None:
     """Plain data: see `session.CallReply`."""
+    if reply.data["text"] is not None:
+        _elsewhere("jobs:opened")(reply)
+        return
     job = reply.data["job"]
     running = "inside its running slice where its harness can, else first thing in the next one"
     reads = "first thing in its next slice" if job["status"] == "QUEUED" else running

@@ -79,7 +79,12 @@ class Routed:
         return self.portal.with_example(error, self.operation.name, hint=error.declared)
 
 
-IN_LINES: Mapping[str, str] = {"jobs.radar": "lines", "jobs.list": "json", "jobs.open": "json"}
+IN_LINES: Mapping[str, str] = {
+    "jobs.radar": "lines",
+    "jobs.list": "json",
+    "jobs.message": "json",
+    "jobs.open": "json",
+}
 """What can be answered with lines, and what it is answered with unasked. The moves in lines are tool calls here.
 
 An agent pays for every byte of what it looks at most.
