@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tallystick.kernel.operation import Reach
 from tests.http.running import RunningHub
 
 
@@ -23,3 +24,16 @@ def test_nobody_reports_completes_or_beats_for_anothers_runner(hub: RunningHub) 
     ):
         assert mallory.post(operation, given).refused == (403, "runner_not_yours"), operation
     assert worker.call("jobs.report", **held, message="mine")
+
+
+def test_a_token_that_may_manage_does_not_waive_the_proof_of_what_it_runs(hub: RunningHub) -> None:
+    room = hub.user.room()
+    worker, manager = (hub.agent(name, room, Reach.MANAGE) for name in ("worker", "manager"))
+    worker.call("rooms.join", room_id=room)
+    worker.call("jobs.create", room_id=room, title="x", prompt="p")
+    worker.call("runners.heartbeat", room_id=room, runner_id="rw", status="idle")
+    worker.call("jobs.claim", room_id=room, runner_id="rw")
+    waiver: dict[str, object] = {"room_id": room, "job": "JOB-001", "reason": "fine"}
+
+    assert worker.post("jobs.waive", waiver).refused == (409, "own_waiver")
+    assert manager.call("jobs.waive", **waiver)["event"]["kind"] == "waived"

@@ -322,6 +322,21 @@ def test_a_runner_paused_past_its_lease_can_write_nothing_more(shift: Shift) -> 
     assert shift.events(job_id) == before
 
 
+def test_a_runner_that_has_lost_its_claim_ends_what_it_runs(shift: Shift) -> None:
+    job_id = shift.create()
+    with shift.runner(ENDLESS, *("--heartbeat-ms", "400")) as old:
+        started = pids(shift, job_id)
+        old.signal(signal.SIGSTOP)
+        with shift.runner("end('FAILED', 'taken over')", runner_id="r2"):
+            shift.ended(job_id)
+        assert not any(gone(pid) for pid in started)
+
+        old.signal(signal.SIGCONT)
+
+        until(lambda: all(gone(pid) for pid in started))
+        until(lambda: f"{job_id}: stopped (lost)" in old.said)
+
+
 def test_a_job_that_loses_every_runner_is_given_up(shift: Shift) -> None:
     job_id = shift.create()
     for number in range(2):
