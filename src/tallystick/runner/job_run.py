@@ -228,14 +228,12 @@ class JobRun:
             if claim_lost(refusal):
                 self._held.stop(StopReason.LOST)
 
-    def _overtaken(self) -> bool:
-        """Whether the manager has said something that the agent was not given before it answered."""
-        heard = None
+    def _acted(self) -> None:
+        """The agent has answered, and so acted on what it was given."""
         if self._unread:
             note = ExecutorNote(kind="read", message=f"runner: the agent acted on {self._job.job_id}@{self._delivered}")
-            heard, self._unread = self._report(note, SliceReport(read_seq=self._delivered)), False
-        now = heard or self._source.renew(self._job, f"runner: {self._held.doing}")
-        return now.manager_seq > self._delivered
+            self._report(note, SliceReport(read_seq=self._delivered))
+            self._unread = False
 
     def _after(self, ended: SliceEnd, executor: Executor, folder: JobFolder) -> Next:
         match ended:
@@ -251,8 +249,7 @@ class JobRun:
             return rules.failed(str(wrong), self._prior, self._count, self._settings.bounds)
         for note in said.events:
             self._report(note)
-        if self._overtaken() and said.status != "CONTINUE":
-            return rules.overtaken(said, self._prior, self._count, self._settings.bounds)
+        self._acted()
         if said.status == "DONE":
             if executor.name == COMMAND:
                 self._run_checks(folder)
