@@ -23,6 +23,7 @@ def test_the_radar_is_shown_answered_and_followed_on_a_terminal(place: Place) ->
     _asking(place)
     shown = place.run("--as", "boss", "radar").out.splitlines()
     assert " ? JOB-001 (RUNNING) parser [2J | `tally --as boss open JOB-001@6` | " in shown[-1]
+    assert place.run("--as", "boss", "jobs", "radar").out.splitlines() == shown
     assert shown[0].partition(" ")[2].startswith("jobs_radar count=1 runner=idle runners=live:0 idle:1 offline:0")
 
     with place.terminal("--as", "boss", "radar", "--watch") as terminal:

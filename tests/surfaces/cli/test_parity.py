@@ -52,7 +52,10 @@ def test_the_reference_is_what_the_registry_says() -> None:
 
 BESIDES = {"jobs.create": ("prompt_file",), "jobs.tail": ("follow",)}
 """Options that two commands have besides the fields of their operation."""
-SET_BY_THE_COMMAND = {"jobs.open": ("fmt", "moves"), "jobs.tail": ("moves",)}
+SET_BY_THE_COMMAND = {
+    **dict.fromkeys(("jobs.list", "jobs.message"), ("moves",)),
+    **dict.fromkeys(("jobs.open", "jobs.radar"), ("fmt", "moves")),
+}
 """What a command decides itself: lines for a person, all of it for a program."""
 
 

@@ -64,6 +64,7 @@ EXTENDED = {
     "jobs.list": HERE + "jobs:in_lines",
     "jobs.message": HERE + "jobs:in_lines",
     "jobs.open": HERE + "jobs:as_lines",
+    "jobs.radar": HERE + "jobs:as_lines",
     "jobs.tail": HERE + "jobs:with_follow",
     "jobs.wait": HERE + "jobs:with_exit_codes",
 }

@@ -123,7 +123,7 @@ def print_lines(session: Session, text: str) -> None:
 
 
 def as_lines(command: click.Command) -> None:
-    """`tally jobs open JOB-001`: a page of lines; `--json` has the fields."""
+    """`tally jobs open JOB-001`, `tally jobs radar`: a page of lines; `--json` has the fields."""
     run = command.callback
     command.params = [option for option in command.params if option.name not in AS_LINES]
 

@@ -282,6 +282,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "jobs.list": _jobs,
     "jobs.message": _told,
     "jobs.open": _elsewhere("jobs:opened"),
+    "jobs.radar": _elsewhere("jobs:opened"),
     "jobs.tail": _tail,
     "jobs.wait": _waited,
     "messages.inbox": _inbox,
