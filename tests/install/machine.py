@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from tallystick.harnesses.install.config_entries import HOOKS, TallyProgram, hook_group
 from tests.surfaces.cli.place import TALLY, Done, Place
 
 HARNESSES = ("claude", "codex", "gemini")
@@ -45,4 +47,16 @@ class Machine:
         }
 
 
-__all__ = ["FILES", "HARNESSES", "TALLY", "Machine"]
+def codex_home(folder: Path, *, trusted: bool) -> Path:
+    """A folder for `CODEX_HOME` with our hooks, which somebody has looked at or not."""
+    folder.mkdir(parents=True)
+    hooks = folder / "hooks.json"
+    ours = {entry.event: [hook_group("codex", entry, TallyProgram(path=TALLY))] for entry in HOOKS["codex"]}
+    hooks.write_text(json.dumps({"hooks": ours}), "utf-8")
+    if trusted:
+        seen = f'[hooks.state."{hooks}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n'
+        (folder / "config.toml").write_text(seen, "utf-8")
+    return folder
+
+
+__all__ = ["FILES", "HARNESSES", "TALLY", "Machine", "codex_home"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from tests.install.machine import codex_home
 from tests.runner.shift import Shift
 
 DONE = "end('DONE', 'three sheep', 'CMD: count sheep (exit 0)')"
@@ -238,3 +241,19 @@ def test_a_job_comes_with_its_task_its_anchor_and_their_cards(shift: Shift) -> N
     assert "All of them" in summary
     assert "CARD-001 Where: Behind the hill" in summary
     assert "|a:sheep" in summary
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_that_codex_will_not_run_our_hooks_is_said_before_it_works(shift: Shift, trusted: bool) -> None:
+    home = codex_home(shift.folder / "codex", trusted=trusted)
+    binary = shift.folder / "codex-binary"
+    binary.write_text("#!/bin/sh\n")
+    binary.chmod(0o755)
+    options = ("--once", "--executors", "codex", "--codex-bin", str(binary))
+
+    with shift.runner(None, *options, env=shift.env(CODEX_HOME=str(home))) as runner:
+        assert runner.finished() == 0
+        said = runner.said
+
+    warned = said.count("Codex runs no hook that nobody has looked at")
+    assert (warned, said.count("its edits are not checked")) == ((0, 0) if trusted else (1, 1))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from tallystick.client import BusClient
 from tests.http.running import Json
+from tests.install.machine import codex_home
 from tests.runtime.world import World, control, message
 from tests.waiting import gone, until
 
@@ -206,6 +208,16 @@ def test_a_reply_is_taken_note_of_and_starts_nothing(world: World) -> None:
 
     assert (outcome["status"], world.calls()) == ("completed", [])
     worker.until("boss replied: yes")
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_that_codex_will_not_run_our_hooks_is_said_before_it_works(world: World, tmp_path: Path, trusted: bool) -> None:
+    home = codex_home(tmp_path / "codex", trusted=trusted)
+
+    worker = world.attach("worker", "codex", CODEX_HOME=str(home))
+
+    warned = [line for line in worker.said if "Codex runs no hook that nobody has looked at" in line]
+    assert (len(warned), "its edits are not checked" in "".join(warned)) == (0 if trusted else 1, not trusted)
 
 
 def test_two_cannot_be_attached_under_one_name(world: World) -> None:

@@ -22,6 +22,7 @@ from tallystick.client import typed
 from tallystick.client.nearest import Nearest
 from tallystick.commandline import ids, output
 from tallystick.harnesses.headless.protocol import Sandbox
+from tallystick.harnesses.install import plan
 from tallystick.kernel.errors import Conflict, InvalidField, NoRoomHere, NotFound, TallyError, Unavailable
 from tallystick.ledger.contract import Envelope
 from tallystick.runner import executors
@@ -209,6 +210,9 @@ def run(asked: RunnerOptions, *, agent: str | None = None) -> RunnerResult:
             for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(sign, supervisor.leave)
             tell(f"serves room {room_id} with {', '.join(settings.executors)}, {settings.max_parallel} at a time")
+            for executor in settings.executors:
+                for warning in plan.warnings(executor, folder=settings.cwd, environ=settings.environ):
+                    tell(warning)
             supervisor.run(once=asked.once)
             return RunnerResult(runner_id=runner_id, room_id=room_id)
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tallystick.client.bus_protocol import Envelope
 from tallystick.harnesses.headless.protocol import Sandbox
+from tallystick.harnesses.install import plan
 from tallystick.kernel import places
 from tallystick.kernel.caller import check_agent_id
 from tallystick.kernel.errors import InvalidField, TallyError
@@ -89,6 +90,8 @@ def attached(
         agent = Agent(line=line, engine=engine, journal=journal, mail=mail, tell=say)
         line.ask("actions.attach", {"program": engine.slug})
         say(f"is in room {line.room_id} with {engine.slug}: {' '.join(program.argv)}")
+        for warning in plan.warnings(engine.slug, folder=folder, environ=environ):
+            say(warning)
         yield AgentAttachment(agent, line, mail)
 
 
@@ -178,6 +181,8 @@ def relaying(
             prepared(lambda: relay.stop("its user"))
         threading.Thread(target=_deliver, args=(mail, relay), daemon=True).start()
         say(f"relays in room {line.room_id} with {engine.slug}: {' '.join(engine.argv)}")
+        for warning in plan.warnings(engine.slug, folder=folder, environ=environ):
+            say(warning)
         return relay.run(task)
 
 

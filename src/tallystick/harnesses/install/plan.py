@@ -220,10 +220,30 @@ def examine(
             f"{scope.value}: {each}" for each in (*look.missing(), *look.twice(), *look.stale(), *look.tokens(valid))
         ]
         hooked += [scope.value] if look.ours else []
-        present += [UNTRUSTED] if look.untrusted else []
+        present += [UNTRUSTED] if harness == "codex" and _unseen(where) else []
     if len(hooked) > 1:
         wrong.append("duplicated: the hooks of user and project both run")
     return DriftReport(harness=harness, present=tuple(present), wrong=tuple(wrong))
+
+
+def warnings(harness: str, *, folder: Path, environ: Mapping[str, str]) -> list[str]:
+    """What whoever starts a harness for others has to know: that its edits are not checked although they look so."""
+    if harness != "codex":
+        return []
+    scopes = (config_files(harness, scope, root=workspace(folder), environ=environ) for scope in InstallScope)
+    try:
+        unseen = any(_unseen(where) for where in scopes)
+    except ConfigUnreadable:
+        return []  # Which the harness itself says, and `tally doctor`.
+    return [f"{UNTRUSTED}. Until then its edits are not checked against reservations"] if unseen else []
+
+
+def _unseen(where: ConfigFiles) -> bool:
+    """Whether Codex has no record that somebody trusted the file with our hooks."""
+    if not config_entries.our_hooks(read_text(where.hooks) or ""):
+        return False
+    state = config_entries.trusted_hooks(read_text(where.servers) or "")
+    return not any(key.startswith(f"{where.hooks}:") for key in state)
 
 
 class _Installation:
@@ -239,14 +259,6 @@ class _Installation:
 
     def present(self) -> list[str]:
         return [*(["server"] if self._servers else []), *(["hooks"] if self.ours else [])]
-
-    @property
-    def untrusted(self) -> bool:
-        """Whether Codex has no record that somebody trusted the file with our hooks."""
-        if self._harness != "codex" or not self.ours:
-            return False
-        state = config_entries.trusted_hooks(read_text(self._where.servers) or "")
-        return not any(key.startswith(f"{self._where.hooks}:") for key in state)
 
     def missing(self) -> Iterator[str]:
         if not self._servers and self._wrote(self._where.servers, config_entries.is_server):
