@@ -172,6 +172,14 @@ def marked(environ: Mapping[str, str]) -> Harness | None:
     return next((each for each in HARNESSES if any(environ.get(name) for name in each.markers)), None)
 
 
+SANDBOXES = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "SANDBOX_RUNTIME")
+"""What Codex and Claude Code set for a command in their sandbox, which may write to the workspace only."""
+
+
+def sandboxed(environ: Mapping[str, str]) -> bool:
+    return any(environ.get(name) for name in SANDBOXES)
+
+
 def by_slug(slug: str) -> Harness | None:
     return next((each for each in HARNESSES if each.slug == slug), None)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import Fault, InternalFault, InvalidField, TallyError, Unavailable
+from tallystick.storage.errors import StoreReadOnly
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import exit_code, guarded
 from tallystick.surfaces.cli.reference import every_error
@@ -64,6 +65,18 @@ def test_a_refusal_that_quotes_hostile_text_stays_on_its_line(capsys: pytest.Cap
     _raising(InvalidField("bad \x1b[2J name\nerror: forged"), as_json=False)
 
     assert capsys.readouterr().err.splitlines()[0] == "error: bad \\x1b[2J name\\nerror: forged"
+
+
+def test_in_a_harnesss_sandbox_an_agent_is_not_sent_to_another_store(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_SANDBOX_NETWORK_DISABLED", "1")
+    code = _raising(StoreReadOnly("/data cannot be written to."), as_json=True)
+
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (code, error["code"], error["message"]) == (4, "store_read_only", "/data cannot be written to.")
+    assert "call our MCP tools" in error["hint"]
+    assert "TALLYSTICK_DATA_DIR" not in error["hint"]
 
 
 def test_an_interrupt_ends_quietly(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,24 @@ def guarded(session: Session, work: Callable[[], int]) -> int:
     return code
 
 
+SANDBOXED = (
+    "This shell is in your harness's sandbox, which keeps it from writing there: call our MCP tools (join_path, "
+    "messages, agents …) instead, which run outside of it. Another data directory would be "
+    "another store, with nobody in it."
+)
+
+
+def _for_a_sandbox(error: TallyError) -> TallyError:
+    """The refusal with advice that an agent can follow: what a person would do there gives it a second, empty store."""
+    from tallystick.harnesses import registry
+
+    if error.code != "store_read_only" or not registry.sandboxed(os.environ):
+        return error
+    return type(error)(error.message, hint=SANDBOXED, details=error.details)
+
+
 def _report(session: Session, error: TallyError) -> int:
+    error = _for_a_sandbox(error)
     output.refuse(session.command, error, as_json=session.as_json, spelling=session.spelling)
     return exit_code(error)
 
