@@ -30,6 +30,19 @@ def test_an_actor_id_reaches_that_actor_alone(team: tuple[Actor, ...]) -> None:
     assert [texts(actor) for actor in (lea, bob, cyd, eve)] == [[], ["hello"], [], []]
 
 
+def test_who_was_written_to_by_name_and_has_ended_is_said_and_gets_it_all_the_same(scene: Scene) -> None:
+    ada, bob, _cyd = scene.joined("ada", "bob", "cyd")
+    scene.kill(bob)
+
+    sent = [ada.here("messages.send", text="look", to=to) for to in (["bob", "cyd"], ["cyd"], ["@all"])]
+
+    assert [(each["recipients"], each["gone"]) for each in sent] == [
+        (["bob", "cyd"], ["bob"]),
+        (["cyd"], []),
+        (["bob", "cyd", "user"], []),
+    ]
+
+
 def test_all_reaches_every_actor_and_the_user(team: tuple[Actor, ...]) -> None:
     lea, bob, _cyd, eve = team
     assert reached(lea, "@all") == ["bob", "cyd", "user"]

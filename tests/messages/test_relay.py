@@ -32,7 +32,14 @@ def test_a_relayed_message_carries_the_text_word_for_word_and_names_its_source(r
     source = say(ada, "  the **exact**\nwords ", format="markdown", priority="attention", to=["@user"])
     relayed = relay(there, source, to=["bob"])
     (event,) = bob.events(kinds=["chat.message"])
-    assert relayed == {"event": event, "recipients": ["bob"], "asked": [], "replayed": False, "record": None}
+    assert relayed == {
+        "event": event,
+        "recipients": ["bob"],
+        "asked": [],
+        "gone": [],
+        "replayed": False,
+        "record": None,
+    }
     assert (event["by"], event["group_id"]) == ("ada", there.room_id)
     assert event["data"] == {
         "text": "  the **exact**\nwords ",

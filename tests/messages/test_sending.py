@@ -14,7 +14,7 @@ def test_a_message_is_an_event_in_the_standard_envelope_with_the_recipients_it_r
     sent = ada.here("messages.send", text="hello", to=["bob"])
     (joined,) = [event for event in ada.events() if event["kind"] == "actor.add" and event["by"] == "ada"]
     event = ada.events(kinds=["chat.message"])[0]
-    assert sent == {"event": event, "recipients": ["bob"], "asked": [], "replayed": False}
+    assert sent == {"event": event, "recipients": ["bob"], "asked": [], "gone": [], "replayed": False}
     assert event == {
         "v": 1,
         "id": event["id"],

@@ -95,6 +95,8 @@ class SendMessageResult(Answer):
     """Who it was delivered to, resolved when it was appended."""
     asked: list[AskedAgent]
     """The recipients that answer by themselves; `actions.outcomes` with the event's id as group_id waits for them."""
+    gone: list[str]
+    """Those named whose process has ended: they read it when their session is resumed, if it ever is."""
     replayed: bool
     """True when this client_id had already sent it."""
 

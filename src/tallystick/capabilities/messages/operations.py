@@ -26,7 +26,7 @@ from tallystick.capabilities.messages.projections import DEFERRED_FOLDS, DEFERRE
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks
-from tallystick.kernel.caller import Caller
+from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Reach, operation
@@ -74,7 +74,7 @@ def append_once(
     known = queries.client_id_use(tx, room.room_id, author.principal, or_none(message.client_id))
     if known and rules.check_replay(known, message, now=tx.now):
         event = reading.event_at(tx, room.room_id, known.seq)
-        return _result(event, tx.use(Conversations).asked_before(tx, event), replayed=True)
+        return _result(tx, event, tx.use(Conversations).asked_before(tx, event), replayed=True)
     if room.closed_at is not None:
         raise RoomClosed(room_id=room.room_id)
     answers = None
@@ -91,7 +91,7 @@ def append_once(
         tasks.check_ref(tx, room.room_id, task_id)
     notifications.notify_overdue(tx, room)
     event = _append(tx, room, members, author, message, answers=answers)
-    return _result(event, tx.use(Conversations).request(tx, members, me, event), replayed=False)
+    return _result(tx, event, tx.use(Conversations).request(tx, members, me, event), replayed=False)
 
 
 def _check_source(tx: Tx, room_id: str, event_id: str) -> None:
@@ -121,9 +121,20 @@ def _append(
     return event
 
 
-def _result(event: Event, asked: list[AskedAgent], *, replayed: bool) -> SendMessageResult:
+def _gone(tx: Tx, event: Event) -> list[str]:
+    """Of those it was written to by name, whose process has provably ended. `@all` promises nobody."""
+    message = event.read(MessageSent)
+    if not rules.by_name(message.to):
+        return []
+    known = (agents.member(tx, event.room_id, agent_id) for agent_id in message.recipients)
+    return [each.agent_id for each in known if each is not None and each.process_state is ProcessState.GONE]
+
+
+def _result(tx: Tx, event: Event, asked: list[AskedAgent], *, replayed: bool) -> SendMessageResult:
     recipients = event.read(MessageSent).recipients
-    return SendMessageResult(event=Envelope.of(event), recipients=recipients, asked=asked, replayed=replayed)
+    return SendMessageResult(
+        event=Envelope.of(event), recipients=recipients, asked=asked, gone=_gone(tx, event), replayed=replayed
+    )
 
 
 def send_for_action(
@@ -186,7 +197,12 @@ def relay(tx: Tx, me: Caller, ask: RelayMessage) -> RelayMessageResult:
     sent = append_once(tx, room, members, me, message)
     record = _record(tx, me, ask, room, sent.event) if ask.record and not sent.replayed else None
     return RelayMessageResult(
-        event=sent.event, recipients=sent.recipients, asked=sent.asked, replayed=sent.replayed, record=record
+        event=sent.event,
+        recipients=sent.recipients,
+        asked=sent.asked,
+        gone=sent.gone,
+        replayed=sent.replayed,
+        record=record,
     )
 
 

@@ -94,6 +94,11 @@ def recipients(
     return sorted(found)
 
 
+def by_name(to: Sequence[str]) -> bool:
+    """Whether a message is written to certain recipients and to no selection."""
+    return bool(to) and _SELECTING.isdisjoint(to)
+
+
 def _chosen(members: Sequence[Participant], token: str) -> set[str]:
     if token in _SELECTING:
         chosen = _selected(members, token)

@@ -98,6 +98,8 @@ def _sent(reply: CallReply) -> None:
     for each in sent.get("asked") or ():
         when = "is away, and is asked when it returns" if each["away"] else "takes it as a request"
         screen.say(f"{each['agent_id']} {when}; its answer will be in your inbox.")
+    for gone in sent.get("gone") or ():
+        screen.say(f"{gone} has ended: it reads this when its session is resumed, if it ever is.")
 
 
 def _reserved(reply: CallReply) -> None:
