@@ -29,7 +29,6 @@ HERE = Word(".")
 TOP = Word("/")
 """In what a git command changes: the whole working tree, wherever in it the command runs."""
 
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i.*|--in-place(=.*)?", re.DOTALL)
 _BRINGS_SCRIPT = re.compile(r"-[a-zA-Z]*[eEf]|--(expression|file)")
 _ONLY_LOOKS = frozenset({"--check", "--diff", "--list-different", "-l", "-d", "--dry-run"})
 _FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
@@ -91,11 +90,15 @@ def _inside(folder: Word, file: Word) -> Word:
     return Word(f"{folder.text.rstrip('/')}/{name}", readable=readable)
 
 
-def _edited(*valued: str) -> Writer:
-    """Files edited in place by a script, which is an operand itself unless an option has brought it."""
+def _edited(flags: str, *valued: str) -> Writer:
+    """Files edited in place by a script, which is an operand itself unless an option has brought it.
+
+    `flags` may stand before the `i` of an option: any other letter takes what follows it as its value.
+    """
+    in_place = rf"(?s:-[{flags}]*i.*|--in-?place(=.*)?)"
 
     def found(words: Sequence[Word], _: Disk) -> list[Word]:
-        if not any(_IN_PLACE.fullmatch(each.text) for each in words):
+        if not any(re.fullmatch(in_place, each.text) for each in words):
             return []
         scripts = [each.text for each in words if _BRINGS_SCRIPT.fullmatch(each.text)]
         return operands_of(words, (*valued, *scripts))[0 if scripts else 1 :]
@@ -134,6 +137,8 @@ def _dd(words: Sequence[Word], _: Disk) -> list[Word]:
 
 def _patched(words: Sequence[Word], _: Disk) -> list[Word]:
     """The file that is named; without one the patch names them."""
+    if any(each.text == "--dry-run" for each in words):
+        return []
     return operands_of(words, ("-p", "-i", "-d", "-o", "-r", "-B", "-D", "-F", "-V"))[:1] or [UNKNOWN]
 
 
@@ -179,10 +184,9 @@ def _ruff(words: Sequence[Word], disk: Disk) -> list[Word]:
 
 
 WRITERS: Mapping[str, Writer] = {
-    "sed": _edited(),
-    "gsed": _edited(),
-    "perl": _edited("-M", "-I"),
-    "ruby": _edited("-r", "-I"),
+    **dict.fromkeys(("sed", "gsed"), _edited("nErsuz")),
+    "perl": _edited("acglnpstuwTUWX0-9", "-M", "-I"),
+    "ruby": _edited("alnpswW0-9", "-r", "-I"),
     "awk": _awk,
     "gawk": _awk,
     "tee": _all(),
@@ -237,7 +241,7 @@ WRITERS: Mapping[str, Writer] = {
     "autoflake": _formatted("-i", "--in-place"),
     "pyupgrade": _formatted(whole=False),
     "2to3": _formatted("-w"),
-    "yq": _edited(),
+    "yq": _edited("CMNPejnrs"),
     "pre-commit": _unpacked(r"run"),
 }
 
