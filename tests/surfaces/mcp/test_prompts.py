@@ -45,6 +45,7 @@ def test_what_is_taught_is_turns_reservations_mail_and_notes(text: str) -> None:
     taught = TEXTS[text]
 
     assert all(tool in taught for tool in TAUGHT)
+    assert "parallel" in taught, "where agents work side by side nobody waits"
     called = {cmd or f"{portal}.{op}" for portal, op, cmd in CALL.findall(taught)}
     assert {"reservations.reserve", "messages.inbox", "notes.add"} <= called
     assert NINE.keys() >= TAUGHT

@@ -108,8 +108,8 @@ INSTRUCTIONS = """\
 Several agents share this workspace: they take turns with its stick, reserve what they edit and write to each other.
 1. list_rooms shows what goes on. join_path enters your room: use the room_id it returns, even if the path differs.
 2. Read your mail: messages {"op": "inbox", "args": {"room_id": …}}; answer with op send, accept with op ack.
-3. wait_for_turn until it answers your_turn; on not_yet call it again; where turns are taken, no shared work before.
-   Read the handoff first, load its artifacts, respect its do_not.
+3. wait_for_turn until it answers your_turn; on not_yet call it again; no shared work before. Alone, or where the mode
+   is parallel, work without a turn. Read the handoff first, load its artifacts, respect its do_not.
    As holder give lease_id and turn_id with every call, never a name: who you are is known.
 4. Reserve before you edit: agents {"op": "call", "cmd": "reservations.reserve", "args": {"room_id": …, "path": …}}.
 5. While you hold the stick, call heartbeat at the room's heartbeat_interval_ms.
