@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import cast
 
 import pytest
 
+from tallystick.harnesses import processes
+from tallystick.kernel.caller import Caller, Process, SessionKind
 from tests.hooks.desk import EDITS, STOPS, Desk, answer
 from tests.hooks.test_protocols import HARNESSES, TOOLS
 from tests.surfaces.cli.place import Done
@@ -134,6 +137,23 @@ def test_being_greeted_is_no_place_in_the_turn_order_and_the_end_of_a_session_le
     ]
 
 
+def test_a_thousand_sessions_that_have_ended_are_nobody_and_cost_nothing(lone_desk: Desk) -> None:
+    ended = Process(host_id=processes.host_id(), pid=2**22 + 1, started_at="1")
+    here = {"context_path": str(lone_desk.root)}
+    with lone_desk.hub() as hub:
+        for number in range(1_000):
+            past = Caller(agent_id=f"codex:{number:08x}", session=SessionKind.MCP_HARNESS, process=ended)
+            hub.call("rooms.join", here, past)
+
+    told = greeted(lone_desk, "claude").out
+    joined = lone_desk.call("me", "rooms.join", **here)
+    state = lone_desk.call("me", "turns.state", room_id=joined["room_id"])
+
+    assert "Nobody else is here." in told
+    assert (state["members_here"], state["members_gone"]) == (1, 1_000)
+    assert max(len(json.dumps(each)) for each in (joined, state)) < 4 * 1_500
+
+
 def test_a_resumed_session_is_told_what_it_still_has_reserved(desk: Desk) -> None:
     room_id = str(desk.reserve("me", "notes.txt")["room_id"])
     desk.hook("claude", "SessionEnd", reason="other")
@@ -150,9 +170,10 @@ def test_a_resumed_session_is_told_what_it_still_has_reserved(desk: Desk) -> Non
     assert room_id in told
 
 
-def test_a_worker_is_not_told_to_wait_for_a_turn(desk: Desk) -> None:
+@pytest.mark.parametrize("variable", ["TALLYSTICK_ACTION", "TALLYSTICK_JOB"])
+def test_a_worker_is_not_told_to_wait_for_a_turn(desk: Desk, variable: str) -> None:
     desk.join("bob")
-    working = Desk(desk.place, {**desk.env, "TALLYSTICK_ACTION": "a1"})
+    working = Desk(desk.place, {**desk.env, variable: "a1"})
 
     told = working.hook("claude", "SessionStart", source="startup").out
 

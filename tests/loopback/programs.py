@@ -63,3 +63,17 @@ class Home:
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
+
+
+def known(harness: str, home: Path, root: Path) -> None:
+    """As on a machine where the harness was used in this folder before: nobody is asked about themes and trust."""
+    if harness == "claude":
+        file = home / ".claude.json"
+        settings = json.loads(file.read_text())
+        settings |= {"hasCompletedOnboarding": True, "theme": "dark", "numStartups": 9}
+        settings["customApiKeyResponses"] = {"approved": ["none"], "rejected": []}
+        settings["projects"] = {str(root): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}
+        file.write_text(json.dumps(settings))
+    if harness == "codex":
+        config = home / ".codex/config.toml"
+        config.write_text(f'{config.read_text()}\n[projects."{root}"]\ntrust_level = "trusted"\n')

@@ -1,72 +1,231 @@
-"""One session of a real harness is one agent on MCP, in its hooks and in its shell, however it is run."""
+"""One session of a real harness is one agent to our server, in its hooks and in its shell, however it is run."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext
+from itertools import product
 from pathlib import Path
+from typing import TypeAlias, cast
 
 import pytest
 
-from tests.loopback.model import scripted
-from tests.loopback.programs import Home
-from tests.loopback.saying import Ask, Say, Saying, Use
-from tests.loopback.sessions import LATER, Harness, answers, said, three_surfaces, tool
+from tests.loopback.programs import installed
+from tests.loopback.saying import Ask, Give, Say, Saying, Use
+from tests.loopback.sessions import WhoAmI, answers, ran, tool, trusted, typed, windows
+from tests.loopback.workplace import HARNESSES, STARTING, HarnessHome, hub_for, workplace
+from tests.stories.terminals import Recording
+from tests.surfaces.cli.place import TALLY
+from tests.waiting import until
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
-every_harness = pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
-
-
-@every_harness
-def test_alone_resumed_in_a_worktree_and_under_a_given_name_a_session_is_one_agent(tmp_path: Path, name: str) -> None:
-    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.test"]
-    work, beside = tmp_path / "work", tmp_path / "beside"
-    work.mkdir()
-    for args in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["worktree", "add", "-q", str(beside)]):
-        subprocess.run([*git, *args], cwd=work, check=True)
-    asked, script = three_surfaces(name, work)
-    seen: dict[str, dict[str, str]] = {}
-    with scripted(script) as model:
-        harness = Harness.ready(name, Home(tmp_path / "home", model), work)
-
-        def run(how: str, **given: object) -> str:
-            asked.clear()
-            session = harness.run(f"who are you? ({how})", **given)  # pyright: ignore[reportArgumentType]
-            seen[how] = said(asked)
-            return session
-
-        session = run("exec")
-        asked.clear()
-        harness.run("and now?", resume=session)
-        resumed = asked[-1]
-        run("worktree", cwd=beside)
-        run("attached", env={"TALLYSTICK_AGENT": "worker"})
-
-    for how, surfaces in seen.items():
-        assert len(set(surfaces.values())) == 1, (how, surfaces)
-    assert len({surfaces["mcp"] for surfaces in seen.values()}) == 3
-    assert seen["attached"]["mcp"] == "worker"
-    assert f"Tallystick: you are {seen['exec']['mcp']} in room" in f"{resumed.told}\n{resumed.prompt}"
-
-
-def test_codexs_sandboxed_shell_is_the_agent_of_its_server(tmp_path: Path) -> None:
-    asked, script = three_surfaces("codex", tmp_path / "work")
-    with scripted(script) as model:
-        Harness.ready("codex", Home(tmp_path / "home", model), tmp_path / "work").run("who are you?", sandboxed=True)
-
-    surfaces = said(asked)
-    assert len(set(surfaces.values())) == 1, surfaces
-
-
+Seen: TypeAlias = Mapping[str, str]
+"""The agent on each surface."""
+SURFACES = {"mcp", "hook", "shell"}
 SPAWN = {
-    "claude": ("Agent", {"description": "sub", "prompt": "SUBTASK", "subagent_type": "general-purpose"}),
-    "codex": ("multi_agent_v1.spawn_agent", {"message": "SUBTASK"}),
+    "claude": Use(tool="Agent", given={"description": "sub", "prompt": "SUBTASK", "subagent_type": "general-purpose"}),
+    "codex": Use(tool="multi_agent_v1.spawn_agent", given={"message": "SUBTASK"}),
+}
+FAILED = Give(answer={"status": "FAILED", "summary": "I only said who I am", "refs": [], "events": []})
+
+
+def plainly(place: HarnessHome, model: WhoAmI) -> Seen:
+    ran(place, "who are you?")
+    return model.said()
+
+
+def resumed(place: HarnessHome, model: WhoAmI) -> Seen:
+    """The agent that it was, which the greeting says again."""
+    session = ran(place, "who are you?")
+    before = model.said()
+    model.anew()
+    ran(place, "and now?", resume=session)
+    after = model.said()
+    assert before == after
+    assert "who are you?" in model.asked[-1].prompt, "what was asked first is still known"
+    return after
+
+
+def in_sandbox(place: HarnessHome, model: WhoAmI) -> Seen:
+    ran(place, "who are you?", sandboxed=True)
+    return model.said()
+
+
+def in_worktree(place: HarnessHome, model: WhoAmI) -> Seen:
+    beside = place.root.parent / "beside"
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.test"]
+    for args in (["commit", "-q", "--allow-empty", "-m", "x"], ["worktree", "add", "-q", str(beside)]):
+        subprocess.run([*git, *args], cwd=place.root, check=True)
+    ran(place, "who are you?", cwd=beside)
+    return model.said()
+
+
+def attached(place: HarnessHome, model: WhoAmI) -> Seen:
+    trusted(place)
+    room_id = str(place.tally("join", agent="boss")["room_id"])
+    with hub_for(place):
+        argv = [TALLY, "attach", "--name", "worker", "--room", room_id, "--once", "--", str(installed(place.harness))]
+        with subprocess.Popen(argv, cwd=place.root, env=place.environ, stderr=subprocess.PIPE, text=True) as worker:
+            assert worker.stderr
+            assert any("ready" in line for line in worker.stderr)
+            place.tally("ask", "worker", "who are you?", agent="boss")
+            worker.terminate()
+            worker.stderr.read()
+    seen = model.said()
+    assert seen["shell"] == "worker"
+    return seen
+
+
+def as_runner(place: HarnessHome, model: WhoAmI) -> Seen:
+    trusted(place)
+    model.ending = FAILED
+    place.tally("join", agent="boss")
+    executor, flag = {"claude": ("claude_code", "--claude-bin")}.get(
+        place.harness, (place.harness, f"--{place.harness}-bin")
+    )
+    place.tally("jobs", "create", "--title", "who", "--prompt", "who are you?", "--executor", executor, agent="boss")
+    program = [flag, str(installed(place.harness))]
+    argv = [TALLY, "runner", "--id", "r1", "--once", "--executors", executor, *program, "--max-failures", "1"]
+    subprocess.run(argv, cwd=place.root, env=place.environ, check=True, capture_output=True, timeout=120)
+    return model.said()
+
+
+TRIED: Mapping[str, Callable[[HarnessHome, WhoAmI], Seen]] = {
+    "exec": plainly,
+    "resumed": resumed,
+    "sandboxed shell": in_sandbox,
+    "worktree": in_worktree,
+    "attached": attached,
+    "runner": as_runner,
+}
+ELSEWHERE = {
+    "interactive": "test_two_windows_are_two_agents_with_one_stick_and_a_closed_one_is_gone",
+    "sub-agent": "test_a_subagent_works_in_its_sessions_name_and_never_gets_its_turn",
+}
+CANNOT: Mapping[tuple[str, str], str] = {
+    ("claude", "sandboxed shell"): "bubblewrap makes it: tests/harnesses/test_identity.py stands in with unshare",
+    ("gemini", "sandboxed shell"): "its sandbox is a container around the whole program, server and hooks too",
+    ("gemini", "sub-agent"): "it gives a sub-agent no session of its own and no hook says which one calls",
 }
 
 
-@pytest.mark.parametrize("name", sorted(SPAWN))
-def test_a_subagent_works_in_its_sessions_name_and_never_gets_its_turn(tmp_path: Path, name: str) -> None:
-    work = tmp_path / "work"
+def test_every_way_to_run_a_harness_is_tried_or_says_why_it_cannot_be() -> None:
+    assert set(TRIED) | set(ELSEWHERE) == {
+        *("exec", "interactive", "resumed", "sub-agent", "sandboxed shell", "worktree", "attached", "runner"),
+    }
+    assert set(ELSEWHERE.values()) <= set(globals())
+    assert set(CANNOT) <= set(product(HARNESSES, (*TRIED, *ELSEWHERE)))
+
+
+@pytest.mark.parametrize(("harness", "way"), [each for each in product(HARNESSES, TRIED) if each not in CANNOT])
+def test_a_session_is_one_agent_on_every_surface(tmp_path: Path, harness: str, way: str) -> None:
+    model: WhoAmI | None = None
+
+    def script(ask: Ask) -> Saying:
+        assert model
+        return model(ask)
+
+    with workplace(tmp_path, harness, script, "--hooks") as (place, _):
+        model = WhoAmI(place)
+        seen = TRIED[way](place, model)
+
+    assert set(seen) == SURFACES
+    assert len(set(seen.values())) == 1, seen
+
+
+needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+
+@needs_tmux
+@pytest.mark.parametrize(
+    ("harness", "served"), [("claude", False), ("gemini", True)], ids=["claude-alone", "gemini-hub"]
+)
+def test_two_windows_are_two_agents_with_one_stick_and_a_closed_one_is_gone(
+    tmp_path: Path, harness: str, served: bool
+) -> None:
+    with two_windows(tmp_path, harness, served=served) as (place, terminals, said, turns):
+        holder = the_one_holder(said, turns)
+        terminals.close(WINDOWS.index(holder))
+        assert owner_once_gone(place) == said[holder]["mcp"]
+
+
+@needs_tmux
+@pytest.mark.parametrize("served", [False, True], ids=["alone", "hub"])
+def test_two_windows_of_one_codex_service_are_two_agents_with_one_stick(tmp_path: Path, served: bool) -> None:
+    with two_windows(tmp_path, "codex", served=served) as (place, _, said, turns):
+        assert place.tally("state", agent="ann")["owner"] == said[the_one_holder(said, turns)]["mcp"]
+
+
+@needs_tmux
+@pytest.mark.soak
+def test_a_closed_window_of_codex_is_gone_once_its_service_ends_its_server(tmp_path: Path) -> None:
+    """A minute later: that is a time of Codex's own."""
+    with two_windows(tmp_path, "codex", served=False) as (place, terminals, said, turns):
+        holder = the_one_holder(said, turns)
+        terminals.close(WINDOWS.index(holder))
+        assert owner_once_gone(place) == said[holder]["mcp"]
+
+
+WINDOWS = ("WINDOW-ONE", "WINDOW-TWO")
+
+
+def the_one_holder(said: Mapping[str, Seen], turns: Mapping[str, Mapping[str, object]]) -> str:
+    """The window with the stick, of two agents of whom each is one on every surface."""
+    assert all(set(each) == SURFACES and len(set(each.values())) == 1 for each in said.values()), said
+    assert len({each["mcp"] for each in said.values()}) == len(WINDOWS)
+    (holder,) = [name for name, turn in turns.items() if turn["status"] == "your_turn"]
+    return holder
+
+
+def owner_once_gone(place: HarnessHome) -> object:
+    deadline = time.monotonic() + 120
+    while (state := place.tally("state", agent="ann"))["takeover"] != "owner_gone":
+        assert time.monotonic() < deadline, state
+        threading.Event().wait(0.2)
+    return state["owner"]
+
+
+@contextmanager
+def two_windows(
+    folder: Path, harness: str, *, served: bool
+) -> Generator[tuple[HarnessHome, Recording, Mapping[str, Seen], Mapping[str, Mapping[str, object]]]]:
+    """Both have said who they are and asked for the turn; they stay open."""
+    models: dict[str, WhoAmI] = {}
+    turns: dict[str, dict[str, object]] = {}
+
+    def script(ask: Ask) -> Saying:
+        name = next((each for each in models if each in ask.prompt), "")
+        if not ask.tools or not name:
+            return Say(text="A title")
+        said = models[name](ask)
+        if not isinstance(said, Say):
+            return said
+        done = answers(ask.results)
+        turn = next((each for each in done if each.get("status") in {"your_turn", "not_yet"}), None)
+        if turn is None:
+            joined = next(each for each in done if "workspace_root" in each)
+            return tool(harness, "wait_for_turn", room_id=joined["room_id"], max_wait_ms=0)
+        turns[name] = turn
+        return said
+
+    with (
+        workplace(folder, harness, script, "--hooks") as (place, _),
+        hub_for(place) if served else nullcontext(),
+    ):
+        place.tally("join", agent="ann")
+        models |= {name: WhoAmI(place) for name in WINDOWS}
+        with windows(place, *models) as terminals:
+            until(lambda: len(turns) == len(models))
+            yield place, terminals, {name: model.said() for name, model in models.items()}, turns
+
+
+@pytest.mark.parametrize("harness", sorted(SPAWN))
+def test_a_subagent_works_in_its_sessions_name_and_never_gets_its_turn(tmp_path: Path, harness: str) -> None:
     turns: dict[str, dict[str, object]] = {}
     told: dict[str, str] = {}
 
@@ -75,27 +234,29 @@ def test_a_subagent_works_in_its_sessions_name_and_never_gets_its_turn(tmp_path:
         if ask.turn > 30:
             return Say(text="enough")
         if not any(each.endswith("join_path") for each in ask.tools):
-            return LATER[name]
-        done = answers(ask)
+            return STARTING[harness]
+        done = answers(ask.results)
         told[who] = f"{told.get(who, '')}{ask.told}{ask.prompt}"
         if not (joined := next((each for each in done if "workspace_root" in each), None)):
-            return tool(name, "join_path", context_path=str(work))
+            return tool(harness, "join_path", context_path=str(place.root))
         turn = next((each for each in done if each.get("status") in {"your_turn", "not_yet"}), None)
         if turn is None:
-            return tool(name, "wait_for_turn", room_id=joined["room_id"], max_wait_ms=0)
+            return tool(harness, "wait_for_turn", room_id=joined["room_id"], max_wait_ms=0)
+        if not (shell := next((each for each in done if "command" in each), None)):
+            return typed(harness, f"{TALLY} --json whoami")
         turns.setdefault(who, turn)
         turns.setdefault(f"{who} joined", joined)
+        turns.setdefault(f"{who} typed", cast("dict[str, object]", shell["data"]))
         if who == "main" and "sub" not in turns:
             spawned = any("agent_id" in each and "nickname" in each for each in done)
-            if not spawned:
-                return Use(tool=SPAWN[name][0], given=SPAWN[name][1])
-            return Use(tool="exec_command", given={"cmd": "sleep 0.5"})
+            return Use(tool="exec_command", given={"cmd": "sleep 0.5"}) if spawned else SPAWN[harness]
         return Say(text="Done.")
 
-    with scripted(script) as model:
-        Harness.ready(name, Home(tmp_path / "home", model), work).run("MAIN")
+    with workplace(tmp_path, harness, script, "--hooks") as (place, _):
+        ran(place, "MAIN")
 
-    assert turns["main joined"]["agent_id"] == turns["sub joined"]["agent_id"]
+    main = turns["main joined"]["agent_id"]
+    assert [turns[f"{who} {how}"]["agent_id"] for who in ("main", "sub") for how in ("joined", "typed")] == [main] * 4
     assert turns["main"]["status"] == "your_turn"
     assert (turns["sub"]["status"], "lease_id" in turns["sub"]) == ("not_yet", False)
-    assert f"you are a sub-agent of {turns['main joined']['agent_id']}" in told["sub"]
+    assert f"you are a sub-agent of {main}" in told["sub"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import cast
@@ -22,6 +22,11 @@ from tests.stories.cast import Hand, played
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
 
 GONE = "gone"
+LOOK: Mapping[str, Callable[[str], Use]] = {
+    "claude": lambda path: Use(tool="Read", given={"file_path": path}),
+    "codex": lambda path: Use(tool="exec_command", given={"cmd": f"cat {path}"}),
+    "gemini": lambda path: Use(tool="read_file", given={"file_path": path}),
+}
 HANDOFF = {"status": "taken over and tidied", "next_action": "go on"}
 
 
@@ -34,12 +39,20 @@ def answer(text: str) -> dict[str, object]:
     return answer(inner) if isinstance(inner, str) else found
 
 
+def everything(ask: Ask) -> str:
+    return "\n".join((ask.prompt, ask.told, *ask.results))
+
+
 class Newcomer:
-    """Joins a room whose holder has died, is written to, takes over, and does one of each thing that is taught."""
+    """Joins a room whose holder has died, is written to, takes over, and does one of each thing that is taught.
+
+    It never answers its mail, so that somebody still waits for it when it wants to stop.
+    """
 
     def __init__(self, harness: str) -> None:
         self.harness = harness
         self.seen: dict[str, dict[str, object]] = {}
+        self.heard: dict[str, str] = {}
         self.place: HarnessHome | None = None
         self.room_id = ""
 
@@ -60,6 +73,9 @@ class Newcomer:
         in_room = {"room_id": self.room_id}
         mail = ["--to", me, "--text", "look at cart.py", "--priority", "attention"]
         place.tally("messages", "send", "--room", self.room_id, *mail, agent="ann")
+        (place.root / "cart.py").write_text("total = 0\n")
+        yield LOOK[self.harness](str(place.root / "cart.py"))
+        self.heard["after a tool"] = everything(hand.ask)
         yield from use("get_room_state", **in_room)
         yield from use("wait_for_turn", **in_room, max_wait_ms=0)
         turn = self.seen["wait_for_turn"]
@@ -72,6 +88,9 @@ class Newcomer:
         turn_id = self.seen["takeover_stick"].get("turn_id")
         yield from use("release_stick", **held, expected_turn_id=turn_id, handoff=HANDOFF)
         yield Say(text="That was all.")
+        self.heard["at the end"] = everything(hand.ask)
+        yield Say(text="That was really all.")
+        self.heard["again"] = everything(hand.ask)
 
 
 @pytest.mark.parametrize("served", [False, True], ids=["alone", "hub"])
@@ -80,8 +99,10 @@ def test_with_approvals_on_a_model_sees_its_mail_and_takes_over_from_the_dead(
     tmp_path: Path, harness: str, served: bool
 ) -> None:
     newcomer = Newcomer(harness)
+    # Codex takes what is not destructive without a permission; the others ask for everything.
+    allowed = [] if harness == "codex" else ["--allow-tools"]
     with (
-        workplace(tmp_path, harness, played(newcomer.act), "--hooks", "--allow-tools") as (place, model),
+        workplace(tmp_path, harness, played(newcomer.act), "--hooks", *allowed) as (place, model),
         hub_for(place) if served else nullcontext(),
     ):
         newcomer.place = place
@@ -98,6 +119,9 @@ def test_with_approvals_on_a_model_sees_its_mail_and_takes_over_from_the_dead(
     assert "seq" in json.dumps(seen["notes.add"])
     assert "cart.py" in json.dumps(seen["reservations.reserve"])
     assert seen["release_stick"]["status"] == "released"
+    assert "For you: 1 unread message, 1 needs your ack" in newcomer.heard["after a tool"]
+    assert "somebody waits for your answer before you stop" in newcomer.heard["at the end"]
+    assert "again" not in newcomer.heard, "told once, it may stop"
 
 
 def _die_with_the_stick(place: HarnessHome, room_id: str) -> None:

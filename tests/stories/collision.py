@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tests.loopback.model import scripted
-from tests.loopback.programs import Home, installed
+from tests.loopback.programs import Home, installed, known
 from tests.loopback.saying import Ask, Say, Saying, Script, Use
 from tests.stories.animation import paced, svg
 from tests.stories.cast import Cue, Hand, played
@@ -128,7 +127,7 @@ def playing(folder: Path, pause: float) -> Generator[tuple[Story, Recording]]:
             subprocess.run(
                 [TALLY, "install", harness, "--hooks"], cwd=root, env=envs[0], check=True, capture_output=True
             )
-        _know(folder, root)
+            known(harness, folder, root)
         claude = [
             str(installed("claude")),
             "--allowedTools",
@@ -146,18 +145,6 @@ def playing(folder: Path, pause: float) -> Generator[tuple[Story, Recording]]:
         ]
         with recorded(panes, COLUMNS, root) as found:
             yield story, found
-
-
-def _know(folder: Path, root: Path) -> None:
-    """As on a machine where both programs were used before: nobody is asked about themes and trust."""
-    file = folder / ".claude.json"
-    known = json.loads(file.read_text())
-    known |= {"hasCompletedOnboarding": True, "theme": "dark", "numStartups": 9}
-    known["customApiKeyResponses"] = {"approved": ["none"], "rejected": []}
-    known["projects"] = {str(root): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}
-    file.write_text(json.dumps(known))
-    config = folder / ".codex/config.toml"
-    config.write_text(f'{config.read_text()}\n[projects."{root}"]\ntrust_level = "trusted"\n')
 
 
 def record(target: Path) -> None:

@@ -35,7 +35,12 @@ class Look:
 class Recording:
     """Each look that differs from the one before."""
 
+    tmux: Sequence[str] = ()
     looks: list[Look] = field(default_factory=list[Look])
+
+    def close(self, pane: int) -> None:
+        """Close one terminal, as a person closes its window."""
+        subprocess.run([*self.tmux, "kill-session", "-t", f"pane-{pane}"], check=True)
 
     def seen(self, pane: int) -> str:
         """All that one terminal ever showed, without repetition."""
@@ -52,7 +57,7 @@ def recorded(panes: Sequence[Pane], columns: int, folder: Path) -> Generator[Rec
     """Start each program in a terminal of its own and keep looking while the block runs."""
     with tempfile.TemporaryDirectory(prefix="t-") as place:
         tmux = ["tmux", "-S", f"{place}/socket", "-f", "/dev/null"]
-        found, done = Recording(), threading.Event()
+        found, done = Recording(tmux), threading.Event()
         try:
             for number, pane in enumerate(panes):
                 size = ["-x", str(columns), "-y", str(pane.rows)]
