@@ -86,8 +86,7 @@ def test_a_folder_that_looks_like_a_bare_repository_is_none(checkout: Path, prog
     (bare / "HEAD").write_text("ref: refs/heads/main\n")
     (bare / "config").write_text(f"[core]\n\tworktree = {checkout}\n\tfsmonitor = {program}\n\tbare = false\n")
 
-    changed(checkout, bare)
-
+    assert changed(checkout, bare) is None
     assert not (tmp_path / "trace").exists()
 
 

@@ -169,3 +169,22 @@ def test_a_character_the_terminal_cannot_show_ends_nothing(place: Place) -> None
 
     assert done.code == 0
     assert "gr\\xfcn" in done.out
+
+
+def test_a_checkpoint_under_a_key_that_is_not_known_here_proves_nothing(alone: Place) -> None:
+    alone.as_("ann", "join")
+    elsewhere = {"TALLYSTICK_CHECKPOINT_KEY": str(alone.root / "other.key")}
+    key = str(alone.run("--json", "checkpoint", "sign", env=elsewhere).data["key"])
+    without = alone.run("verify")
+    alone.as_("ann", "note", "it grows")
+    alone.run("checkpoint", "sign")
+
+    beside, named = alone.run("--json", "verify"), alone.run("verify", "--key", key)
+
+    told = f"Checkpoints are signed by {key}, which is not known here; if it is yours, give it with --key."
+    assert (without.code, without.out.splitlines()[1:]) == (
+        4,
+        [told, "3 events in 1 room. They fit each other; whether they are what was signed here cannot be told."],
+    )
+    assert (beside.code, beside.data["ok"], beside.data["problems"]) == (4, False, [told])
+    assert (named.code, named.out.splitlines()[-1]) == (0, "4 events in 1 room. All is as it was written.")

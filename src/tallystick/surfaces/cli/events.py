@@ -158,7 +158,8 @@ def verify(
     with progress.told("Checking every event"):
         reply = session.call("events.verify", {"room_id": room, "expect": expect})
     verdict = reply.read(Verified)
-    wrong = [*_strangers(session, verdict, keys), *(_kept(session, checkpoint, keys) if checkpoint else ())]
+    strangers = _strangers(session, verdict, keys)
+    wrong = [*strangers, *(_kept(session, checkpoint, keys) if checkpoint else ())]
     archived = _archived(session, checkpoint) if checkpoint else {}
     ok = verdict.ok and not wrong
     if not session.finish({**reply.data, "ok": ok, "problems": wrong, "archived": archived}):
@@ -171,9 +172,11 @@ def verify(
         if checkpoint and not wrong:
             screen.say(f"{checkpoint}: all that it names of what is here is as it was, or has grown.")
         signed = verdict.checkpoints
-        if signed.count and not signed.problem:
+        if signed.count and not signed.problem and not strangers:
             screen.say(f"{counted(signed.count, 'signed checkpoint')}, the newest of {times.local(signed.newest_at)}.")
         end = "All is as it was written." if ok else "The ledger is damaged."
+        if verdict.ok and wrong and wrong == strangers:
+            end = "They fit each other; whether they are what was signed here cannot be told."
         screen.say(f"{counted(verdict.events, 'event')} in {counted(len(verdict.rooms), 'room')}. {end}")
     return 0 if ok else FAULT
 
@@ -190,8 +193,8 @@ def _strangers(session: Session, verdict: Verified, keys: tuple[str, ...]) -> li
 
     own = SigningKey.known(session.settings)
     known = {*keys, *([own.public] if own else [])}
-    return [f"Checkpoints are signed by {key}, which is not known here." for key in verdict.checkpoints.keys
-            if known and key not in known]  # fmt: skip
+    return [f"Checkpoints are signed by {key}, which is not known here; if it is yours, give it with --key."
+            for key in verdict.checkpoints.keys if key not in known]  # fmt: skip
 
 
 def _archived(session: Session, file: str) -> dict[str, str]:
