@@ -79,6 +79,7 @@ def test_each_tool_names_its_files_in_its_own_way(tool: str, fields: dict[str, o
         ("make &> build.log", ["build.log"]),
         ("echo hi >| a.txt; cat <> b.txt", ["a.txt", "b.txt"]),
         ("make > /dev/null 2>&1", []),
+        ("make > /dev/shm/a.py", ["/dev/shm/a.py"]),
         ("make >& both.log", ["both.log"]),
         ("cat < in.txt | grep x", []),
         ("cat <<< 'a > b'", []),

@@ -79,6 +79,8 @@ _SPREADERS = {
 _EXECUTED = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "script", "su"})
 """What runs a command line that stands after `-c`."""
+_DEVICE = re.compile(r"/dev/(?!shm/)")
+"""What is no file; below /dev/shm there are."""
 _INTERPRETERS = re.compile(r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php")
 _WRITES = re.compile(
     r"""write|unlink|remove|rename|replace\(|rmtree|rmSync|truncate|copy|move|mkdir|open\([^)]{0,200}['"][rwax+bt]*[wax+]""",
@@ -255,7 +257,7 @@ class _Line:
         here = self._folders[-1]
         for word in words:
             text = word.text if word.pattern is None else word.pattern
-            if word.readable and (not text or text.startswith("/dev/")):
+            if word.readable and (not text or _DEVICE.match(text)):
                 continue
             absolute = _join(here, Word(text, readable=word.readable))
             if absolute is None or len(self.paths) >= MOST_PATHS:
