@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
-from tests.loopback.saying import Say, Use, lines
-from tests.loopback.workplace import HARNESSES, HarnessHome, hub_for, workplace
+from tests.loopback.saying import Say, lines
+from tests.loopback.workplace import EDIT, HARNESSES, HarnessHome, hub_for, workplace
 
 pytestmark = [
     pytest.mark.npm,
@@ -22,11 +22,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk"),
 ]
 
-EDIT: Mapping[str, Callable[[str], Use]] = {
-    "claude": lambda path: Use(tool="Write", given={"file_path": path, "content": "one\n"}),
-    "codex": lambda path: Use(tool="exec_command", given={"cmd": f"echo one > {path}"}),
-    "gemini": lambda path: Use(tool="write_file", given={"file_path": path, "content": "one\n"}),
-}
 CONFIGURED = (
     ".claude.json",
     ".claude/settings.json",

@@ -16,7 +16,8 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, Process, SessionKind
 from tests.loopback.saying import Ask, Say, Saying, Use
-from tests.loopback.workplace import HARNESSES, STARTING, HarnessHome, hub_for, workplace
+from tests.loopback.tokens import ROWS, counted
+from tests.loopback.workplace import EDIT, HARNESSES, STARTING, HarnessHome, hub_for, workplace
 from tests.stories.cast import Hand, played
 
 pytestmark = [pytest.mark.npm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -134,6 +135,50 @@ def _die_with_the_stick(place: HarnessHome, room_id: str) -> None:
         hub.call("turns.wait", {"room_id": room_id, "max_wait_ms": 0}, dying)
         hub.close()
         process.kill()
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_who_slept_through_the_end_of_its_turn_edits_nothing_until_it_has_looked(tmp_path: Path, harness: str) -> None:
+    written = tmp_path / "repository/sheep.txt"
+    heard: list[str] = []
+
+    def act(hand: Hand) -> Iterator[Saying]:
+        for _ in range(20):
+            if place.tool("join_path") in hand.ask.tools:
+                break
+            yield STARTING[harness]
+        yield Use(tool=place.tool("join_path"), given={"context_path": str(place.root)})
+        in_room = {"room_id": str(answer(hand.result)["room_id"])}
+        yield Use(tool=place.tool("wait_for_turn"), given={**in_room, "max_wait_ms": 0})
+        heard.append(str(answer(hand.result)["status"]))
+        hub = Hub.open(Settings(data_dir=place.data))
+        person = Caller(agent_id="user", session=SessionKind.NAMED)
+        hub.call("turns.revoke", {**in_room, "expected_turn_id": 1, "reason": "it hangs"}, person)
+        hub.close()
+        yield EDIT[harness](str(written))
+        heard.append(f"{hand.result} {written.exists()}")
+        yield Use(tool=place.tool("get_room_state"), given=in_room)
+        yield EDIT[harness](str(written))
+        yield Say(text="Written.")
+
+    with workplace(tmp_path, harness, played(act), "--hooks", "--allow-tools") as (place, _):
+        done = place.run()
+
+    assert heard[0] == "your_turn", (done.stdout, done.stderr)
+    assert 'turn 1 is no longer yours: user ended it, saying "it hangs".' in heard[1].replace("\\", "")
+    assert heard[1].endswith("False")
+    assert written.read_text() == "one\n"
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_what_a_model_reads_of_ours_is_bounded_as_the_performance_page_says(tmp_path: Path, harness: str) -> None:
+    """With what its harness adds to every tool."""
+    read = counted(harness, tmp_path, past=20)
+
+    assert set(read) == set(ROWS)
+    assert all(tokens > 0 for tokens in read.values()), read
+    assert read["tools"] < 4_000
+    assert max(read[row] for row in ROWS if row != "tools") < 1_500
 
 
 QUERIES = {

@@ -50,7 +50,8 @@ def tools(node: object) -> Iterator[object]:
             yield from tools(each)
 
 
-def counted(harness: str, folder: Path) -> dict[str, int]:
+def counted(harness: str, folder: Path, past: int = PAST) -> dict[str, int]:
+    """What each part of a session costs its model, in a room with so many past members."""
     place: HarnessHome | None = None
     results: list[str] = []
 
@@ -69,7 +70,7 @@ def counted(harness: str, folder: Path) -> dict[str, int]:
 
     with workplace(folder, harness, played(act), "--hooks", "--allow-tools") as (made, model):
         place = made
-        populate(made)
+        populate(made, past)
         made.run()
     first = next(body for body in model.bodies if any(True for _ in tools(body.get("tools"))))
     heard = [text for body in model.bodies for text in strings(body)]
@@ -85,13 +86,13 @@ def counted(harness: str, folder: Path) -> dict[str, int]:
     return dict(zip(ROWS, (round(size / 4) for size in sizes), strict=True))
 
 
-def populate(place: HarnessHome) -> None:
-    """A thousand sessions that were here once: their processes have ended."""
+def populate(place: HarnessHome, past: int) -> None:
+    """Sessions that were here once: their processes have ended."""
     ended = Process(host_id=processes.host_id(), pid=2**22 + 1, started_at="1")
     hub = Hub.open(Settings(data_dir=place.data))
-    for number in range(PAST):
-        past = Caller(agent_id=f"claude-code:{number:08x}", session=SessionKind.MCP_HARNESS, process=ended)
-        hub.call("rooms.join", {"context_path": str(place.root)}, past)
+    for number in range(past):
+        gone = Caller(agent_id=f"claude-code:{number:08x}", session=SessionKind.MCP_HARNESS, process=ended)
+        hub.call("rooms.join", {"context_path": str(place.root)}, gone)
     hub.close()
 
 

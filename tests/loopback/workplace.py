@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,12 @@ STARTING = {
     "gemini": Use(tool="list_directory", given={"dir_path": "."}),
 }
 """What each does to let its servers come up, where it asks its model before that."""
+EDIT: Mapping[str, Callable[[str], Use]] = {
+    "claude": lambda path: Use(tool="Write", given={"file_path": path, "content": "one\n"}),
+    "codex": lambda path: Use(tool="exec_command", given={"cmd": f"echo one > {path}"}),
+    "gemini": lambda path: Use(tool="write_file", given={"file_path": path, "content": "one\n"}),
+}
+"""A file of one line, as each writes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def test_the_lines_of_a_handoffs_artifact_are_two_integers() -> None:
 
     assert handoff["properties"]["artifacts"]["items"]["properties"]["lines"] == {
         "type": "array",
-        "description": "First and last line, both included.",
+        "description": "First and last line.",
         "items": {"type": "integer"},
         "minItems": 2,
         "maxItems": 2,

@@ -20,8 +20,8 @@ from tallystick.ledger.contract import SEQ_LIMIT, Envelope, RoomId, WaitMs
 TEXT_LIMIT = 16_384
 
 Reason = Annotated[str, Meta(min_length=1, max_length=2000, description="Why; it is kept in the history.")]
-LeaseId = Annotated[str, Meta(max_length=200, description="The lease_id that your_turn gave you.")]
-TurnId = Annotated[int, Meta(ge=0, description="The turn_id you believe is current.")]
+LeaseId = Annotated[str, Meta(max_length=200, description="As your_turn gave it.")]
+TurnId = Annotated[int, Meta(ge=0, description="The present turn_id.")]
 
 
 class ArtifactRole(StrEnum):
@@ -33,10 +33,10 @@ class ArtifactRole(StrEnum):
 
 
 class Artifact(Ask, omit_defaults=True):
-    path: Annotated[str, Meta(min_length=1, max_length=4096, description="Absolute or relative to the workspace.")]
+    path: Annotated[str, Meta(min_length=1, max_length=4096, description="In the workspace, or absolute.")]
     lines: Annotated[
         Annotated[list[int], Meta(min_length=2, max_length=2)] | None,
-        Meta(description="First and last line, both included."),
+        Meta(description="First and last line."),
     ] = None
     role: Annotated[ArtifactRole, Meta(description="What to do with it.")]
     note: Annotated[Annotated[str, Meta(max_length=TEXT_LIMIT)] | None, Meta(description="Why to look there.")] = None
