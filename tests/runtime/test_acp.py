@@ -8,14 +8,29 @@ import sys
 from pathlib import Path
 from typing import cast
 
+import psutil
 import pytest
+from acp import schema
+from pydantic import BaseModel
 
+from tallystick.harnesses.acp import protocol
 from tests.http.running import Client, Json
 from tests.runtime.world import Process, World
 from tests.waiting import eventually, until
 
 AGENT = Path(__file__).parent / "programs" / "acp_agent.py"
+DIARY = AGENT.with_name("acp_diary.py")
 STEPS = ("x.tally.action.task_updated",)
+SENT: dict[str, type[BaseModel]] = {
+    "initialize": schema.InitializeRequest,
+    "session/new": schema.NewSessionRequest,
+    "session/load": schema.LoadSessionRequest,
+    "session/set_mode": schema.SetSessionModeRequest,
+    "session/set_config_option": schema.SetSessionConfigOptionSelectRequest,
+    "session/prompt": schema.PromptRequest,
+    "session/cancel": schema.CancelNotification,
+}
+"""What we ask of a harness, and tell it, by the protocol's own schema."""
 
 
 def attached(world: World, name: str = "worker") -> Process:
@@ -146,6 +161,47 @@ def test_our_own_tools_need_no_permission_and_a_command_never_passes_for_one(wor
     assert [each["mode"] for each in sessions(world)[0] if "mode" in each] == ["default"]
 
 
+def kept(model: type[BaseModel], given: object) -> object:
+    """What a schema keeps of a message: all of it, or something was wrong or unknown."""
+    return model.model_validate(given).model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def test_all_that_we_send_is_in_the_protocols_schema(world: World) -> None:
+    script, heard = world.bin / "claude-agent-acp", world.folder / "heard"
+    script.write_text(f"#!/bin/sh\ntee -a {heard} | exec {sys.executable} {AGENT}\n")
+    script.chmod(0o755)
+    boss = world.member("boss")
+    life = world.start("attach", "--name", "worker", "--room", world.room_id, "--model", "haiku", "--", "claude")
+    life.until("ready")
+    sent = say(world, boss, "run make deploy")
+    decide(world, "allow")
+    answer(world, boss, sent)
+    waiting = say(world, boss, "run make clean")
+    permission(world)
+    world.done(boss, {"type": "control", "dst": "worker", "command": "interrupt"})
+    answer(world, boss, waiting)
+    life.end(signal.SIGKILL)
+    world.attach("worker", "claude")
+    asked(world, boss, "one")
+
+    lines = [cast("Json", json.loads(line)) for line in heard.read_text().splitlines()]
+    requests = [each for each in lines if "method" in each]
+    assert {str(each["method"]) for each in requests} == set(SENT)
+    for each in requests:
+        assert kept(SENT[str(each["method"])], each["params"]) == each["params"]
+    chosen = [each["result"] for each in lines if "result" in each]
+    assert len(chosen) == 2
+    for each in chosen:
+        assert kept(schema.RequestPermissionResponse, each) == each
+
+
+def test_a_server_that_a_harness_starts_is_in_the_protocols_schema() -> None:
+    server = protocol.stdio_server("tally", ["/bin/tally", "mcp"], {"TALLYSTICK_AGENT": "worker"})
+    given = {"cwd": "/shop", "mcpServers": [server]}
+
+    assert kept(schema.NewSessionRequest, given) == given
+
+
 def test_an_interrupt_ends_what_waits_for_permission(world: World) -> None:
     attached(world)
     boss = world.member("boss")
@@ -228,3 +284,26 @@ def test_a_harness_gets_our_tools_and_its_own_name(world: World) -> None:
     began = sessions(world)[0][0]["began"]
     assert (environ["TALLYSTICK_AGENT"], environ["TALLYSTICK_ROOM"]) == ("worker", world.room_id)
     assert "/mcp" in str(began)
+
+
+def private_memory(*pids: int) -> int:
+    return sum(psutil.Process(pid).memory_full_info().uss for pid in pids)
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
+def test_asks_of_one_script_leave_nothing_in_queues_or_in_memory(world: World, count: int) -> None:
+    program = (sys.executable, "-S", str(DIARY), str(world.folder / "diary"))
+    agent = world.start("attach", "--name", "worker", "--room", world.room_id, "--acp", "--", *program)
+    agent.until("ready")
+    script, worker = world.member("script"), world.client("worker")
+    pids = world.hub.process.pid, agent.popen.pid
+    sizes = list[int]()
+    for _ in range(count // 50):
+        sent = [say(world, script, f"quick {number}") for number in range(50)]
+        assert {answer(world, script, each)["reply"] for each in sent} == {"noted"}
+        sizes.append(private_memory(*pids))
+
+    for client in (script, worker):
+        left = client.call("actions.pending", room_id=world.room_id)
+        assert (left["waiting"], left["open"], left["awaited"]) == (0, [], []), left
+    assert sizes[-1] - sizes[len(sizes) // 4] < 16 * 1024**2, sizes

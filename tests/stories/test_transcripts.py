@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.frame.checkout import shown
-from tests.stories.transcript import PAGES, Typed, reader, steps, typed
+from tests.frame.checkout import ROOT, shown
+from tests.stories.team_programs import real_team
+from tests.stories.transcript import PAGES, Typed, cast, reader, steps, typed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -26,7 +27,18 @@ def home() -> Generator[Path]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if typed(page.read_text("utf-8"))], ids=shown)
 def test_a_page_is_what_its_reader_sees(home: Path, page: Path) -> None:
-    with reader(home) as person:
+    _read(page, home, cast(page, home))
+
+
+@pytest.mark.npm
+@pytest.mark.timeout(300)
+def test_the_real_programs_of_three_makes_are_the_team_of_the_guide(home: Path) -> None:
+    with real_team(home, "claude", "codex", "gemini") as team:
+        _read(ROOT / "docs/guides/run-a-team.md", home, [str(team.bin)])
+
+
+def _read(page: Path, home: Path, programs: list[str]) -> None:
+    with reader(home, programs=programs) as person:
         for step in steps(page.read_text("utf-8")):
             seen = person.does(step)
             if isinstance(step, Typed):

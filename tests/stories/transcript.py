@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import signal
 import socket
@@ -19,7 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.frame.checkout import ROOT
+from tests.stories.team_programs import scripted_team
 
+SEATED = Path(__file__).parent / "programs" / "seated.py"
 END = "--- that was all ---"
 PATIENCE = 60.0
 HOME, PORT = "/home/you", "7433"
@@ -30,6 +33,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _SAVED = re.compile(r"[Ss]ave (?:this|it) as\s+`([\w./-]+)`[^`]*\Z")
+_REQUEST = re.compile(r"tally allow (\d+)")
+"""The number of a request for permission, which depends on how much an agent has said before."""
+_ANSWER = re.compile(r"(tally (?:allow|deny) )(\d+)")
 _LOOKS = re.compile(r"tally (?:radar|jobs tail|inbox|state)$")
 """A reader who does not see it yet looks again; anything else is typed once."""
 
@@ -118,6 +124,8 @@ class Reader:
     process: subprocess.Popen[str]
     port: str
     stands_for: Mapping[str, str] = field(default_factory=dict[str, str])
+    numbers: dict[str, str] = field(default_factory=dict[str, str])
+    """Those of requests for permission on the page, and what they are here."""
 
     @property
     def folder(self) -> Path:
@@ -129,9 +137,17 @@ class Reader:
             (self.folder / step.name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / step.name).write_text(step.text)
             return ""
-        shown, until = self.type(step.command), time.monotonic() + PATIENCE
+        shown, until = self._sees(step), time.monotonic() + PATIENCE
         while step.looks and not step.like(shown) and time.monotonic() < until:
-            shown = self.type(step.command)
+            shown = self._sees(step)
+        return shown
+
+    def _sees(self, step: Typed) -> str:
+        """What is shown, with the page's own numbers of the requests for permission."""
+        shown = self.type(_ANSWER.sub(lambda found: found[1] + self.numbers.get(found[2], found[2]), step.command))
+        self.numbers |= zip(_REQUEST.findall(step.shows), _REQUEST.findall(shown), strict=False)
+        for said, meant in self.numbers.items():
+            shown = re.sub(rf"\b{meant}\b", said, shown)
         return shown
 
     def type(self, command: str) -> str:
@@ -158,6 +174,7 @@ def reader(home: Path, stands_for: Mapping[str, str] | None = None, programs: Se
     """A terminal in the folder `shop` of a new home, where git has a name to commit under."""
     folder, port = home / "shop", str(free_port())
     folder.mkdir(parents=True)
+    keyboard, terminal = pty.openpty()
     (home / ".gitconfig").write_text("[user]\n\tname = You\n\temail = you@shop.example\n")
     environ = {
         "PATH": os.pathsep.join([*programs, str(Path(sys.executable).parent), "/usr/bin", "/bin"]),
@@ -167,7 +184,8 @@ def reader(home: Path, stands_for: Mapping[str, str] | None = None, programs: Se
         "BROWSER": "true",
     }
     with subprocess.Popen(
-        ["bash"],
+        [sys.executable, str(SEATED), str(terminal), "bash"],
+        pass_fds=(terminal,),
         cwd=folder,
         env=environ,
         stdin=subprocess.PIPE,
@@ -184,16 +202,25 @@ def reader(home: Path, stands_for: Mapping[str, str] | None = None, programs: Se
             subprocess.run([tally, "down"], env=environ, capture_output=True, check=False)
             # What was started in it goes with it, also when a command did not show what it should.
             os.killpg(process.pid, signal.SIGTERM)
+            for end in (keyboard, terminal):
+                os.close(end)
+
+
+def cast(page: Path, home: Path) -> list[str]:
+    """Where the programs are that a page speaks of and that are not on every machine."""
+    return [str(scripted_team(home).bin)] if page.name == "run-a-team.md" else []
 
 
 def record(page: Path) -> int:
     """Type a page's commands and write down what they show, where it says otherwise; the result counts those."""
     text, changes = page.read_text("utf-8"), list[tuple[Typed, str]]()
-    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder, reader(Path(folder) / "h") as person:
-        for step in steps(text):
-            shown = person.does(step)
-            if isinstance(step, Typed) and not step.like(shown):
-                changes.append((step, shown))
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
+        home = Path(folder) / "h"
+        with reader(home, programs=cast(page, home)) as person:
+            for step in steps(text):
+                shown = person.does(step)
+                if isinstance(step, Typed) and not step.like(shown):
+                    changes.append((step, shown))
     for step, shown in reversed(changes):
         text = text[: step.span[0]] + shown + text[step.span[1] :]
     page.write_text(text)

@@ -11,8 +11,9 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import acp
@@ -24,8 +25,11 @@ from acp.schema import (
     PermissionOption,
     PlanEntry,
     PromptResponse,
+    StopReason,
     ToolCallUpdate,
 )
+
+Play: TypeAlias = Callable[[str, str], Awaitable[StopReason]]
 
 STATE = Path(os.environ["HARNESS_STATE"])
 OPTIONS = [
@@ -64,6 +68,12 @@ class ScriptedAgent:
         self._note(session_id, mode=mode_id)
         return acp.SetSessionModeResponse()
 
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **kwargs: Any
+    ) -> acp.SetSessionConfigOptionResponse:
+        self._note(session_id, **{config_id: value})
+        return acp.SetSessionConfigOptionResponse(config_options=[])
+
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
         self._cancelled[session_id].set()
 
@@ -71,14 +81,18 @@ class ScriptedAgent:
         self._cancelled[session_id] = asyncio.Event()
         words = "".join(each.text for each in prompt)
         count = self._note(session_id, prompt=words)
+        return PromptResponse(stop_reason=await self._answered(session_id, words, count))
+
+    async def _answered(self, session_id: str, words: str, count: int) -> StopReason:
+        """Answer the prompt; how its turn ended."""
         script, _, rest = words.splitlines()[-1].partition(" ")
-        play = getattr(self, f"_play_{script}", None)
+        play: Play | None = getattr(self, f"_play_{script}", None)
         if play is None:
             await self._say(session_id, f"prompt {count}: {words}")
-            return PromptResponse(stop_reason="end_turn")
-        return PromptResponse(stop_reason=await play(session_id, rest))
+            return "end_turn"
+        return await play(session_id, rest)
 
-    async def _play_steps(self, session_id: str, rest: str) -> str:
+    async def _play_steps(self, session_id: str, rest: str) -> StopReason:
         await self._say(session_id, "I look at it.")
         entries = [PlanEntry(content="look", status="completed", priority="medium")]
         await self._client.session_update(session_id, helpers.update_plan(entries))
@@ -90,20 +104,20 @@ class ScriptedAgent:
             await self._say(session_id, chunk)
         return "end_turn"
 
-    async def _play_run(self, session_id: str, rest: str) -> str:
+    async def _play_run(self, session_id: str, rest: str) -> StopReason:
         """Run a command, once it may; being denied does not end the turn."""
         allowed = await self._permitted(session_id, rest)
         await self._say(session_id, f"ran {rest}" if allowed else f"did not run {rest}")
         return "end_turn"
 
-    async def _play_strict(self, session_id: str, rest: str) -> str:
+    async def _play_strict(self, session_id: str, rest: str) -> StopReason:
         """The same, where being denied ends the turn."""
         if not await self._permitted(session_id, rest):
             return "cancelled"
         await self._say(session_id, f"ran {rest}")
         return "end_turn"
 
-    async def _play_own(self, session_id: str, rest: str) -> str:
+    async def _play_own(self, session_id: str, rest: str) -> StopReason:
         """Use a tool of ours."""
         self._calls += 1
         call = ToolCallUpdate(tool_call_id=f"c{self._calls}", title=rest, kind="other", raw_input={})
@@ -124,22 +138,22 @@ class ScriptedAgent:
         self._note(session_id, outcome=outcome.model_dump())
         return isinstance(outcome, AllowedOutcome) and outcome.option_id == "yes"
 
-    async def _play_sleep(self, session_id: str, rest: str) -> str:
+    async def _play_sleep(self, session_id: str, rest: str) -> StopReason:
         await self._say(session_id, "z" * 500)
         await self._cancelled[session_id].wait()
         return "cancelled"
 
-    async def _play_deaf(self, session_id: str, rest: str) -> str:
+    async def _play_deaf(self, session_id: str, rest: str) -> StopReason:
         await self._say(session_id, "z" * 500)
         await asyncio.Event().wait()
         return "end_turn"
 
-    async def _play_die(self, session_id: str, rest: str) -> str:
+    async def _play_die(self, session_id: str, rest: str) -> StopReason:
         sys.stderr.write("out of luck\n")
         sys.stderr.flush()
         os._exit(3)
 
-    async def _play_long(self, session_id: str, rest: str) -> str:
+    async def _play_long(self, session_id: str, rest: str) -> StopReason:
         await self._say(session_id, "long answer " * int(rest))
         return "end_turn"
 
