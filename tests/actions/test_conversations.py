@@ -69,6 +69,21 @@ def test_a_target_replies_once_to_who_asked(pair: tuple[Actor, Actor]) -> None:
         submit(worker, reply("b2", "boss", "a1"))
 
 
+def test_what_was_not_delivered_yet_has_no_reply(pair: tuple[Actor, Actor]) -> None:
+    boss, worker = pair
+    submit(boss, message("a1", "worker"), message("a2", "worker"))
+    reply = message("r2", "boss", kind="reply", reply_to_action_id="a2")
+
+    with refused("not_delivered"):
+        submit(worker, reply)
+    with refused("not_delivered"):
+        about = {"kind": "reply", "reply_to_action_id": "a2"}
+        worker.here("messages.send", text="done", conversation=about)
+    answer(worker, "a1", "accepted")
+
+    submit(worker, reply)
+
+
 def test_nobody_replies_to_a_reply(pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
     submit(boss, message("a1", "worker"))

@@ -145,7 +145,7 @@ def test_a_group_that_nobody_submitted_has_no_outcomes(pair: tuple[Actor, Actor]
     boss, worker = pair
     relayed = boss.here("actions.relay", actions=[NEW])
 
-    with refused("group_not_found"):
+    with refused("action_group_not_found"):
         outcomes(worker, relayed)
 
     assert outcomes(worker, relayed, agent_id="boss")["settled"] is False

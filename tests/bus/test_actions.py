@@ -194,6 +194,23 @@ def test_the_same_submission_with_its_key_is_done_once_per_session_and_sender(ho
     assert boss.refused("action.submit", other, idempotency_key="k1", session=elsewhere) == "agent_not_found"
 
 
+def test_a_connection_that_was_replaced_answers_no_more(house: House) -> None:
+    boss, worker = house.agents("boss", "worker")
+    boss.submit(message("a1", "worker"))
+    assert worker.handed() == "a1"
+    (newer,) = house.agents("worker")
+    worker.receive("agent.replaced")
+    assert newer.handed() == "a1"
+    result = {"action_id": "a1", "status": "accepted"}
+
+    for type in ("action.result", "actions.result"):
+        assert worker.refused(type, result) == "connection_replaced"
+    worker.do("agent.add", {"id": "worker"})
+
+    assert worker.handed() == "a1"
+    worker.do("action.result", result)
+
+
 def test_refusals_of_the_rules_reach_the_sender_by_their_codes(house: House) -> None:
     boss, worker = house.agents("boss", "worker")
     boss.submit(message("a1", "worker"), message("a2", "worker"), group="g1", context={"context_id": "c1"})

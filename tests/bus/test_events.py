@@ -51,6 +51,18 @@ def test_a_message_answers_an_action_once(house: House) -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["control", "system"])
+def test_a_message_of_another_kind_is_seen_as_such_and_asks_nothing(house: House, kind: str) -> None:
+    boss, worker = house.agents("boss", "worker")
+    worker.do("actions.attach", {"program": "claude"})
+
+    boss.do("message.created", {"text": "it was interrupted", "kind": kind}, dst="worker")
+
+    (record,) = worker.do("events.history", {"types": ["message.created"], "limit": 1})["records"]
+    assert record["envelope"]["payload"] == {"text": "it was interrupted", "kind": kind, "priority": "normal"}
+    assert worker.do("actions.pending")["next"] is None
+
+
 def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: House) -> None:
     boss, worker = house.agents("boss", "worker")
     worker.do("agent.update", {"id": "worker", "name": "Willy"})
@@ -77,7 +89,7 @@ def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: Hous
         ({"text": 7}, "invalid_input"),
         ({"text": "x" * 70_000}, "too_large"),
         ({"text": "x", "payload_ref": "blobs/1"}, "unknown_field"),
-        ({"text": "x", "kind": "control"}, "invalid_input"),
+        ({"text": "x", "kind": "shout"}, "invalid_input"),
         ({"text": "x", "kind": "reply"}, "invalid_input"),
         ({"text": "x", "context_id": "theirs"}, "not_owner"),
         ({"text": "x", "parent_message_id": "nothing"}, "event_not_found"),

@@ -94,7 +94,8 @@ def test_an_agent_without_a_stream_joins_and_waits_for_its_actions(hub: RunningH
     user = hub.user
     room = user.room()
     local = hub.local
-    assert post(local, {**envelope("agent.add", "worker"), "session": room, "payload": {"id": "worker"}}).status == 200
+    added = post(local, {**envelope("agent.add", "worker"), "session": room, "payload": {"id": "worker"}})
+    assert (added.status, cast("Row", added.json["payload"])["agent"]["status"]) == (200, "offline")
     user.call("actions.submit", room_id=room, group_id="g1", actions=[message("a1", "worker")])
 
     reply = post(local, {**envelope("actions.pending", "worker"), "session": room, "payload": {"max_wait_ms": 60_000}})

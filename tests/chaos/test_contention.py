@@ -58,7 +58,7 @@ def test_eight_processes_append_without_an_error_and_without_a_gap(fleet: Fleet)
     room_id, start = fleet.room(), barrier(8)
     before = fleet.head(room_id)
     for number in range(8):
-        fleet.start(append_events, f"agent-{number}", room_id, start=start, times=60)
+        fleet.start(append_events, f"svc:writer-{number}", room_id, start=start, times=60)
 
     attempts = fleet.finish()
 

@@ -30,7 +30,9 @@ class Counted(SqliteStore):
 
 
 def create_room(hub: Hub) -> str:
-    return hub.call("rooms.create", {"title": "crowd"}, checker.WITNESS).to_data()["room_id"]
+    room_id: str = hub.call("rooms.create", {"title": "crowd"}, checker.WITNESS).to_data()["room_id"]
+    hub.call("rooms.join", {"room_id": room_id}, checker.WITNESS)
+    return room_id
 
 
 def append(hub: Hub, room_id: str) -> str:
@@ -45,9 +47,9 @@ def append(hub: Hub, room_id: str) -> str:
 def test_a_hub_that_serves_many_and_processes_on_their_own_share_one_ledger(fleet: Fleet) -> None:
     room_id, start = fleet.room(), barrier(4)
     before = fleet.head(room_id)
-    fleet.start(append_in_threads, "hub", room_id, start=start, times=25, grouped=True)
+    fleet.start(append_in_threads, "svc:hub", room_id, start=start, times=25, grouped=True)
     for number in range(3):
-        fleet.start(append_events, f"agent-{number}", room_id, start=start, times=50)
+        fleet.start(append_events, f"svc:writer-{number}", room_id, start=start, times=50)
 
     attempts = fleet.finish()
 
@@ -95,4 +97,4 @@ def test_whoever_calls_while_the_hub_closes_is_either_served_or_told(store: Stor
 
     assert set(told) <= {"ok", "hub_closed"}
     assert told["hub_closed"] == THREADS
-    assert Hub(store).call("rooms.show", {"room_id": room_id}, checker.WITNESS).to_data()["head"] == 1 + told["ok"]
+    assert Hub(store).call("rooms.show", {"room_id": room_id}, checker.WITNESS).to_data()["head"] == 2 + told["ok"]

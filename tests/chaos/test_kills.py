@@ -70,13 +70,13 @@ def test_a_write_with_a_key_is_made_once_however_often_its_caller_dies_and_asks_
     room_id = fleet.room()
     before = fleet.head(room_id)
     for life in range(lives):
-        crew = [fleet.start(append_with_keys, f"agent-{n}", room_id, times=30, seed=life) for n in range(3)]
+        crew = [fleet.start(append_with_keys, f"svc:writer-{n}", room_id, times=30, seed=life) for n in range(3)]
         for worker in crew:
             worker.ended()
             worker.killed = True
     fleet.stop.touch()
     for number in range(3):
-        fleet.start(append_with_keys, f"agent-{number}", room_id, times=30)
+        fleet.start(append_with_keys, f"svc:writer-{number}", room_id, times=30)
 
     attempts = fleet.finish()
 

@@ -63,7 +63,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed_and_started_agai
 ) -> None:
     room_id = fleet.room()
     for number in range(3):
-        fleet.start(append_until_stopped, f"writer-{number}", room_id)
+        fleet.start(append_until_stopped, f"svc:writer-{number}", room_id)
         fleet.start(take_turns, f"agent-{number}", room_id)
 
     for _ in range(crashes):

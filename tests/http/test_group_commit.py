@@ -18,7 +18,8 @@ from tallystick.ledger.tx import Tx
 from tallystick.storage.port import Store
 from tests.steps import written
 
-ME = Caller(agent_id="writer", session=SessionKind.NAMED)
+ME = Caller(agent_id="svc:writer", session=SessionKind.NAMED)
+ANN = Caller(agent_id="ann", session=SessionKind.NAMED)
 
 
 class Group:
@@ -143,9 +144,9 @@ def test_what_stands_around_a_write_that_failed_late_is_committed_together_and_i
 
 def test_a_room_that_is_closed_in_a_group_is_closed_for_the_rest_of_it(group: Group) -> None:
     room = group.room()
-    group.hub.call("rooms.join", {"room_id": room}, ME)
+    group.hub.call("rooms.join", {"room_id": room}, ANN)
     group.hold()
-    closed = group.writer.submit(written("rooms.close", ME, room_id=room), room)
+    closed = group.writer.submit(written("rooms.close", ANN, room_id=room), room)
     late = group.append(room)
 
     group.let_go()

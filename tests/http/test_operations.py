@@ -175,7 +175,9 @@ def test_keys_of_two_principals_have_nothing_to_do_with_each_other(hub: RunningH
     given: Json = {"room_id": room, "kind": "x.test.event", "data": {}}
     mine = hub.user.post("events.append", given, Idempotency_Key="k-3")
 
-    theirs = hub.agent("builder").post("events.append", given, Idempotency_Key="k-3")
+    builder = hub.agent("builder")
+    builder.call("rooms.join", room_id=room)
+    theirs = builder.post("events.append", given, Idempotency_Key="k-3")
 
     assert mine.json != theirs.json
 

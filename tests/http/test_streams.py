@@ -53,7 +53,7 @@ def test_a_write_that_did_not_go_through_the_hub_reaches_followers_too(hub: Runn
     waiting_follower(hub, 1)
 
     directly = Hub.open(Settings(data_dir=hub.data_dir, database_url=hub.database_url))
-    caller = Caller(agent_id="elsewhere", session=SessionKind.NAMED)
+    caller = Caller(agent_id="svc:elsewhere", session=SessionKind.NAMED)
     directly.call("events.append", {"room_id": room, "kind": "x.test.event", "data": {}}, caller)
     directly.close()
 

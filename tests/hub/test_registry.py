@@ -51,8 +51,8 @@ def test_the_hub_says_what_it_supports(scene: Scene) -> None:
     assert said == {
         "version": __version__,
         "envelope_versions": [1],
-        "cursors": ["since_seq", "since_event_id", "since_ts"],
-        "filters": ["kinds", "limit"],
+        "cursors": ["since_seq", "since_event_id"],
+        "filters": ["kinds", "limit", "since_ts"],
         "limits": said["limits"],
         "operations": [operation.name for operation in OPERATIONS],
     }

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.scene import Row, Scene, refused
+from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import Caller, SessionKind
+from tests.scene import Actor, Row, Scene, refused
 
 BODY_LIMIT = 262_144
 
@@ -27,8 +29,9 @@ def nested(levels: int) -> dict[str, object]:
 @pytest.mark.parametrize("kind", ["x.acme.build", "x.acme.build.finished", "vendor.acme.ping", "x.a-b.c_d.e1"])
 def test_extension_kinds_are_accepted(scene: Scene, kind: str) -> None:
     (ada,) = scene.joined("ada")
-    event = cast("Row", ada.here("events.append", kind=kind, data={}, scope_key="s_1")["event"])
-    assert (event["kind"], event["by"], event["scope_key"], event["data"]) == (kind, "ada", "s_1", {})
+    event = cast("Row", ada.here("events.append", kind=kind, data={})["event"])
+    (joined,) = ada.events(kinds=["actor.add"])
+    assert (event["kind"], event["by"], event["scope_key"], event["data"]) == (kind, "ada", joined["scope_key"], {})
 
 
 @pytest.mark.parametrize(
@@ -134,11 +137,28 @@ def test_a_body_is_an_object(scene: Scene, data: object, code: str) -> None:
     assert caught.value.details == {"field": "data"}
 
 
-@pytest.mark.parametrize(("scope_key", "code"), [("s\0", "invalid_input"), ("s" * 201, "too_large")])
-def test_a_scope_key_is_bounded_and_storable(scene: Scene, scope_key: str, code: str) -> None:
+def test_nobody_chooses_the_scope_of_an_event(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    with scene.refused(code):
-        ada.here("events.append", kind="x.acme.odd", data={}, scope_key=scope_key)
+    with scene.refused("unknown_field"):
+        ada.here("events.append", kind="x.acme.odd", data={}, scope_key="s_1")
+
+
+@pytest.mark.parametrize(
+    ("operation", "asked"),
+    [
+        ("events.append", {"kind": "x.acme.odd", "data": {}}),
+        ("blobs.put", {"content_base64": "aGVsbG8K"}),
+        ("tasks.create", {"title": "Rewrite the parser"}),
+    ],
+)
+def test_who_is_no_member_adds_nothing_to_a_room(scene: Scene, tmp_path: Path, operation: str, asked: Row) -> None:
+    (ada,) = scene.joined("ada")
+    scene.hub = Hub(scene.store, clock=scene.clock, machine_id="test-machine", blobs=tmp_path / "blobs")
+    with scene.refused("unknown_member"):
+        scene.stranger(ada.room_id).here(operation, **asked)
+    for principal in ("user", "svc:ci"):
+        caller = Caller(agent_id=principal, session=SessionKind.NAMED)
+        Actor(scene, caller, ada.room_id).here(operation, **asked)
 
 
 def test_no_two_events_have_the_same_id_and_none_is_without_a_room(scene: Scene) -> None:
@@ -168,9 +188,10 @@ values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(s
 def test_a_body_is_stored_unchanged_or_refused(scene: Scene, data: dict[str, object]) -> None:
     ada = scene.agent("ada")
     ada.room_id = cast("str", ada.call("rooms.create", title="fuzzed")["room_id"])
+    ada.here("rooms.join")
     if _is_json(data):
         ada.here("events.append", kind="x.acme.odd", data=data)
-        assert json.dumps(ada.events(since_seq=1)[0]["data"], sort_keys=True) == json.dumps(data, sort_keys=True)
+        assert json.dumps(ada.events(since_seq=2)[0]["data"], sort_keys=True) == json.dumps(data, sort_keys=True)
     else:
         with refused("invalid_input"):
             ada.here("events.append", kind="x.acme.odd", data=data)

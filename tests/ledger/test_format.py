@@ -12,6 +12,7 @@ import tallystick
 from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Draft
 from tallystick.storage.port import Store
 from tests.ledger.shapes.everything import RETIRED, golden, pinnable, pinned, write_everything
 from tests.scene import HANDOFF, START, Row
@@ -52,7 +53,10 @@ def history(store: Store) -> tuple[Hub, Row]:
     turn = call("turns.wait", **room)
     call("turns.release", **room, lease_id=turn["lease_id"], expected_turn_id=1, handoff=HANDOFF)
     call("notes.add", **room, body="žluťoučký kůň")
-    call("events.append", **room, kind="x.acme.build", data={"ok": True, "took": 1.5, "": None}, scope_key="s_1")
+    with hub.writing() as tx:
+        tx.lock(str(room["room_id"]))
+        data = {"ok": True, "took": 1.5, "": None}
+        tx.append(str(room["room_id"]), "ada", [Draft(kind="x.acme.build", data=data, scope_key="s_1")])
     call("rooms.set_policy", **room, claim_ttl_ms=1000)
     call("rooms.close", **room, reason="done")
     return hub, call("events.verify", **room)

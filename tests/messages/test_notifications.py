@@ -63,7 +63,14 @@ def test_any_kind_of_notification_is_accepted(scene: Scene, kind: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"priority": "attention"}, {"requires_ack": "yes"}, {"kind": ""}, {"context": []}, {"target_actor_id": ""}],
+    [
+        {"priority": "attention"},
+        {"requires_ack": "yes"},
+        {"kind": ""},
+        {"context": []},
+        {"target_actor_id": ""},
+        {"target_actor_id": "@peers"},
+    ],
 )
 def test_a_notification_outside_the_standard_is_refused(scene: Scene, given: dict[str, object]) -> None:
     ada, _bob = scene.joined("ada", "bob")
@@ -82,6 +89,16 @@ def test_a_notification_with_a_target_reaches_nobody_else(scene: Scene) -> None:
     ada, bob, cyd = scene.joined("ada", "bob", "cyd")
     notify(ada, target_actor_id="bob")
     assert (counts(bob), counts(cyd), counts(human(scene, ada.room_id))) == ((1, 0), (0, 0), (0, 0))
+
+
+@pytest.mark.parametrize(("given", "target"), [("@user", "user"), ("user", "user"), ("Bobby", "bob")])
+def test_a_target_is_kept_as_the_one_actor_it_means(scene: Scene, given: str, target: str) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    bob.here("agents.update", name="Bobby")
+
+    event = notify(ada, target_actor_id=given)
+
+    assert (event["data"]["target_actor_id"], event["data"]["recipients"]) == (target, [target])
 
 
 def test_a_notification_that_requires_it_is_owed_an_ack(scene: Scene) -> None:

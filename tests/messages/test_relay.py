@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -122,6 +123,15 @@ def test_a_source_that_is_not_here_shows_as_unavailable(rooms: tuple[Actor, ...]
     say(there, "from afar", src_group_id="another-hub", src_event_id="its-event")
     (received,) = inbox(bob)["messages"]
     assert received["source_available"] is False
+
+
+def test_a_source_beyond_the_callers_reach_shows_as_unavailable(scene: Scene, rooms: tuple[Actor, ...]) -> None:
+    ada, there, bob = rooms
+    relay(there, say(ada), to=["bob"])
+    for room_id, available in (("", True), (there.room_id, False)):
+        looking = Actor(scene, replace(bob.caller, by_token=True, room_id=room_id), there.room_id)
+        (received,) = inbox(looking)["messages"]
+        assert received["source_available"] is available
 
 
 def test_a_record_in_the_source_room_says_where_the_message_went(rooms: tuple[Actor, ...]) -> None:

@@ -175,7 +175,7 @@ def test_a_message_that_is_too_large_as_a_whole_is_refused(scene: Scene) -> None
         "\u202egnirts\u202c \ufeff\u200b",
         'back\\slash "quotes" \r\n\ttabs',
         "😀 e\u0301 é ﷽",
-        " ",
+        " x ",
     ],
 )
 def test_hostile_text_arrives_exactly_as_it_was_sent(scene: Scene, text: str) -> None:

@@ -168,8 +168,23 @@ def test_cursors_filters_and_limits_can_be_asked_for(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
     told = ada.call("hub.capabilities")
     assert told["envelope_versions"] == [1]
-    assert set(cast("list[str]", told["cursors"])) == {"since_seq", "since_event_id", "since_ts"}
-    assert set(cast("list[str]", told["filters"])) == {"kinds", "limit"}
+    assert set(cast("list[str]", told["cursors"])) == {"since_seq", "since_event_id"}
+    assert set(cast("list[str]", told["filters"])) == {"kinds", "limit", "since_ts"}
+    assert told["limits"] == {
+        "events_per_page": 1000,
+        "event_body_bytes": 256 * 1024,
+        "event_body_levels": 64,
+        "message_text_bytes": 64 * 1024,
+        "message_recipients": 100,
+        "blob_bytes": 32 * 1024 * 1024,
+        "blob_inline_bytes": 256 * 1024,
+        "bus_envelope_bytes": 1024 * 1024,
+        "actions_per_group": 100,
+        "actions_waiting": 1000,
+        "permissions_open": 100,
+        "idempotency_key_chars": 200,
+        "wait_ms": 110_000,
+    }
     assert {"messages.send", "messages.ack", "messages.read", "notifications.send", "notifications.ack"} < set(
         cast("list[str]", told["operations"])
     )

@@ -52,13 +52,13 @@ def _own(request: BusRequest, named: str) -> str:
 
 
 async def create_session(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.CreateSession, request.payload)
+    ask = inputs.read(envelope.CreateSession, request.given)
     made = await connection.call(request, "rooms.create", {"title": ask.name})
     return CommandResult(payload={"session": {"id": made["room_id"], "name": ask.name}}, session=made["room_id"])
 
 
 async def list_sessions(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.ListSessions, request.payload)
+    ask = inputs.read(envelope.ListSessions, request.given)
     rooms: list[Row] = (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"]
     ids: list[str] = [room["room_id"] for room in rooms]
     changed = await bus_reads.changed_at(connection.serving, ids)
@@ -76,14 +76,14 @@ async def list_sessions(connection: BusConnection, request: BusRequest) -> Comma
 
 
 async def close_session(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.CloseSession, request.payload)
+    ask = inputs.read(envelope.CloseSession, request.given)
     closed = await connection.call(request, "rooms.close", {"room_id": session_of(request), "reason": ask.reason})
     return CommandResult(payload={"status": "closed", "seq": closed["event_seq"]}, session=request.session)
 
 
 async def add_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
     """Join the session and become the connection to which this agent's actions are delivered."""
-    ask = inputs.read(envelope.AddAgent, request.payload)
+    ask = inputs.read(envelope.AddAgent, request.given)
     agent, room_id = _own(request, ask.id), session_of(request)
     joined = await connection.call(request, "rooms.join", {"room_id": room_id})
     if ask.name is not None:
@@ -92,28 +92,28 @@ async def add_agent(connection: BusConnection, request: BusRequest) -> CommandRe
     cursor = ask.since_seq if ask.since_seq is not None else int(joined["cursor"])
     view = await _agent(connection, request, room_id, agent)
     return CommandResult(
-        payload={"agent": {**view, "status": "online"}, "cursor": cursor},
+        payload={"agent": {**view, "status": "online" if connection.listens else "offline"}, "cursor": cursor},
         session=room_id,
         then=lambda: connection.attach(room_id, agent, cursor),
     )
 
 
 async def list_agents(connection: BusConnection, request: BusRequest) -> CommandResult:
-    inputs.read(envelope.ListSessionAgents, request.payload)
+    inputs.read(envelope.ListSessionAgents, request.given)
     room_id = session_of(request)
     found: list[Row] = (await connection.call(request, "agents.list", {"room_id": room_id}))["agents"]
     return CommandResult(payload={"agents": [_shown(connection, room_id, each) for each in found]}, session=room_id)
 
 
 async def update_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.UpdateSessionAgent, request.payload)
+    ask = inputs.read(envelope.UpdateSessionAgent, request.given)
     agent, room_id = _own(request, ask.id), session_of(request)
     await connection.call(request, "agents.update", {"room_id": room_id, "name": ask.name})
     return CommandResult(payload={"agent": await _agent(connection, request, room_id, agent)}, session=room_id)
 
 
 async def remove_agent(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.RemoveAgent, request.payload)
+    ask = inputs.read(envelope.RemoveAgent, request.given)
     agent, room_id = _own(request, ask.id), session_of(request)
     left = await connection.call(request, "rooms.leave", {"room_id": room_id})
     connection.detach(room_id, agent)
@@ -138,7 +138,7 @@ def _shown(connection: BusConnection, room_id: str, agent: Row) -> Row:
 
 
 async def create_message(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = envelope.spoken(request.payload)
+    ask = envelope.spoken(request.given)
     given: Row = {"text": ask.text, "to": [request.dst] if request.dst else None, "conversation": ask.conversation()}
     sent = await connection.call(request, "messages.send", {"room_id": session_of(request), **given})
     event: Row = sent["event"]
@@ -149,14 +149,14 @@ async def create_message(connection: BusConnection, request: BusRequest) -> Comm
 
 
 async def update_task(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.UpdateSessionTask, request.payload)
+    ask = inputs.read(envelope.UpdateSessionTask, request.given)
     given: Row = {"task_id": ask.task_id, "status": ask.status, "context": ask.context()}
     done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
     return CommandResult(payload=done, session=request.session)
 
 
 async def finish_task(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.FinishTask, request.payload)
+    ask = inputs.read(envelope.FinishTask, request.given)
     given: Row = {"task_id": ask.task_id, "status": "done", "summary": ask.summary, "context": ask.context()}
     done = await connection.call(request, "actions.task", {"room_id": session_of(request), **given})
     return CommandResult(payload=done, session=request.session)
@@ -164,7 +164,7 @@ async def finish_task(connection: BusConnection, request: BusRequest) -> Command
 
 async def read_history(connection: BusConnection, request: BusRequest) -> CommandResult:
     """The newest records, or those after a cursor."""
-    ask = inputs.read(envelope.ReadHistory, request.payload)
+    ask = inputs.read(envelope.ReadHistory, request.given)
     room_id = connection.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
     events, cursor = await bus_reads.page(
@@ -176,7 +176,7 @@ async def read_history(connection: BusConnection, request: BusRequest) -> Comman
 
 
 async def stream_events(connection: BusConnection, request: BusRequest) -> CommandResult:
-    ask = inputs.read(envelope.StreamEvents, request.payload)
+    ask = inputs.read(envelope.StreamEvents, request.given)
     room_id = connection.visible(session_of(request))
     follower = await connection.follow(room_id, ask)
     begin = connection.streaming(request.id, follower, follow=ask.follow)
@@ -187,9 +187,9 @@ def _as(operation: str) -> CommandHandler:
     """A command that is an operation about its session, under another name."""
 
     async def command(connection: BusConnection, request: BusRequest) -> CommandResult:
-        if "room_id" in request.payload:
+        if "room_id" in request.given:
             raise UnknownField("Unknown field 'room_id': the envelope names the session.", field="room_id")
-        payload = await connection.call(request, operation, {"room_id": session_of(request), **request.payload})
+        payload = await connection.call(request, operation, {"room_id": session_of(request), **request.given})
         return CommandResult(
             payload={name: value for name, value in payload.items() if name != "room_id"}, session=request.session
         )
@@ -200,7 +200,7 @@ def _as(operation: str) -> CommandHandler:
 def call_operation(connection: BusConnection, request: BusRequest) -> CommandResult | Awaitable[CommandResult]:
     """An operation by its own name; the session fills in the room that it is about."""
     operation = found(request.type)
-    given = request.payload
+    given = request.given
     if request.session is not None and "room_id" not in given and operation.takes_room:
         given = {**given, "room_id": request.session}
     responding = connection.respond(request, operation.name, given)

@@ -14,7 +14,7 @@ from msgspec import structs
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import CommandResult
 from tallystick.bus.envelope import BusRequest, Line, StreamEvents
-from tallystick.bus.errors import NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.bus.errors import ConnectionReplaced, NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
 from tallystick.hub import engine
 from tallystick.hub.engine import CallResponse
 from tallystick.hub.feed import Follower
@@ -63,6 +63,8 @@ class BusConnection:
         self._src: str | None = None
         self._seq = 0
         self._rooms: set[tuple[str, str]] = set()
+        self._replaced: set[tuple[str, str]] = set()
+        """Where another connection has the agent's actions now."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -75,7 +77,7 @@ class BusConnection:
         try:
             self._admit(request)
         except TallyError as refused:
-            return _refusal(request, refused)
+            return refusal(request, refused)
         return request
 
     def answer(self, request: BusRequest) -> BusReply | Awaitable[BusReply]:
@@ -109,7 +111,7 @@ class BusConnection:
         try:
             self._begin(later)
         except TallyError as refused:
-            return _refusal(request, refused)
+            return refusal(request, refused)
         return None
 
     def _admit(self, request: BusRequest) -> None:
@@ -139,6 +141,8 @@ class BusConnection:
         self, request: BusRequest, operation: str, given: Mapping[str, object], *, keyed: bool = True
     ) -> CallResponse | Awaitable[CallResponse]:
         """Run an operation for this connection's principal, once per idempotency key and session."""
+        if operation == "actions.result" and (given.get("room_id"), self._src) in self._replaced:
+            raise ConnectionReplaced(f"Another connection speaks for '{self._src}' now.", src=self._src)
         key = request.idempotency_key if keyed else None
         scoped = f"bus:{digest(request.session or '', key, length=40)}" if key else None
         return self._bus.serving.begin(
@@ -156,9 +160,15 @@ class BusConnection:
     def online(self, room_id: str, agent: str) -> bool:
         return self._bus.online(room_id, agent)
 
+    @property
+    def listens(self) -> bool:
+        """Whether anything can be sent to it later."""
+        return self._outbox is not None
+
     def attach(self, room_id: str, agent: str, results_after: int) -> None:
         if self._outbox:
             self._rooms.add((room_id, agent))
+            self._replaced.discard((room_id, agent))
             self._bus.attach(self, room_id, agent, results_after)
 
     def detach(self, room_id: str, agent: str) -> None:
@@ -168,6 +178,7 @@ class BusConnection:
     def replaced(self, room_id: str, agent: str) -> None:
         """Another connection speaks for the agent now."""
         self._rooms.discard((room_id, agent))
+        self._replaced.add((room_id, agent))
         payload = {"id": agent, "reason": "replaced by another connection"}
         self.push(envelope.write("agent.replaced", dst=agent, session=room_id, payload=payload))
 
@@ -260,12 +271,12 @@ def _reply(request: BusRequest, said: CommandResult) -> BusReply:
 
 def _failure(request: BusRequest, failed: Exception) -> BusReply:
     if isinstance(failed, TallyError):
-        return _refusal(request, failed)
+        return refusal(request, failed)
     log.error("a command failed: %s", request.type, exc_info=failed)
-    return _refusal(request, InternalFault())
+    return refusal(request, InternalFault())
 
 
-def _refusal(request: BusRequest, refused: TallyError) -> BusReply:
+def refusal(request: BusRequest, refused: TallyError) -> BusReply:
     line = envelope.refusal(refused, type=request.type, corr=request.id, dst=request.src)
     return BusReply(line=line, error=refused)
 

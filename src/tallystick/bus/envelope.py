@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
+from tallystick.hub.operations import ENVELOPE_LIMIT
 from tallystick.kernel import inputs
-from tallystick.kernel.clock import system_clock, to_wire
+from tallystick.kernel.clock import from_wire, system_clock, to_wire
 from tallystick.kernel.errors import InvalidField, TallyError, TooLarge, UnknownField, did_you_mean
 from tallystick.kernel.ids import new_id
 from tallystick.kernel.json_values import is_object
@@ -18,7 +19,7 @@ from tallystick.kernel.operation import Ask
 from tallystick.ledger.contract import Since, SinceSeq
 
 VERSION = 1
-LINE_LIMIT = 1024 * 1024
+LINE_LIMIT = ENVELOPE_LIMIT
 HUB = "system"
 """The `src` of what the hub itself says."""
 
@@ -43,9 +44,13 @@ class BusRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     seq: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
     idempotency_key: _Name | None = None
     corr: _Name | None = None
-    payload: dict[str, object] = {}
+    payload: dict[str, object] | None = None
     status: str | None = None
     error: dict[str, object] | None = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        return self.payload or {}
 
 
 class _OutgoingEnvelope(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -80,6 +85,10 @@ def read(line: Line) -> BusRequest:
         raise _explained(line, wrong) from None
     if request.v != VERSION:
         raise UnsupportedVersion(f"v is {request.v}.", v=request.v)
+    try:
+        from_wire(request.ts)
+    except InvalidField:
+        raise InvalidEnvelope(f"ts is no time: '{request.ts}'.", ts=request.ts) from None
     return request
 
 
@@ -198,14 +207,14 @@ class Conversing(Ask):
 
 class CreateMessage(Conversing):
     text: Annotated[str, Meta(min_length=1)]
-    kind: Literal["user", "reply"] = "user"
+    kind: Literal["user", "reply", "control", "system"] = "user"
     task_id: Id | None = None
     reply_to_action_id: Id | None = None
     sender_name: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
 
     def conversation(self) -> dict[str, object] | None:
         about = self.present(without={"text"})
-        return about if about.keys() - {"kind"} or self.kind == "reply" else None
+        return about if about.keys() - {"kind"} or self.kind != "user" else None
 
 
 class UpdateSessionTask(Conversing):

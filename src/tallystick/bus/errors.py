@@ -41,6 +41,12 @@ class NoStream(Conflict):
     hint = "Open GET /v1/bus/stream and name its connection in the header Tally-Bus; on the socket there is always one."
 
 
+class ConnectionReplaced(Conflict):
+    """Another connection speaks for this agent now, and has its actions."""
+
+    hint = "Stop here, or send agent.add again to have the agent's actions delivered to this connection."
+
+
 class UnknownConnection(NotFound):
     """There is no bus connection of yours with that id."""
 

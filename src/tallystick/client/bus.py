@@ -336,6 +336,9 @@ class BusClient:
             self._came.put(envelope)
 
     def _again(self) -> Wire:
+        with self._change:
+            if self._over:
+                raise self._over
         self._noticed(False)
         patience = Patience(self._seconds)
         while True:

@@ -8,8 +8,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from tallystick import __version__
+from tallystick.capabilities.actions.contract import GROUP_LIMIT
+from tallystick.capabilities.actions.rules import QUEUE_LIMIT
+from tallystick.capabilities.blobs.contract import INLINE_LIMIT
 from tallystick.capabilities.jobs.operations import open_job
+from tallystick.capabilities.messages.contract import RECIPIENTS_LIMIT, TEXT_LIMIT
+from tallystick.capabilities.permissions.rules import OPEN_LIMIT
 from tallystick.capabilities.tasks.work import Work
+from tallystick.hub.blobs import SIZE_LIMIT
+from tallystick.hub.idempotency import KEY_LIMIT
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Answer, Ask, Reach, operation
@@ -28,6 +35,27 @@ class UnknownRef(NotFound):
     hint = "Use an id or ref as an answer gave it: JOB-001, JOB-001@17, runner:<id>, TASK-001, CARD-001, notes@17."
 
 
+ENVELOPE_LIMIT = 1024 * 1024
+"""Bytes of one envelope of the bus."""
+
+LIMITS = {
+    "events_per_page": LIST_LIMIT,
+    "event_body_bytes": BODY_LIMIT,
+    "event_body_levels": DEPTH_LIMIT,
+    "message_text_bytes": TEXT_LIMIT,
+    "message_recipients": RECIPIENTS_LIMIT,
+    "blob_bytes": SIZE_LIMIT,
+    "blob_inline_bytes": INLINE_LIMIT,
+    "bus_envelope_bytes": ENVELOPE_LIMIT,
+    "actions_per_group": GROUP_LIMIT,
+    "actions_waiting": QUEUE_LIMIT,
+    "permissions_open": OPEN_LIMIT,
+    "idempotency_key_chars": KEY_LIMIT,
+    "wait_ms": WAIT_LIMIT_MS,
+}
+"""What is refused beyond this, by name."""
+
+
 class AskHub(Ask):
     pass
 
@@ -35,9 +63,11 @@ class AskHub(Ask):
 class Capabilities(Answer):
     version: str
     envelope_versions: list[int]
-    cursors: list[str]
-    filters: list[str]
-    limits: dict[str, int]
+    cursors: Annotated[list[str], Meta(description="Where reading goes on without loss.")]
+    filters: Annotated[
+        list[str], Meta(description="What events.list and events.follow leave out; a stream takes kinds.")
+    ]
+    limits: Annotated[dict[str, int], Meta(description="What is refused beyond this.")]
     operations: Annotated[list[str], Meta(description="Every operation; call each by this name on any surface.")]
 
 
@@ -54,14 +84,9 @@ def capabilities(tx: Tx, me: Caller, ask: AskHub) -> Capabilities:
     return Capabilities(
         version=__version__,
         envelope_versions=[1],
-        cursors=["since_seq", "since_event_id", "since_ts"],
-        filters=["kinds", "limit"],
-        limits={
-            "events_per_page": LIST_LIMIT,
-            "event_body_bytes": BODY_LIMIT,
-            "event_body_levels": DEPTH_LIMIT,
-            "wait_ms": WAIT_LIMIT_MS,
-        },
+        cursors=["since_seq", "since_event_id"],
+        filters=["kinds", "limit", "since_ts"],
+        limits=LIMITS,
         operations=sorted(OPERATIONS),
     )
 

@@ -83,7 +83,11 @@ class Token:
     def caller(self) -> Caller:
         session = SessionKind.HUMAN_CLI if self.principal == "user" else SessionKind.NAMED
         return Caller(
-            agent_id=self.principal, session=session, by_token=True, may_work=Reach(self.reach).includes(Reach.WORK)
+            agent_id=self.principal,
+            session=session,
+            by_token=True,
+            may_work=Reach(self.reach).includes(Reach.WORK),
+            room_id=self.room_id or "",
         )
 
 

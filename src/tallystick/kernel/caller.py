@@ -109,6 +109,8 @@ class Caller:
     """The sub-agent of that session that is calling: it has the agent's rights, and never its turn."""
     may_work: bool = True
     """False for a token that may speak, or only look."""
+    room_id: str = ""
+    """The only room within reach of the caller's token; empty for all."""
     by_token: bool = False
     """A token vouches for the caller and nothing else does: it is another session than a local one of that name."""
 

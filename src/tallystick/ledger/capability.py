@@ -56,9 +56,15 @@ class Opened(Answer):
 
 
 class Authors(Protocol):
-    """Whose id a name in a room stands for, or the name itself; answered by `agents`."""
+    """Who writes in a room and who wrote there; answered by `messages`."""
 
-    def named(self, tx: Tx, room_id: str, who: str) -> str: ...
+    def named(self, tx: Tx, room_id: str, who: str) -> str:
+        """Whose id a name stands for, or the name itself."""
+        ...
+
+    def author(self, tx: Tx, room_id: str, me: Caller) -> tuple[str, str]:
+        """To whom an event of this caller is ascribed and in which scope; refused unless it may write there."""
+        ...
 
 
 class Capability(msgspec.Struct, frozen=True, kw_only=True):

@@ -70,7 +70,8 @@ class Since(Ask):
         Annotated[Text, Meta(max_length=200)] | None, Meta(description="Events after this event.")
     ] = None
     since_ts: Annotated[
-        Annotated[str, Meta(max_length=60)] | None, Meta(description="Events younger than this time.")
+        Annotated[str, Meta(max_length=60)] | None,
+        Meta(description="Only events younger than this time. Go on with a seq: two events may have one time."),
     ] = None
 
 
@@ -127,7 +128,6 @@ class AppendEvent(Ask):
         str, Meta(max_length=200, pattern=r"^[a-z][a-z0-9_.-]*\Z", description="x.<vendor>.* or vendor.<name>.*")
     ]
     data: Annotated[JsonObject, Meta(description="The event's body.")]
-    scope_key: Annotated[Text, Meta(max_length=200, description="The scope it belongs to, if any.")] = ""
 
 
 class Appended(Answer):

@@ -294,13 +294,20 @@ class TaskRelay:
             self._tell(f"said what was refused: {refused.message}")
             return correction(refused.message, refused.advice, left)
         self._opened = True
+        away = self._away()
         for action, place in zip(actions, objects_of(relayed["actions"]), strict=True):
-            self._tell(f"to {place['dst']}: {action.get('text') or action.get('command')}")
+            when = ", which is not connected: it waits until that comes" if place["dst"] in away else ""
+            self._tell(f"to {place['dst']}{when}: {action.get('text') or action.get('command')}")
         ask = {"group_id": relayed["group_id"], "max_wait_ms": WAIT_MS}
         found = self._settled(ask)
         for each in objects_of(found.get("actions")):
             self._tell(f"{each['dst']}: {each['status']} {each['detail'] or ''}")
         return outcomes(found, left)
+
+    def _away(self) -> set[object]:
+        """Who is not connected: there is no limit to how long an answer of theirs is waited for."""
+        agents = objects_of(self._line.ask("agent.list", {})["agents"])
+        return {each["id"] for each in agents if each.get("status") != "online"}
 
     def _settled(self, ask: Mapping[str, object]) -> Mapping[str, object]:
         """What came of a group once all of it is settled; nothing when somebody ends the relay before."""

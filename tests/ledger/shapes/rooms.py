@@ -7,6 +7,7 @@ from typing import cast
 
 from tallystick.capabilities.agents.events import MemberAdded, MemberUpdated
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.envelope import Draft
 from tests.ledger.shapes.writer import Writer
 from tests.scene import Row
 
@@ -144,7 +145,7 @@ def notes_and_own_events(w: Writer) -> None:
     ada.here("notes.add", body="earlier", turn_id=0)
     w.shape("events.append: values of every type")
     data: Row = {"ok": True, "took": 1.5, "": None, "b": {"z": 1, "a": [1e300, -0.0, 12345678901234567890, "\u0000é"]}}
-    ada.here("events.append", kind="x.acme.build", data=data, scope_key="s_1")
+    w.written_before(ada, "events.append", Draft(kind="x.acme.build", data=data, scope_key="s_1"))
     w.shape("events.append: empty, of a vendor")
     ada.here("events.append", kind="vendor.acme.ping", data={})
 

@@ -91,11 +91,11 @@ class Writer:
         """Somebody who is not one of the scene's processes."""
         return Actor(self.scene, caller, room_id)
 
-    def written_before(self, actor: Actor, operation: str, body: Body) -> None:
+    def written_before(self, actor: Actor, operation: str, body: Body | Draft) -> None:
         """What an older version wrote with an operation that refuses it today."""
         with self.scene.hub.writing() as tx:
             tx.lock(actor.room_id)
-            tx.append(actor.room_id, actor.caller.agent_id, [Draft.of(body)])
+            tx.append(actor.room_id, actor.caller.agent_id, [body if isinstance(body, Draft) else Draft.of(body)])
         self.calls.append((self.ids.newest, operation))
 
     def person(self, room_id: str) -> Actor:

@@ -77,7 +77,7 @@ def request(tx: Tx, members: Sequence[Participant], me: Caller, event: Event) ->
     """Put a message into the queue of every attached agent that it asks, in the transaction that sends it."""
     message = event.read(MessageSent)
     attached = queries.attached(tx, event.room_id)
-    if not attached or _answers(tx, event, message):
+    if not attached or _asks_nothing(tx, event, message):
         return []
     targets = rules.asked(message, members, event.by, attached)
     if targets:
@@ -86,10 +86,10 @@ def request(tx: Tx, members: Sequence[Participant], me: Caller, event: Event) ->
     return [_put(tx, event, index, dst, talks=talks) for index, dst in enumerate(targets)]
 
 
-def _answers(tx: Tx, event: Event, message: MessageSent) -> bool:
-    """Whether its author was asked what it replies to: an answer asks nothing."""
+def _asks_nothing(tx: Tx, event: Event, message: MessageSent) -> bool:
+    """Whether it asks nothing: it says so, or its author was asked what it replies to."""
     about = or_none(message.conversation)
-    if about and about.kind is MessageKind.REPLY:
+    if about and about.kind not in {UNSET, MessageKind.USER}:
         return True
     replied = _replied(tx, event.room_id, message)
     return replied is not None and any(action.dst == event.by for action in queries.of_message(tx, replied))

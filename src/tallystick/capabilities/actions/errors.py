@@ -33,8 +33,8 @@ class ActionNotFound(NotFound):
     hint = f"Use the action_id that was delivered: {step('actions.pending')} lists what is open."
 
 
-class GroupNotFound(NotFound):
-    """There is no such group of that sender in this room."""
+class ActionGroupNotFound(NotFound):
+    """There is no such group of actions of that sender in this room."""
 
     hint = "Use the group_id that the submission answered; agent_id names another sender."
 

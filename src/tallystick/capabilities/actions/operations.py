@@ -158,7 +158,7 @@ class OpenConversations:
             if about.reply_to_action_id is UNSET:
                 raise InvalidField("A reply names what it answers.", field="conversation.reply_to_action_id")
             asked = earlier_action(tx, room_id, about.reply_to_action_id)
-            rules.check_reply(asked, by, context_id=context_id, dst=None)
+            rules.check_reply(asked, queries.heads(tx, room_id, asked.dst), by, context_id=context_id, dst=None)
             return asked.src
         if context_id:
             known = queries.conversation(tx, room_id, context_id)

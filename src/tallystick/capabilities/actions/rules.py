@@ -53,6 +53,8 @@ def check_group(actions: Sequence[MessageAction | ControlAction]) -> None:
         if each.action_id in seen:
             raise DuplicateActionId(f"'{each.action_id}' stands twice in this group.", action_id=each.action_id)
         seen.add(each.action_id)
+        if isinstance(each, MessageAction) and each.kind not in {MessageKind.USER, MessageKind.REPLY}:
+            raise InvalidField(f"An action is of kind user or reply, not {each.kind}.", field="actions.kind")
         if isinstance(each, MessageAction) and not each.text.strip():
             raise InvalidField("text must be non-empty.", field="actions.text")
         if isinstance(each, ControlAction) and each.args is not None and each.command is not ControlCommand.REVIEW:
@@ -198,7 +200,7 @@ def check_follow_up(earlier: Action, found: Conversation) -> None:
         )
 
 
-def check_reply(asked: Action, src: str, *, context_id: str | None, dst: str | None) -> None:
+def check_reply(asked: Action, heads: QueueHeads, src: str, *, context_id: str | None, dst: str | None) -> None:
     """A reply answers, once, a user message that was delivered to the one who replies, and goes to who asked."""
     if asked.type is ActionType.MESSAGE and asked.kind is MessageKind.REPLY:
         raise ReplyChain(f"'{asked.action_id}' is a reply itself.", action_id=asked.action_id)
@@ -210,6 +212,7 @@ def check_reply(asked: Action, src: str, *, context_id: str | None, dst: str | N
         raise InvalidField(f"'{asked.action_id}' belongs to another conversation.", field="context.context_id")
     if asked.replied:
         raise AlreadyReplied(f"'{asked.action_id}' has its reply.", action_id=asked.action_id)
+    check_delivered(asked, heads)
 
 
 def lane(command: ControlCommand | None) -> QueueLane:
@@ -245,10 +248,16 @@ def check_result(action: Action, heads: QueueHeads, me: str, ask: ReportResult) 
         raise ActionFinished(f"'{action.action_id}' is finished: {action.status}.", details=said)
     if action.status is ask.status:
         raise DuplicateResult(f"'{action.action_id}' is {action.status} already.", details=said)
+    check_delivered(action, heads)
+
+
+def check_delivered(action: Action, heads: QueueHeads) -> None:
+    """Nothing is said of an action that others come before."""
     head = heads.of(action.lane)
     if not action.answered and (head is None or head.action_id != action.action_id):
         before = head.action_id if head else None
-        raise NotDelivered(f"'{action.action_id}' comes after '{before}'.", details={**said, "next": before})
+        said = {"action_id": action.action_id, "status": None, "next": before}
+        raise NotDelivered(f"'{action.action_id}' comes after '{before}'.", details=said)
 
 
 def new_context(data: Mapping[str, object] | None) -> str | None:

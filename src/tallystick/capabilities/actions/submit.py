@@ -24,7 +24,12 @@ from tallystick.capabilities.actions.contract import (
     SubmitActions,
     SubmitResult,
 )
-from tallystick.capabilities.actions.errors import ActionNotFound, DuplicateActionId, DuplicateGroup, GroupNotFound
+from tallystick.capabilities.actions.errors import (
+    ActionGroupNotFound,
+    ActionNotFound,
+    DuplicateActionId,
+    DuplicateGroup,
+)
 from tallystick.capabilities.actions.events import (
     ActionContext,
     ActionSubmitted,
@@ -131,7 +136,7 @@ def _conversation(tx: Tx, src: str, ask: SubmitActions, targets: Sequence[str]) 
     context_id = asked.context_id
     for each, dst in zip(ask.actions, targets, strict=True):
         earlier = earlier_action(tx, ask.room_id, rules.answered_by(each))
-        rules.check_reply(earlier, src, context_id=context_id, dst=dst)
+        rules.check_reply(earlier, queries.heads(tx, ask.room_id, earlier.dst), src, context_id=context_id, dst=dst)
         context_id = earlier.context_id
     found = queries.conversation(tx, ask.room_id, context_id or "")
     return rules.answering(found, asked)
@@ -296,7 +301,7 @@ def outcomes(tx: Tx, me: Caller, ask: ReadOutcomes) -> GroupOutcomes | Pending[G
     whom = agents.principal_named(tx, room_id, ask.agent_id) if ask.agent_id else me.agent_id
     found = queries.group(tx, room_id, agent_rules.principal(whom), ask.group_id)
     if not found:
-        raise GroupNotFound(f"There is no group '{ask.group_id}' of that sender.", group_id=ask.group_id)
+        raise ActionGroupNotFound(f"There is no group '{ask.group_id}' of that sender.", group_id=ask.group_id)
     settled = all(rules.settled(each.action) for each in found)
     seen = GroupOutcomes(group_id=ask.group_id, settled=settled, actions=[OutcomeView.of(each) for each in found])
     return seen if settled else Pending(seen, wait_ms=ask.max_wait_ms)

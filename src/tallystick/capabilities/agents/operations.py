@@ -22,7 +22,7 @@ from tallystick.capabilities.agents.model import Holdings, Member, Participant, 
 from tallystick.capabilities.agents.projections import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Reach, moment, operation
-from tallystick.ledger.capability import Authors, Capability
+from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 from tallystick.workspace import git_changes
 
@@ -191,5 +191,4 @@ CAPABILITY = Capability(
     ),
     folds=FOLDS,
     tables=("agents", "agent_names", "adoptions", "adoption_grants"),
-    offers={Authors: queries.RoomAuthors()},
 )

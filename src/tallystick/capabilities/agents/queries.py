@@ -234,13 +234,12 @@ def principal_named(tx: Tx, room_id: str, who: str) -> str:
     return resolve(tx, room_id, who)
 
 
-class RoomAuthors:
-    def named(self, tx: Tx, room_id: str, who: str) -> str:
-        # A filter over what was written: whoever is unknown wrote nothing.
-        try:
-            return principal_named(tx, room_id, who)
-        except AgentNotFound:
-            return who
+def author_named(tx: Tx, room_id: str, who: str) -> str:
+    """Whom a filter over what was written means: whoever is unknown wrote nothing."""
+    try:
+        return principal_named(tx, room_id, who)
+    except AgentNotFound:
+        return who
 
 
 def trusted_foreman(tx: Tx, room_id: str, agent_id: str) -> bool:

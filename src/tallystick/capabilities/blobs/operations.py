@@ -23,7 +23,7 @@ from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.errors import InvalidField, TooLarge
 from tallystick.kernel.operation import Reach, operation
-from tallystick.ledger.capability import Capability, fold
+from tallystick.ledger.capability import Authors, Capability, fold
 from tallystick.ledger.tx import Tx
 
 
@@ -72,8 +72,9 @@ def record(tx: Tx, me: Caller, ask: DescribeBlob, content: Content) -> BlobView:
     """Write the event for a content that is stored already."""
     known = queries.known(tx, ask.room_id, content.sha256)
     if known is None:
+        by, scope_key = tx.use(Authors).author(tx, ask.room_id, me)
         body = BlobAdded(sha256=content.sha256, bytes=content.size, mime_type=ask.mime_type, name=ask.name)
-        tx.append(ask.room_id, me.agent_id, [Draft.of(body)])
+        tx.append(ask.room_id, by, [Draft.of(body, scope_key=scope_key)])
     files = tx.use(Files)
     if content.size <= files.shared_limit and (taken := files.read(content.sha256)) is not None:
         queries.share_content(tx, content.sha256, taken)

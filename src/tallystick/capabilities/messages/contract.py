@@ -34,7 +34,9 @@ class ConversationRef(Ask):
 
     context_id: Annotated[EventId | None, Meta(description="The conversation.")] = None
     owner_id: Annotated[ActorId, Meta(description="Who owns it.")] = None
-    kind: Annotated[MessageKind | None, Meta(description="Asks, or answers.")] = None
+    kind: Annotated[
+        MessageKind | None, Meta(description="`user` asks, `reply` answers, `control` and `system` are for reading.")
+    ] = None
     reply_to_action_id: Annotated[EventId | None, Meta(description="The action it answers.")] = None
     parent_message_id: Annotated[EventId | None, Meta(description="The message it follows.")] = None
     task_id: Annotated[EventId | None, Meta(description="The task it is about.")] = None
@@ -151,7 +153,7 @@ class ReceivedEvent(Answer):
     """True as long as an ack is asked for and not given."""
     acked_at: Moment | None
     source_available: bool | None
-    """For a relayed message: whether its source can be opened here."""
+    """For a relayed message: whether you could open its source here."""
     reactions: list[ReactionView]
 
 
@@ -287,7 +289,7 @@ class Notify(Ask):
     message: Annotated[Annotated[str, Meta(max_length=16_384)] | None, Meta(description="The whole of it.")] = None
     target_actor_id: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        Meta(description="Whom it is for; everyone when left out."),
+        Meta(description="Whom it is for, one member or the user; everyone when left out."),
     ] = None
     context: Annotated[JsonObject | None, Meta(description="Facts for programs.")] = None
     requires_ack: Annotated[bool, Meta(description="Whether each recipient has to acknowledge it.")] = False

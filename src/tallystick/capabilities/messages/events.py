@@ -20,6 +20,10 @@ class MessageKind(StrEnum):
 
     USER = "user"
     REPLY = "reply"
+    CONTROL = "control"
+    """About how an agent works, such as that it was interrupted; nobody has to answer."""
+    SYSTEM = "system"
+    """What a program says by itself; nobody has to answer."""
 
 
 class MessageConversation(Record):

@@ -57,7 +57,7 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     deliveries = found[: ask.limit]
     return InboxView(
         actor_id=actor_id,
-        messages=_received(tx, deliveries, counts.read_seq) if deliveries else [],
+        messages=_received(tx, me, deliveries, counts.read_seq) if deliveries else [],
         cursor=deliveries[-1].event.seq if deliveries else start,
         more=len(found) > ask.limit,
         read_seq=counts.read_seq,
@@ -67,7 +67,7 @@ def _view(tx: Tx, me: Caller, ask: ReadInbox) -> InboxView:
     )
 
 
-def _received(tx: Tx, deliveries: Sequence[DeliveredEvent], read_seq: int) -> list[ReceivedEvent]:
+def _received(tx: Tx, me: Caller, deliveries: Sequence[DeliveredEvent], read_seq: int) -> list[ReceivedEvent]:
     first, last = deliveries[0].event, deliveries[-1].event
     reactions = queries.reactions(tx, first.room_id, first.seq, last.seq)
     return [
@@ -76,7 +76,7 @@ def _received(tx: Tx, deliveries: Sequence[DeliveredEvent], read_seq: int) -> li
             read=each.event.seq <= read_seq,
             needs_ack=each.needs_ack and each.acked_at is None,
             acked_at=moment(each.acked_at),
-            source_available=_source_available(tx, each.event),
+            source_available=_source_available(tx, me, each.event),
             reactions=[
                 ReactionView(actor_id=reaction.actor_id, emoji=reaction.emoji)
                 for reaction in reactions
@@ -87,10 +87,13 @@ def _received(tx: Tx, deliveries: Sequence[DeliveredEvent], read_seq: int) -> li
     ]
 
 
-def _source_available(tx: Tx, event: Event) -> bool | None:
+def _source_available(tx: Tx, me: Caller, event: Event) -> bool | None:
+    """Whether the caller could open what was relayed: it is here, and within reach."""
     message = event.content
     if not isinstance(message, MessageSent) or message.src_group_id is UNSET or message.src_event_id is UNSET:
         return None
+    if me.room_id and message.src_group_id != me.room_id:
+        return False
     try:
         reading.event_by_id(tx, message.src_group_id, message.src_event_id)
     except EventNotFound:

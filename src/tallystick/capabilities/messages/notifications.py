@@ -35,14 +35,14 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> NotifyResult:
     author = rules.author(members, me)
     if ask.related_event_id:
         reading.event_by_id(tx, room.room_id, ask.related_event_id)
-    to = [ask.target_actor_id or Selector.ALL]
-    recipients = rules.recipients(members, to, author.principal)
+    target = rules.notified(members, ask.target_actor_id)
+    recipients = rules.recipients(members, [target or Selector.ALL], author.principal)
     body = NotificationSent(
         about=ask.kind,
         priority=ask.priority,
         title=or_unset(ask.title),
         message=or_unset(ask.message),
-        target_actor_id=ask.target_actor_id,
+        target_actor_id=target,
         context=or_unset(ask.context),
         requires_ack=ask.requires_ack,
         related_event_id=or_unset(ask.related_event_id),

@@ -31,7 +31,7 @@ from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Reach, operation
 from tallystick.ledger import bodies, reading
-from tallystick.ledger.capability import Capability
+from tallystick.ledger.capability import Authors, Capability
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound, RoomClosed
 from tallystick.ledger.tx import Tx
@@ -165,6 +165,17 @@ def send_text(tx: Tx, room: Room, me: Caller, *, to: str, text: str, attention: 
     return reading.event_at(tx, room.room_id, sent.event.seq)
 
 
+class RoomAuthors:
+    """Answers `ledger.capability.Authors`."""
+
+    def named(self, tx: Tx, room_id: str, who: str) -> str:
+        return agents.author_named(tx, room_id, who)
+
+    def author(self, tx: Tx, room_id: str, me: Caller) -> tuple[str, str]:
+        found = rules.author(agents.roster(tx, room_id), me)
+        return found.principal, found.scope_key
+
+
 SUMMARIZED = "[Summarized]"
 _BOUND_TO_ITS_ROOM = {"presentation_ref", "task_ref"}
 
@@ -274,5 +285,6 @@ CAPABILITY = Capability(
     tables=TABLES,
     deferred_folds=DEFERRED_FOLDS,
     deferred_tables=DEFERRED_TABLES,
+    offers={Authors: RoomAuthors()},
     notice=inbox.notice,
 )

@@ -99,6 +99,18 @@ def by_name(to: Sequence[str]) -> bool:
     return bool(to) and _SELECTING.isdisjoint(to)
 
 
+def notified(members: Sequence[Participant], target: str | None) -> str | None:
+    """The one actor that a notification is for, by its id; None for everyone."""
+    if target is None:
+        return None
+    if target in _SELECTING:
+        raise InvalidField(
+            f"A notification is for one actor or for everyone, not for {target}.", field="target_actor_id"
+        )
+    (found,) = _chosen(members, target)
+    return found
+
+
 def _chosen(members: Sequence[Participant], token: str) -> set[str]:
     if token in _SELECTING:
         chosen = _selected(members, token)
@@ -147,7 +159,7 @@ def message(ask: SendMessage) -> MessageSent:
         raise InvalidField("src_group_id and src_event_id belong together.", field="src_event_id")
     if ask.dst_to is not None and ask.dst_group_id is None:
         raise InvalidField("dst_to needs dst_group_id.", field="dst_group_id")
-    if not ask.text and not ask.attachments:
+    if not ask.text.strip() and not ask.attachments:
         raise InvalidField("text may be empty only when attachments carry the message.", field="text")
     check_text(ask.text)
     return MessageSent(

@@ -29,6 +29,7 @@ from tallystick.capabilities.tasks.work import Work, WorkBrief
 from tallystick.kernel.caller import Caller, is_person
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Reach, operation
+from tallystick.ledger.capability import Authors
 from tallystick.ledger.tx import Tx
 
 
@@ -112,7 +113,8 @@ def assignee(tx: Tx, room_id: str, who: str) -> str:
 
 
 def create_task(tx: Tx, me: Caller, ask: CreateTask) -> TaskView:
-    by, number = agent_rules.principal(me.agent_id), queries.next_task(tx, ask.room_id)
+    by, _ = tx.use(Authors).author(tx, ask.room_id, me)
+    number = queries.next_task(tx, ask.room_id)
     if ask.anchor:
         ensure_anchor(tx, ask.room_id, by, ask.anchor)
     body = TaskCreated(

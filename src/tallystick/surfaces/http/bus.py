@@ -15,7 +15,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from tallystick.bus import commands, envelope
-from tallystick.bus.connection import BusConnection, BusReply
+from tallystick.bus.connection import BusConnection, BusReply, refusal
 from tallystick.bus.delivery import Bus
 from tallystick.bus.envelope import LINE_LIMIT, BusRequest
 from tallystick.bus.errors import UnknownConnection
@@ -64,7 +64,10 @@ class BusOverHttp:
     async def _answer(
         self, context: RequestContext, receive: Receive, connection: BusConnection, request: BusRequest
     ) -> BusReply:
-        request = _keyed(request, context.head.get(b"idempotency-key"))
+        try:
+            request = _keyed(request, context.head.get(b"idempotency-key"))
+        except InvalidField as refused:
+            return refusal(request, refused)
         if not commands.waits(request.type):
             return await connection.answered(request)
         principal = context.visitor.caller.agent_id
