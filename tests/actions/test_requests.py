@@ -108,7 +108,8 @@ def test_an_attached_agent_that_is_away_is_asked_when_it_returns(scene: Scene, p
     reborn.here("actions.attach", program="claude")
     assert asked(boss.here("messages.send", text="two", to=["worker"])) == [("worker", 1, False)]
     scene.kill(reborn)
-    assert asked(boss.here("messages.send", text="three", to=["worker"])) == [("worker", 2, True)]
+    third = boss.here("messages.send", text="three", to=["worker"])
+    assert (asked(third), third["gone"]) == ([("worker", 2, True)], [])
 
     assert next_action(reborn)["text"] == "one"
 

@@ -98,7 +98,7 @@ class SendMessageResult(Answer):
     asked: list[AskedAgent]
     """The recipients that answer by themselves; `actions.outcomes` with the event's id as group_id waits for them."""
     gone: list[str]
-    """Those named whose process has ended: they read it when their session is resumed, if it ever is."""
+    """Those named whose process has ended, and who are not asked when they return: they read it if they are resumed."""
     replayed: bool
     """True when this client_id had already sent it."""
 

@@ -131,10 +131,9 @@ def _gone(tx: Tx, event: Event) -> list[str]:
 
 
 def _result(tx: Tx, event: Event, asked: list[AskedAgent], *, replayed: bool) -> SendMessageResult:
-    recipients = event.read(MessageSent).recipients
-    return SendMessageResult(
-        event=Envelope.of(event), recipients=recipients, asked=asked, gone=_gone(tx, event), replayed=replayed
-    )
+    recipients, later = event.read(MessageSent).recipients, {each.agent_id for each in asked}
+    gone = [each for each in _gone(tx, event) if each not in later]
+    return SendMessageResult(event=Envelope.of(event), recipients=recipients, asked=asked, gone=gone, replayed=replayed)
 
 
 def send_for_action(
