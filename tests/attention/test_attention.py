@@ -128,6 +128,36 @@ def test_missing_proof_waits_until_it_is_waived_and_a_failed_job_until_it_is_ack
     assert items(person) == []
 
 
+def test_an_answer_settles_missing_proof_and_an_error_until_they_come_again(scene: Scene) -> None:
+    (ada,) = scene.joined("ada")
+    person = user(scene, ada.room_id)
+    held = asking_job(ada)
+    for kind, waits in (("proof_gate", "proof"), ("error", "error")):
+        for _ in range(2):
+            ada.here("jobs.report", **held, kind=kind, message="no test was run")
+            assert [each for each, _, _ in told(person)] == [waits]
+
+            person.here("jobs.message", job="JOB-001", message="run them")
+            assert items(person) == []
+    scene.clock.forward(minutes=10)
+    assert [each for each, _, _ in told(person)] == ["lost"]
+
+
+def test_the_person_takes_on_the_page_what_is_kept_for_their_terminal(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    person, holding = user(scene, ada.room_id), at_terminal(scene, ada.room_id)
+    holding.here("rooms.join")
+    person.here("rooms.join")
+    ada.pass_to(ada.claim(), holding.caller.agent_id)
+    assert bob.look()["status"] == "not_yet"
+
+    taken = person.look()
+
+    assert (taken["status"], taken["reason"], taken["from_agent_id"]) == ("your_turn", "direct_pass", "ada")
+    assert holding.look()["status"] == "not_yet"
+    assert items(person) == []
+
+
 def test_an_open_takeover_waits_unless_the_person_failed(scene: Scene) -> None:
     ada, _bob = scene.joined("ada", "bob")
     person = user(scene, ada.room_id)

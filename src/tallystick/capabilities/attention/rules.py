@@ -171,34 +171,45 @@ def _words(event: Event) -> str:
 
 def _jobs(seen: RoomFacts) -> Iterator[WaitingItem]:
     for each in seen.jobs:
-        kind, reason = _of_job(each)
+        found = _of_job(each)
+        if found is None:
+            continue
+        kind, reason = found
         expired = each.job.claim_expires_at if kind is WaitingKind.LOST else None
         said = "" if kind is WaitingKind.LOST else each.last.message
         yield WaitingItem(
             item=f"{kind}:{each.last.ref}",
             kind=kind,
             room_id=seen.room_id,
-            sign=each.marker,
+            sign="~" if kind is WaitingKind.LOST else each.marker,
             who=each.job.job_id,
             reason=reason,
             said=said[:SAID_LIMIT],
             since=expired or moment(seen.said_at.get(each.last.ref, int(each.job.updated_at))),
-            seq=int(each.last.ref.rpartition("@")[2]),
+            seq=_seq(each.last.ref),
             job=each.job.job_id,
         )
 
 
-def _of_job(each: RadarJob) -> tuple[WaitingKind, str]:
+def _seq(ref: str) -> int:
+    return int(ref.rpartition("@")[2])
+
+
+def _of_job(each: RadarJob) -> tuple[WaitingKind, str] | None:
+    """Why the job waits for the person. What they have answered since is its runner's to mend."""
     seen, title = each.attention, f"“{each.job.title}”"
+    answered = each.job.message_ref is not None and _seq(each.job.message_ref) > _seq(each.last.ref)
     if seen.needs_manager:
         return WaitingKind.QUESTION, f"{title} asks"
-    if seen.needs_proof:
+    if seen.needs_proof and not answered and each.last.kind == "proof_gate":
         return WaitingKind.PROOF, f"{title} says it is done, without proof"
     if seen.failed:
         return WaitingKind.FAILED, f"{title} failed"
-    if seen.has_error:
+    if seen.has_error and not answered and each.last.kind == "error":
         return WaitingKind.ERROR, f"{title} reports an error"
-    return WaitingKind.LOST, f"{title}: {each.job.runner or 'its runner'} fell silent and the claim ran out"
+    if seen.stale:
+        return WaitingKind.LOST, f"{title}: {each.job.runner or 'its runner'} fell silent and the claim ran out"
+    return None
 
 
 def _unaccepted(seen: RoomFacts) -> Iterator[WaitingItem]:

@@ -231,13 +231,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_seq(self) -> int:
-        """The event to open first: what waits for somebody, or what was said last."""
+        """The event to open first: what waits for an answer, else what is stuck anyway, else what was said last."""
         now = self.attention
         if now.needs_manager:
             return self.question_seq
-        if now.needs_proof:
-            return self.gate_seq
-        return self.error_seq if now.has_error else self.said_seq
+        stuck = [*([self.gate_seq] if now.needs_proof else []), *([self.error_seq] if now.has_error else [])]
+        return next((seq for seq in stuck if seq > self.manager_seq), stuck[0] if stuck else self.said_seq)
 
     def stale(self, expires_at: Instant | None, *, now: Instant) -> bool:
         return self.status is JobStatus.RUNNING and (expires_at is None or lease_over(expires_at, now))

@@ -23,7 +23,7 @@ from tallystick.capabilities.turns.errors import (
 )
 from tallystick.capabilities.turns.events import ClaimReason, Opening, SeenOfRevoked
 from tallystick.capabilities.turns.model import Lease, TurnSnapshot
-from tallystick.kernel.caller import HOLDERS, Caller, ProcessState
+from tallystick.kernel.caller import HOLDERS, Caller, ProcessState, is_person
 from tallystick.kernel.clock import Instant, ahead, to_wire
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Unannounced
@@ -172,9 +172,14 @@ def claim_reason(snapshot: TurnSnapshot, me: Caller) -> ClaimReason | None:
         return None
     if stick.reserved_for is None:
         return ClaimReason.SEQUENCE if stick.pending_seq else ClaimReason.OPEN_CLAIM
-    if stick.reserved_for != me.agent_id:
+    if stick.reserved_for != me.agent_id and not _for_person(stick.reserved_for, me):
         return None
     return ClaimReason.DIRECT_PASS if snapshot.handed_directly else ClaimReason.SEQUENCE
+
+
+def _for_person(kept_for: str, me: Caller) -> bool:
+    """What is kept for the person at a terminal is theirs on the page too: there they see who waits for them."""
+    return me.agent_id == "user" and is_person(kept_for)
 
 
 def session_key(me: Caller) -> str:
