@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 KIB = 1024
+WEIGHT = 150
+"""KiB of one view with all that it loads, before compression."""
 VIEWS = ("", "/sessions", "/stick", "/reservations", "/jobs", "/history", "/replay")
 WAITING = 5
 """Messages in each room that ask for the person's attention."""
 PAINTED = "performance.getEntriesByName('first-contentful-paint').map(entry => entry.startTime)[0] ?? 0"
-WATCH = """text => new Promise(seen => {
-    const look = () => document.querySelector('#rows').textContent.includes(text)
+WATCH = """([selector, text]) => new Promise(seen => {
+    const look = () => document.querySelector(selector).textContent.includes(text)
         && requestAnimationFrame(() => requestAnimationFrame(() => seen(performance.timeOrigin + performance.now())));
     new MutationObserver((_, watch) => look() && watch.disconnect())
         .observe(document.body, {childList: true, subtree: true});
@@ -54,8 +56,10 @@ def measure(setting: Setting) -> Iterator[Figure]:
         yield _first_paint(setting, browser, busy, calm)
         setting.tell("page: from an event to pixels")
         yield _event_to_pixel(setting, browser, calm)
+        yield _request_to_pixel(setting, browser, busy, full)
         setting.tell("page: weight")
         yield _weight(setting, browser, calm)
+        yield _full_weight(setting, browser, busy)
         browser.close()
 
 
@@ -88,8 +92,7 @@ def _first_paint(setting: Setting, browser: Browser, busy: Served, calm: Served)
     ours, baseline = median(times[0]), median(times[1])
     return Figure(
         bench="page",
-        what=f"first paint of the overview, {setting.pick(100, 3)} rooms, {setting.pick(1_000_000, 300):,} events, "
-        f"{setting.pick(100, 3) * WAITING} things waiting",
+        what=f"first paint of the overview, {setting.pick(1_000_000, 300):,} events, {_crowd(setting)}",
         engine=setting.engine.name,
         unit="ms",
         ours=ours,
@@ -110,15 +113,49 @@ def _event_to_pixel(setting: Setting, browser: Browser, served: Served) -> Figur
     shown, answered = list[float](), list[float]()
     for number in range(setting.pick(100, 3)):
         text = f"event number {number} of this bench"
-        page.evaluate(f"text => {{ window.shown = ({WATCH})(text); }}", text)
+        _watch(page, "#rows", text)
         began = time.time() * 1000
         _call(served, "notes.add", room_id=room_id, body=text)
         answered.append(time.time() * 1000 - began)
         shown.append(cast("float", page.evaluate("window.shown")) - began)
+    return _until_pixels(setting, "from sending an event to its pixels", shown, answered)
+
+
+def _request_to_pixel(setting: Setting, browser: Browser, served: Served, settings: Settings) -> Figure:
+    """The overview of everything: an agent in one of the rooms asks for leave, which comes first in the list."""
+    page = _signed_in(browser, served)
+    page.wait_for_selector("#live[data-state=on]")
+    shown, answered = list[float](), list[float]()
+    asker = member(MEMBERS[0])
+    room_id = rooms.make_room(settings, "one that asks")
+    with rooms.opened(settings) as hub:
+        hub.call("rooms.join", {"room_id": room_id}, asker)
+        for number in range(setting.pick(50, 3)):
+            text = f"request number {number} of this bench"
+            _watch(page, "#needs", text)
+            began = time.time() * 1000
+            asked = hub.call("permissions.ask", {"room_id": room_id, "tool": "Bash", "title": text}, asker)
+            answered.append(time.time() * 1000 - began)
+            shown.append(cast("float", page.evaluate("window.shown")) - began)
+            given = {"room_id": room_id, "permission": asked.to_data()["permission"], "reason": "seen"}
+            hub.call("permissions.withdraw", given, asker)
+    return _until_pixels(setting, f"from a request to its pixels on the overview, {_crowd(setting)}", shown, answered)
+
+
+def _crowd(setting: Setting) -> str:
+    count = setting.pick(100, 3)
+    return f"{count} rooms, {count * WAITING} things waiting"
+
+
+def _watch(page: Page, selector: str, text: str) -> None:
+    page.evaluate(f"given => {{ window.shown = ({WATCH})(given); }}", [selector, text])
+
+
+def _until_pixels(setting: Setting, what: str, shown: list[float], answered: list[float]) -> Figure:
     ours, baseline = median(shown), median(answered)
     return Figure(
         bench="page",
-        what="from sending an event to its pixels",
+        what=what,
         engine=setting.engine.name,
         unit="ms",
         ours=ours,
@@ -145,11 +182,27 @@ def _weight(setting: Setting, browser: Browser, served: Served) -> Figure:
         baseline=max(page for page, _ in weights.values()) / KIB,
         against="its HTML alone",
         ratio=heaviest / max(page for page, _ in weights.values()),
-        budgets=(Budget(of="ours", bound="at most", limit=150),),
+        budgets=(Budget(of="ours", bound="at most", limit=WEIGHT),),
         details=tuple(
             Detail(name=f"{address.replace(room_id, 'ID')} KiB", value=sum(parts) / KIB)
             for address, parts in weights.items()
         ),
+    )
+
+
+def _full_weight(setting: Setting, browser: Browser, served: Served) -> Figure:
+    """The overview with all that it shows at once of many rooms and of a long list."""
+    html, files = _loaded(browser, served, "/")
+    return Figure(
+        bench="page",
+        what=f"weight of the overview, {_crowd(setting)}",
+        engine=setting.engine.name,
+        unit="KiB",
+        ours=(html + files) / KIB,
+        baseline=html / KIB,
+        against="its HTML alone",
+        ratio=(html + files) / html,
+        budgets=(Budget(of="ours", bound="at most", limit=WEIGHT),),
     )
 
 

@@ -44,6 +44,24 @@ def test_what_was_said_stands_in_reading_order_and_machinery_is_folded(hub: Runn
     expect(fold.locator(".ev").first).to_contain_text("job 0")
 
 
+def test_questions_answers_and_notes_are_bubbles_like_messages_and_handoffs(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("notes.add", body="CI is red")
+    ada.call("runners.heartbeat", runner_id="r1", status="idle")
+    ada.call("jobs.create", title="Webhooks", prompt="Do it.")
+    claim = ada.call("jobs.claim", runner_id="r1", job="JOB-001")["claim_revision"]
+    held = {"job": "JOB-001", "runner_id": "r1", "claim_revision": claim}
+    ada.call("jobs.report", **held, kind="question", message="keep v1?")
+    hub.user.call("jobs.message", room_id=room, job="JOB-001", message="drop it")
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    said = viewer.find("#rows > .bubble .said").all_inner_texts()
+    assert [text.strip() for text in said] == ["CI is red", "keep v1?", "drop it"]
+    expect(viewer.find("#rows > .bubble .tag")).to_have_text(["Note", "Job question", "Job message"])
+
+
 def test_it_opens_at_its_end_and_says_how_much_came_while_one_read_further_up(
     hub: RunningHub, look: Look, room: str
 ) -> None:
@@ -191,12 +209,50 @@ def test_a_request_its_steps_and_its_answer_are_one_thread(hub: RunningHub, look
     viewer.shows("#action", "2+2?")
 
 
+def test_what_is_said_to_attached_agents_is_one_thread_with_what_they_answer(
+    hub: RunningHub, look: Look, room: str, tmp_path: Path
+) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    for each in (ada, bob):
+        each.call("actions.attach", program="answer.py")
+    (tmp_path / "plan.png").write_bytes(PIXEL)
+    viewer = look(own=True)
+    viewer.go(f"/rooms/{room}")
+    viewer.find("#say label:has([value='@peers'])").click()
+    viewer.find("#say-text").fill("what is 2+2?")
+    viewer.find("#say [type=file]").set_input_files(tmp_path / "plan.png")
+    viewer.find("#say button.p").click()
+    thread = viewer.find("#rows .exchange")
+    expect(thread).to_have_count(1)
+    expect(thread.locator(".said")).to_have_text("what is 2+2?")
+    expect(thread.locator("img.shot")).to_have_count(1)
+    expect(thread.locator("a.tag")).to_have_text("waiting")
+    asked = {agent.name: agent.call("actions.pending")["next"]["action_id"] for agent in (ada, bob)}
+    bob.call("actions.result", action_id=asked["bob"], status="accepted")
+    expect(thread).to_contain_text("working")
+    for agent in (bob, ada):
+        answers = {"kind": "reply", "reply_to_action_id": asked[agent.name]}
+        agent.call("messages.send", text=f"{agent.name} says 4", to=["@user"], conversation=answers)
+        agent.call("actions.result", action_id=asked[agent.name], status="completed")
+    expect(thread.locator(".tag.r").first).to_have_text("answered")
+    expect(thread.locator("details.fold .ev").first).not_to_be_visible()
+    expect(thread.locator("> .ev .said")).to_have_text(["what is 2+2?", "bob says 4", "ada says 4"])
+    # Nothing of it stands a second time.
+    expect(viewer.find("#rows .ev:has-text('2+2')")).to_have_count(1)
+    expect(viewer.find("#rows .ev:has-text('plan.png')")).to_have_count(1)
+    thread.locator("details.fold > summary").click()
+    thread.locator("details.fold a:text-is('request')").first.click()
+    viewer.shows("#action", "2+2?")
+
+
 def test_closing_asks_says_what_is_open_and_wants_a_reason(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.call("jobs.create", title="Migrate retries", prompt="Move them.")
     ada.call("reservations.reserve", path="src")
     for number in range(6):
         ada.call("jobs.create", title=f"job {number}", prompt="Do it.")
+    ada.say("may I?", to=["@user"])
+    hub.user.call("messages.read", room_id=room, event_id=ada.say("I may", to=["@user"])["id"])
     viewer = look()
     for view in ("/stick", ""):
         viewer.go(f"/rooms/{room}{view}")
@@ -208,8 +264,9 @@ def test_closing_asks_says_what_is_open_and_wants_a_reason(hub: RunningHub, look
     viewer.find("#act-close [type=checkbox]").check()
     viewer.find("#act-close .danger").click()
     viewer.shows("#title", "closed")
-    expect(viewer.find("#say")).to_have_count(0)
-    expect(viewer.find("#needs")).to_have_count(0)
+    viewer.shows("#rows", "may I?")
+    for gone in ("#say", "#needs", "[data-reply]", "[data-quote]", "[id^=relay-]"):
+        expect(viewer.find(gone)).to_have_count(0)
 
 
 def test_a_job_is_created_and_its_proof_read_by_keyboard(hub: RunningHub, look: Look, room: str) -> None:

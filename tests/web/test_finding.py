@@ -35,6 +35,50 @@ def test_ids_paths_and_names_in_a_text_are_links_to_pages_of_their_own(hub: Runn
         expect(viewer.find("main h1")).to_have_text(heading)
 
 
+def test_ids_in_what_waits_in_last_words_and_in_reasons_are_links_too(hub: RunningHub, look: Look, room: str) -> None:
+    ada, bob = join(hub, room, "ada", "bob/2")
+    ada.call("jobs.create", title="First", prompt="Do it.")
+    ada.call("runners.heartbeat", runner_id="r1", status="idle")
+    claim = ada.call("jobs.claim", runner_id="r1", job="JOB-001")["claim_revision"]
+    held = {"job": "JOB-001", "runner_id": "r1", "claim_revision": claim}
+    ada.call("jobs.report", **held, kind="question", message="as CARD-1 says?")
+    ada.call("cards.create", title="Prices", body="Two glaziers answered.")
+    ada.call("reservations.reserve", path="src/lens.py")
+    assert bob.client.post("reservations.reserve", {"room_id": room, "path": "src/lens.py"}).status == 409
+    bob.say("I wait for ada, see JOB-1")
+    viewer = look()
+    for view, within, name, heading in (
+        ("", "#needs [data-tag=incursion] .why", "src/lens.py", "Reservations: src/lens.py"),
+        ("", "#needs [data-tag=incursion] .why", "ada", "ada"),
+        ("", "#needs [data-tag=question] .said", "CARD-1", "CARD-001: Prices"),
+        ("", "#people .doing", "JOB-1", "JOB-001: First"),
+        ("/jobs/JOB-001", "#question", "CARD-1", "CARD-001: Prices"),
+        ("", "#people", "bob/2", "bob/2"),
+    ):
+        viewer.go(f"/rooms/{room}{view}")
+        viewer.find(f"{within} a:has-text('{name}')").first.click()
+        expect(viewer.find("main h1")).to_have_text(heading)
+    viewer.go("/")
+    viewer.find("#people .doing a:text-is('ada')").first.click()
+    expect(viewer.find("main h1")).to_have_text("ada")
+
+
+def test_a_page_of_one_thing_says_which_view_it_belongs_to(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    ada.call("jobs.create", title="First", prompt="Do it.")
+    ada.call("cards.create", title="Prices", body="Two glaziers answered.")
+    viewer = look()
+    for view, tab in (
+        ("event/2", "History"),
+        ("replay", "History"),
+        ("jobs/JOB-001", "Jobs"),
+        ("cards/CARD-001", "Jobs"),
+        ("agents/ada", "Conversation"),
+    ):
+        viewer.go(f"/rooms/{room}/{view}", live=not view.startswith(("event", "replay")))
+        expect(viewer.find("#tabs [aria-current]")).to_have_text(tab)
+
+
 def test_agents_runners_and_files_have_pages(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.call("runners.heartbeat", runner_id="r1", status="idle", meta={"folder": "/srv/<b>"})

@@ -69,7 +69,10 @@ def fill(hub: RunningHub, room: str, text: str) -> int:
     ada, bob = join(hub, room, "ada", "bob")
     line = text[:200].replace("\x1b", "")
     seq = _said(ada, text)
-    ada.call("permissions.ask", tool=text[:200], title=text[:2000], command=text[:MESSAGE_LIMIT], diff=text[:PIECE])
+    asked = {"tool": text[:200], "title": text[:2000], "paths": [text[:4096]], "diff": text[:PIECE]}
+    ada.call("permissions.ask", **asked, command=text[:MESSAGE_LIMIT])
+    denied = bob.call("permissions.ask", **asked)["permission"]
+    hub.user.call("permissions.answer", room_id=room, permission=denied, decision="deny", message=text[:4096])
     ada.call("notifications.send", kind="info", title=text[:500], target_actor_id="user", requires_ack=True)
     _worked(ada, bob, text)
     hub.user.call("jobs.waive", room_id=room, job="JOB-001", reason=text[:MESSAGE_LIMIT])
@@ -92,7 +95,8 @@ def fill(hub: RunningHub, room: str, text: str) -> int:
 
 def _said(ada: Agent, text: str) -> int:
     content = base64.b64encode(b"x").decode()
-    blob = ada.call("blobs.put", content_base64=content, name="a<b>.txt", mime_type="text/plain")
+    name = "".join(each for each in text if each.isprintable() and each not in "/\\")[:200]
+    blob = ada.call("blobs.put", content_base64=content, name=name, mime_type="text/plain")
     event = ada.say(
         text[:MESSAGE],
         priority="attention",
@@ -116,15 +120,22 @@ def _said(ada: Agent, text: str) -> int:
 
 def _worked(ada: Agent, bob: Agent, text: str) -> None:
     """Tasks, cards, anchors, runners and jobs: one that asks, one that ended."""
-    task = ada.call("tasks.create", title=text[:200], description=text[:PIECE])["task_id"]
+    lines, refs = [text[:1000]], [text[:128]]
+    about = {"description": text[:PIECE], "definition_of_done": lines, "steps": [{"text": text[:1000]}], "refs": refs}
+    task = ada.call("tasks.create", title=text[:200], paths=[text[:1024]], **about)["task_id"]
+    ada.call("tasks.update", task=task, status="done", summary=text[:PIECE], assignee="bob")
     ada.call("anchors.create", anchor="a:evil", title=text[:200])
     given = {"title": text[:TITLE_LIMIT], "prompt": text[:PROMPT_LIMIT], "task": task}
     jobs = [ada.call("jobs.create", **given)["job"]["job_id"] for _ in range(3)]
-    ada.call("runners.heartbeat", runner_id=RUNNER, status="idle", max_parallel=2)
+    machine = {"meta": {text[:40]: text[:500]}, "sandbox_policy": text[:200]}
+    ada.call("runners.heartbeat", runner_id=RUNNER, status="idle", max_parallel=2, **machine)
     claims = {job: ada.call("jobs.claim", runner_id=RUNNER, job=job)["claim_revision"] for job in jobs[:2]}
     fences = [{"job": job, "runner_id": RUNNER, "claim_revision": claims[job]} for job in claims]
     # Written while the jobs are worked on: what is older proves nothing.
-    card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True)["card_id"]
+    tagged = {"tags": [text[:80]], "refs": [text[:128]]}
+    card = ada.call("cards.create", title=text[:200], body=text[:MESSAGE], type="report", pinned=True, **tagged)[
+        "card_id"
+    ]
     ada.call("jobs.artifact.put", **fences[0], artifact_key="report", content=text[:MESSAGE])
     ada.call("jobs.report", **fences[0], message=text[:MESSAGE_LIMIT], refs=[f"CMD: {text[:100]}"])
     ada.call("jobs.report", **fences[0], kind="question", message=text[:MESSAGE_LIMIT])
@@ -153,6 +164,8 @@ def _acted(ada: Agent, bob: Agent, text: str) -> None:
         "text": text[:MESSAGE],
     }
     ada.call("actions.submit", group_id="g1", actions=[action])
+    bob.call("actions.attach", program=text[:200])
+    ada.say(text[:MESSAGE], to=["bob"])
     bob.call("actions.pending")
     bob.call("actions.result", action_id="a1", status="error", detail=text[:PIECE])
 

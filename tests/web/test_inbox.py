@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
+from tallystick.hub.hub import Hub
+from tallystick.hub.settings import Settings
+from tallystick.kernel.caller import Caller, SessionKind
+from tests.http.conftest import running
 from tests.http.running import RunningHub
-from tests.web.browsing import Agent, Viewer, call, join
+from tests.waiting import until
+from tests.web.browsing import HANDOFF, Agent, Viewer, call, join
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -74,6 +79,100 @@ def test_each_thing_is_settled_where_it_stands_until_nothing_waits(hub: RunningH
     assert call(hub, "ada", "attention.list", room_id=room)["items"] == []
 
 
+def test_the_stick_kept_for_the_person_is_on_top_and_taken_where_it_stands(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    bob.say("which currency first?", to=["@user"], priority="attention")
+    at_terminal = Caller(agent_id="human:kim:tty1", session=SessionKind.HUMAN_GUARDIAN)
+    inside = Hub.open(Settings(data_dir=hub.data_dir))
+    inside.call("rooms.join", {"room_id": room}, at_terminal)
+    inside.close()
+    ada.call("turns.pass", **ada.claim(), to_agent_id=at_terminal.agent_id, handoff=HANDOFF)
+    first, second = look(), look()
+    first.go("/")
+    mine = first.find(f"#needs [data-need]:has(a[href='/rooms/{room}'])")
+    expect(mine).to_have_count(2)
+    expect(mine.first).to_contain_text("you at tty1 have the stick next; 2 agents wait")
+    second.go(f"/rooms/{room}")
+    assert kinds(second) == ["stick", "message"]
+    second.page.keyboard.press("j")
+    second.page.keyboard.press("a")
+    expect(item(second, "stick")).to_have_count(0)
+    expect(mine).to_have_count(1)
+    second.shows("#stick-line", "turn 2 · you")
+    second.shows("#handoff", "wrote the plan")
+    assert call(hub, "ada", "turns.state", room_id=room)["owner"] == "user"
+
+
+def test_permissions_errors_lost_runners_and_overdue_acks_are_settled_where_they_stand(
+    hub: RunningHub, look: Look, room: str
+) -> None:
+    ada, bob = join(hub, room, "ada", "bob")
+    hub.user.call("rooms.join", room_id=room)
+    hub.user.call("rooms.set_policy", room_id=room, ack_overdue_ms=1000)
+    asked = [ada.call("permissions.ask", tool="Bash", title=title, command="make")["permission"] for title in "ab"]
+    ada.call("jobs.report", **claimed(ada, "Errs"), kind="error", message="no disk left")
+    ada.call("runners.heartbeat", runner_id="r2", status="idle")
+    lost = ada.call("jobs.create", title="Lost", prompt="Do it.")["job"]["job_id"]
+    ada.call("jobs.claim", runner_id="r2", job=lost, lease_ttl_ms=1000)
+    hub.user.call("messages.send", room_id=room, text="read this", to=["bob"], priority="attention")
+
+    def waits() -> list[str]:
+        return [each["kind"] for each in ada.call("attention.list")["items"]]
+
+    until(lambda: {"overdue", "lost"} <= {*waits()})
+    assert waits() == ["permission", "permission", "error", "lost", "overdue"]
+    viewer = look()
+    viewer.go(f"/rooms/{room}")
+    keys = viewer.page.keyboard
+    keys.press("j")
+    for kind, left, press, said in (
+        ("permission", 1, "a", ""),
+        ("permission", 0, "r", "use the staging database"),
+        ("error", 0, "r", "take the other disk"),
+        ("lost", 0, "r", "its machine is gone"),
+    ):
+        expect(viewer.find(f"#needs [data-tag={kind}]:focus")).to_have_count(1)
+        keys.press(press)
+        if said:
+            expect(item(viewer, kind).first.locator("textarea:focus")).to_have_count(1)
+            keys.type(said)
+            keys.press("Control+Enter")
+        expect(item(viewer, kind)).to_have_count(left)
+    # What is asked again is overdue again a second later, as another item.
+    overdue = viewer.find(f"#{item(viewer, 'overdue').get_attribute('id')}")
+    expect(overdue).to_be_focused()
+    keys.press("r")
+    expect(overdue.locator("textarea")).to_have_value("Please accept my message.")
+    expect(overdue.locator("textarea")).to_be_focused()
+    keys.press("Control+Enter")
+    expect(overdue).to_have_count(0)
+    answers = ada.call("events.list", kinds=["x.tally.permission.answer"])["events"]
+    decided = [(each["data"]["permission"], each["data"]["decision"], each["data"].get("message")) for each in answers]
+    assert decided == [(asked[0], "allow", None), (asked[1], "deny", "use the staging database")]
+    assert [event["message"] for event in ada.call("jobs.tail", job="JOB-001")["events"]][-1] == "take the other disk"
+    assert ada.call("jobs.open", job=lost)["job"]["status"] == "CANCELED"
+    texts = [each["event"]["data"]["text"] for each in bob.call("messages.inbox")["messages"]]
+    assert texts == ["read this", "Please accept my message."]
+
+
+def test_a_list_that_reaches_zero_says_so(look: Look) -> None:
+    with running() as quiet:
+        viewer = Viewer.at(quiet, cast("Browser", look().context.browser))
+        room = quiet.user.room("payments-api")
+        (ada,) = join(quiet, room, "ada")
+        ada.say("which currency first?", to=["@user"], priority="attention")
+        viewer.go("/")
+        expect(viewer.page).to_have_title("(1) Tallystick")
+        viewer.page.keyboard.press("j")
+        viewer.page.keyboard.press("a")
+        viewer.shows("#calm", "All clear. Nobody is stuck and nothing waits for you.")
+        expect(viewer.page).to_have_title("Tallystick")
+        expect(viewer.find("#waiting")).to_be_hidden()
+        viewer.context.close()
+
+
 def test_who_writes_goes_on_writing_when_an_item_above_is_settled(hub: RunningHub, look: Look, room: str) -> None:
     busy(hub, room)
     first, second = look(), look()
@@ -133,16 +232,32 @@ def test_a_refused_take_leaves_nothing_behind(hub: RunningHub, look: Look, room:
     assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada"]
 
 
+COUNTED = """{
+    const query = LockManager.prototype.query;
+    LockManager.prototype.query = async function () {
+        const found = await query.call(this);
+        window.tabs = found.held.length;
+        return found;
+    };
+}"""
+"""How many tabs the page has counted, its own among them: one that has just gone to this view may still be there."""
+ALONE = "window.tabs === 1"
+
+
 def test_a_tab_that_closes_leaves_the_turn_order(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.claim()
     hub.user.call("rooms.join", room_id=room)
     viewer = look(own=True)
+    viewer.page.add_init_script(COUNTED)
     viewer.go(f"/rooms/{room}")
     viewer.shows("#sequence", "you")
+    viewer.page.wait_for_function(ALONE)
     viewer.find("#tabs a:has-text('Jobs')").click()
+    viewer.page.wait_for_function(ALONE)
     viewer.find("#tabs a:has-text('payments-api')").click()
     viewer.shows("#sequence", "you")
+    viewer.page.wait_for_function(ALONE)
     viewer.page.close()
     members = call(hub, "ada", "events.follow", room_id=room, kinds=["actor.remove"], max_wait_ms=20_000)["events"]
     assert [event["data"]["actor_id"] for event in members] == ["user"]
@@ -153,15 +268,20 @@ def test_a_tab_that_closes_at_another_view_leaves_the_turn_order_too(hub: Runnin
     ada.claim()
     hub.user.call("rooms.join", room_id=room)
     viewer = look(own=True)
+    viewer.page.add_init_script(COUNTED)
     viewer.go(f"/rooms/{room}")
+    viewer.page.wait_for_function(ALONE)
     viewer.page.keyboard.press("Control+k")
     expect(viewer.find("#palette-text")).to_be_focused()
     viewer.page.keyboard.type("reservations")
     expect(viewer.find("#palette-list li").first).to_contain_text("Reservations")
     viewer.page.keyboard.press("Enter")
     viewer.page.wait_for_url("**/reservations")
-    viewer.find("nav a:has-text('Overview')").click()
-    viewer.shows("#rooms", "payments-api")
+    viewer.page.wait_for_function(ALONE)
+    viewer.find("#tabs a:has-text('Overview')").click()
+    viewer.page.wait_for_url(re.compile(r"/$"))
+    expect(viewer.find("#live")).to_have_attribute("data-state", "on")
+    viewer.page.wait_for_function(ALONE)
     assert [member["agent_id"] for member in ada.call("turns.state")["members"]] == ["ada", "user"]
     viewer.page.close()
     members = call(hub, "ada", "events.follow", room_id=room, kinds=["actor.remove"], max_wait_ms=20_000)["events"]

@@ -99,8 +99,8 @@ def test_actions_and_their_results_are_rows(hub: RunningHub, look: Look, room: s
     bob.call("actions.result", action_id="a1", status="completed", detail="all green")
     viewer = look()
     viewer.go(f"/rooms/{room}/sessions")
-    for text in ("Action", "run it", "Result: completed", "all green"):
-        viewer.shows("#rows", text)
+    for text in ("ada to bob", "run it", "Result: completed", "all green"):
+        viewer.shows("#rows .exchange", text)
 
 
 def test_a_notice_that_asks_for_an_ack_can_be_accepted(hub: RunningHub, look: Look, room: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,21 @@ def test_a_reply_still_answers_its_message_when_news_comes_while_it_is_written(
     viewer.shows("#rows", "it can go")
     (letter,) = ada.call("messages.inbox")["messages"]
     assert letter["event"]["data"]["reply_to"] == event["id"]
+
+
+def test_who_reads_far_back_and_says_something_sees_it(hub: RunningHub, look: Look, room: str) -> None:
+    (ada,) = join(hub, room, "ada")
+    first = ada.say("the first of many")
+    for number in range(100):
+        ada.say(f"message {number}")
+    viewer = look()
+    viewer.go(f"/rooms/{room}/sessions?show=messages&at={first['seq']}#e{first['seq']}")
+    viewer.find(f"#e{first['seq']}").hover()
+    viewer.find(f"#e{first['seq']} [data-reply]").click()
+    viewer.find("#say [name=text]").fill("the last word")
+    viewer.page.keyboard.press("Control+Enter")
+    expect(viewer.find("#rows .ev:has-text('the last word')")).to_be_in_viewport()
+    expect(viewer.page).to_have_url(re.compile(r"/sessions\?show=messages$"))
 
 
 def test_files_are_attached_and_can_be_fetched_again(hub: RunningHub, look: Look, room: str, tmp_path: Path) -> None:

@@ -31,6 +31,15 @@ def test_no_width_loses_anything(hub: RunningHub, look: Look, room: str) -> None
         viewer.context.close()
 
 
+def test_a_wide_screen_is_used(hub: RunningHub, look: Look, room: str) -> None:
+    lively(hub, room)
+    viewer = look(viewport={"width": 1920, "height": 900})
+    used = "[...document.querySelectorAll('main > *')].map(each => each.getBoundingClientRect().right)"
+    for view in ("/", *(f"/rooms/{room}{view}" for view in VIEWS), "/search?q=plan"):
+        viewer.go(view, live="search" not in view)
+        assert max(viewer.page.evaluate(used)) > 1880, view
+
+
 def test_on_a_phone_one_sees_what_waits_and_the_composer(hub: RunningHub, look: Look, room: str) -> None:
     (ada,) = join(hub, room, "ada")
     ada.say("which currency first?", to=["@user"], priority="attention")
@@ -52,6 +61,11 @@ def test_the_picture_keeps_its_window_and_zooms(hub: RunningHub, look: Look, roo
     assert viewer.find(".lanes .bar").first.evaluate(where) == before
     viewer.page.get_by_role("link", name="10 min").click()
     expect(viewer.find(".zoom [aria-current]")).to_have_text("10 min")
+    # Marks half a minute apart are told apart.
+    viewer.page.get_by_role("link", name="2 min").click()
+    expect(viewer.find(".zoom [aria-current]")).to_have_text("2 min")
+    ticks = viewer.find(".lanes .tick").all_text_contents()
+    assert (len(ticks) > 1, len(set(ticks))) == (True, len(ticks))
 
 
 def test_a_theme_is_chosen_and_kept(hub: RunningHub, look: Look, room: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.surfaces.web import reservations, room
 from tallystick.surfaces.web.needs import Need
 from tallystick.surfaces.web.overview import Overview
-from tallystick.surfaces.web.page import PageRequest, read_page
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, read_page
 from tallystick.surfaces.web.people import Person
 from tests.scene import Scene
 
@@ -46,6 +48,32 @@ def test_a_silent_agent_is_stale_and_then_evicted(scene: Scene) -> None:
     assert signs(scene)["ada"] == ("warn", "stale")
     scene.clock.forward(minutes=15)
     assert signs(scene)["ada"] == ("bad", "evicted")
+
+
+def test_one_word_says_in_every_view_whether_somebody_is_there(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    ada.here("reservations.reserve", path="src/a.py")
+    scene.clock.forward(minutes=16)
+    bob.here("agents.heartbeat")
+    at = PageRequest(path=f"/rooms/{ada.room_id}", room_id=ada.room_id)
+
+    def states(view: Callable[[PageReader, PageRequest], PageView]) -> dict[str, str]:
+        shown = read_page(scene.hub, USER, lambda snapshot: view(snapshot, at)).context
+        return cast("dict[str, str]", shown["state_of"])
+
+    told = {name: words.rpartition(" · ")[2] for name, (_, words) in signs(scene).items()}
+    assert told == {"ada": "stale", "bob": "active"}
+    assert [states(view) for view in (room.view, room.stick_view, reservations.view)] == [told] * 3
+
+
+def test_somebody_in_two_rooms_is_shown_where_they_hold_the_stick(scene: Scene) -> None:
+    (eve,) = scene.joined("eve")
+    eve.claim()
+    scene.clock.forward(minutes=1)
+    other = eve.call("rooms.create", title="another")["room_id"]
+    eve.call("rooms.join", room_id=other)
+
+    assert signs(scene)["eve"] == ("ok", "holds the stick · active")
 
 
 def test_a_lease_that_ran_out_opens_takeover_and_says_so(scene: Scene) -> None:

@@ -5,6 +5,7 @@ All of it lies in the demo's own folder, so ending the demo deletes it.
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
@@ -39,6 +40,7 @@ All eight sides, in daylight:
 
 `album/side-3.jpg` shows the larger one.
 """
+TIDES = "time,height\n04:10,0.4\n10:22,3.9\n16:35,0.5\n22:48,4.1\n"
 UP = """
 import os, signal, sys, threading
 from tallystick.surfaces.cli.main import main
@@ -82,6 +84,7 @@ def fill(hub: Hub, lighthouse: str) -> str:
     keeper = _agent(hub, "user", SessionKind.HUMAN_GUARDIAN)
     harbour = _harbour(dov, eve, fay, keeper, lighthouse)
     _questions(dov, eve, lighthouse)
+    _request(fay, keeper, lighthouse)
     _paths(dov, eve, lighthouse)
     _jobs(dov, eve, lighthouse)
     return harbour
@@ -124,6 +127,29 @@ def _questions(dov: Ask, eve: Ask, room: str) -> None:
     eve("messages.send", room_id=room, text="They hold. One watch fewer from March on.", **answer)
 
 
+def _request(fay: Ask, keeper: Ask, room: str) -> None:
+    """What is said to an attached agent is a request; its answer brings a file, and it asks for leave."""
+    fay("rooms.join", room_id=room)
+    fay("actions.attach", room_id=room, program="tides.py")
+    keeper("messages.send", room_id=room, text="When is slack water at the outer buoys tomorrow?", to=["fay"])
+    asked = fay("actions.pending", room_id=room)["next"]["action_id"]
+    fay("actions.result", room_id=room, action_id=asked, status="accepted")
+    content = base64.b64encode(TIDES.encode()).decode()
+    table = fay("blobs.put", room_id=room, content_base64=content, name="tides.csv", mime_type="text/csv")
+    answer = "At 04:10 and 16:35, as tides.csv says."
+    given = {"to": ["@user"], "attachments": [{"path": table["path"], "title": "tides.csv"}]}
+    about = {"kind": "reply", "reply_to_action_id": asked}
+    fay("messages.send", room_id=room, text=answer, conversation=about, **given)
+    fay("actions.result", room_id=room, action_id=asked, status="completed")
+    fay(
+        "permissions.ask",
+        room_id=room,
+        tool="Bash",
+        title="send the tables to the pilots",
+        command="mail pilots < tides.csv",
+    )
+
+
 def _paths(dov: Ask, eve: Ask, room: str) -> None:
     dov("reservations.reserve", room_id=room, path="lamp/lens.py", task_id="TASK-001")
     eve("reservations.reserve", room_id=room, path="docs/watches.md")
@@ -135,7 +161,9 @@ def _paths(dov: Ask, eve: Ask, room: str) -> None:
 
 
 def _jobs(dov: Ask, eve: Ask, room: str) -> None:
-    dov("tasks.create", room_id=room, title="A new lens for the lamp")
+    steps = [{"text": "Compare both lenses", "done": True}, {"text": "Order the new one"}]
+    about = "The old lens has two chipped sides; lamp/lens.py knows the new one already."
+    dov("tasks.create", room_id=room, title="A new lens for the lamp", description=about, steps=steps)
     created = [
         dov("jobs.create", room_id=room, title=title, prompt=prompt, priority=priority, task="TASK-001")
         for title, prompt, priority in JOBS

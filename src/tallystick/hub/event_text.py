@@ -71,6 +71,7 @@ from tallystick.capabilities.tasks.events import (
     TaskUpdated,
 )
 from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
+from tallystick.kernel.caller import is_person
 from tallystick.kernel.envelope import Body
 from tallystick.kernel.operation import JsonObject
 from tallystick.ledger.contract import Envelope
@@ -95,6 +96,8 @@ JOB_VERBS = {
     "routed": "routed",
     "progress": "goes on with",
 }
+JOB_WORDS = {"manager": "message"}
+"""What an event of a job is called where its own name says who wrote it."""
 JOB_TONES = {"question": "b", "proof_gate": "i", "error": "i", "failed": "i", "completed": "r", "done": "r"}
 
 
@@ -233,7 +236,8 @@ def _of_reservation(body: Body | None, called: Naming) -> EventText | None:
         case IncursionRecorded(payload=said):
             owner, incoming = called(body.to_agent), called(body.from_agent)
             held = f"reserved by {owner} ({said.owner_liveness}, {said.incursion_kind})"
-            text = f"{incoming} tried {body.scope}, {held}. {said.resolution_hint}"
+            advice = "" if is_person(body.from_agent) else f" {said.resolution_hint}"
+            text = f"{incoming} tried {body.scope}, {held}.{advice}"
             return EventText(tag="Incursion", did="recorded an incursion", tone="i", text=text)
         case _:
             return None
@@ -302,7 +306,7 @@ def _of_conversation(body: Body | None) -> EventText | None:
         case ActionResultReported():
             tone = RESULT_TONES.get(body.status, "")
             did = f"reported {body.status}"
-            return EventText(tag=f"Result: {body.status}", did=did, tone=tone, text=body.detail or body.action_id)
+            return EventText(tag=f"Result: {body.status}", did=did, tone=tone, text=body.detail or "")
         case AgentAttached():
             return EventText(tag="Attached", did="takes requests from now on", tone="r", text=body.program)
         case AgentDetached():
@@ -320,7 +324,7 @@ def _of_work(body: Body | None) -> EventText | None:
         return EventText(tag="Executors", did=f"ordered the executors for {body.profile} jobs", text=best)
     if not isinstance(body, JobBody):
         return None
-    event = body.event.replace("_", " ")
+    event = JOB_WORDS.get(body.event, body.event.replace("_", " "))
     did = f"{JOB_VERBS[body.event]} {body.job_id}" if body.event in JOB_VERBS else f"on {body.job_id}, {event}"
     return EventText(tag=f"Job {event}", did=did, tone=JOB_TONES.get(body.event, ""), text=_job_text(body))
 

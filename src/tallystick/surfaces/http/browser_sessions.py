@@ -125,12 +125,15 @@ async def browser_session(serving: Serving) -> str:
     return issued.secret
 
 
-_HOP = """<!doctype html><meta charset="utf-8"><title>Tallystick</title>
+_HOP = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Tallystick</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <script type="module" src="/static/0/signin.js"></script>
+<main><h1>Tallystick</h1>
 <p id="go" data-go="{page}/login?code={code}" data-try="{page}/healthz">
 The page opens at <a href="{page}/login?code={code}">{host}</a> …</p>
 <p id="unresolved" hidden>This browser does not find the name <b>{host}</b>. Put the line <code>127.0.0.1 {host}</code>
 into the hosts file of the machine where the browser runs (<code>/etc/hosts</code>), then load this page again.</p>
+</main>
 """
 
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from tallystick.capabilities.turns.contract import StickEvent
 from tallystick.kernel.clock import Instant
-from tallystick.surfaces.web import filters
 
 TOP, PITCH, BAR, TICKS_BELOW = 8, 30, 18, 22
 NARROWEST = 0.5
@@ -96,8 +95,9 @@ class Chart:
     bars: Sequence[Bar]
     links: Sequence[Link]
     ticks: Sequence[tuple[float, Instant]]
+    fine: bool
+    """Its marks are less than a minute apart."""
     height: int
-    span: str
     now: float | None
     """Where the present is; None in a picture of the past."""
     earlier: Instant | None
@@ -146,8 +146,8 @@ def draw(
         ticks=[
             (_x(at, since, until), at) for at in range((since // window.tick + 1) * window.tick, until, window.tick)
         ],
+        fine=window.tick < _MINUTE,
         height=TOP + PITCH * len(rows) + TICKS_BELOW,
-        span=filters.span(window.length),
         now=_x(now, since, until) if since <= now <= until else None,
         earlier=since if every[0].start < since else None,
         later=min(until + window.length, now + window.length) if until < now else None,

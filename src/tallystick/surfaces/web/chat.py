@@ -13,9 +13,12 @@ from tallystick.capabilities.actions.events import (
     ActionResultReported,
     ActionStatus,
     ActionSubmitted,
+    AgentAttached,
+    AgentDetached,
     TaskDoneReported,
     TaskProgressReported,
 )
+from tallystick.capabilities.blobs.events import BlobAdded
 from tallystick.surfaces.web.rows import EventRow
 
 _NOUNS: Mapping[str, tuple[str, str]] = {
@@ -33,6 +36,11 @@ _NOUNS: Mapping[str, tuple[str, str]] = {
 }
 _OTHER = ("event", "events")
 _STEPS = frozenset({ActionResultReported.kind, TaskProgressReported.kind, TaskDoneReported.kind})
+_FURTHEST = (
+    *(ActionStatus.ERROR, ActionStatus.REJECTED, ActionStatus.BLOCKED, ActionStatus.ACCEPTED),
+    *("", ActionStatus.COMPLETED),
+)
+"""What is said of a request, the farther from an answer the earlier; nothing is said before its agent begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,21 +75,26 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request to an agent, the steps it took, and what it answered."""
+    """A request to one or more agents, the steps they took, and what they answered."""
 
     asked: EventRow
+    actions: Sequence[str] = ()
+    """What it put into the queues of those it asked."""
     steps: Sequence[EventRow] = ()
     answers: Sequence[EventRow] = ()
+    unread: bool = False
     form: str = "exchange"
 
     @property
     def state(self) -> str:
-        """What became of it, in a word."""
-        reported = [row.data.get("status") for row in self.steps if row.kind == ActionResultReported.kind]
-        said = reported[-1] if reported else None
-        if said is None:
-            return "answered" if self.answers else "waiting"
-        return {ActionStatus.ACCEPTED: "working", ActionStatus.COMPLETED: "answered"}.get(said, str(said))
+        """What became of it, in a word: of several, what is furthest from an answer."""
+        results = (row for row in self.steps if row.kind == ActionResultReported.kind)
+        last = {row.action: str(row.data.get("status")) for row in results}
+        said = {*last.values(), *(() if len(last) == len(self.actions) else [""])}
+        if "" in said and len(self.answers) >= len(self.actions):
+            return "answered"
+        found = next((each for each in _FURTHEST if each in said), "")
+        return {ActionStatus.ACCEPTED: "working", ActionStatus.COMPLETED: "answered", "": "waiting"}.get(found, found)
 
     @property
     def tone(self) -> str:
@@ -92,6 +105,8 @@ Entry = Bubble | Fold | Exchange
 
 
 def _noun(kind: str) -> tuple[str, str]:
+    if kind in {AgentAttached.kind, AgentDetached.kind}:
+        return _NOUNS["actor"]
     return _NOUNS.get(kind.removeprefix("x.tally.").partition(".")[0], _OTHER)
 
 
@@ -100,25 +115,38 @@ class _Threads:
     """Which request a row belongs to, by the ids that actions and answers carry."""
 
     exchanges: dict[str, Exchange] = field(default_factory=dict[str, Exchange])
-    """By the action's id."""
+    """By the id of the row that asked."""
+    actions: dict[str, str] = field(default_factory=dict[str, str])
+    """Which of them an action belongs to, by its id."""
     contexts: dict[str, str] = field(default_factory=dict[str, str])
     """The newest action of a conversation among agents."""
 
-    def open(self, row: EventRow) -> None:
-        self.exchanges[row.action] = Exchange(asked=row)
-        self.contexts[row.context] = row.action
+    def open(self, row: EventRow, *, unread: bool = False) -> None:
+        self.exchanges[row.id] = Exchange(asked=row, unread=unread)
 
     def takes(self, row: EventRow) -> bool:
         """Add the row to the request it belongs to, if it belongs to one that is shown."""
+        if row.kind == ActionSubmitted.kind:
+            return row.target != row.id and self.asks(row, row.target)
         answered = row.answered_action
-        action_id = answered or (self._step_of(row) if row.kind in _STEPS else "")
-        found = self.exchanges.get(action_id)
+        place = self.actions.get(answered or (self._step_of(row) if row.kind in _STEPS else ""), "")
+        found = self.exchanges.get(place)
         if found is None:
             return False
         if answered:
-            self.exchanges[action_id] = replace(found, answers=[*found.answers, row])
+            self.exchanges[place] = replace(found, answers=[*found.answers, row])
         else:
-            self.exchanges[action_id] = replace(found, steps=[*found.steps, row])
+            self.exchanges[place] = replace(found, steps=[*found.steps, row])
+        return True
+
+    def asks(self, row: EventRow, place: str) -> bool:
+        """Note the action as part of the request that began with that row."""
+        found = self.exchanges.get(place)
+        if found is None:
+            return False
+        self.exchanges[place] = replace(found, actions=[*found.actions, row.action])
+        self.actions[row.action] = place
+        self.contexts[row.context] = row.action
         return True
 
     def _step_of(self, row: EventRow) -> str:
@@ -137,16 +165,23 @@ def conversation(rows: Iterable[EventRow]) -> list[Entry]:
 
     ordered = sorted(rows, key=lambda each: each.seq)
     unread = next((each for each in ordered if each.speech and each.mine and not each.mine.read), None)
+    requests = [row for row in ordered if row.kind == ActionSubmitted.kind and row.data.get("type") == "message"]
+    # What was said to an agent is its request; the action that says the same stands alone only where it came alone.
+    alone = {row.id for row in requests}
+    asking = {row.target for row in requests} - alone
+    attached = {str(file.get("path")) for row in ordered for file in row.files}
     for row in ordered:
-        if threads.takes(row):
+        if threads.takes(row) or (row.kind == BlobAdded.kind and f"blobs/{row.data['sha256']}" in attached):
             continue
         if row.machinery:
             machinery.append(row)
             continue
         fold()
-        if row.kind == ActionSubmitted.kind and row.data.get("type") == "message":
-            threads.open(row)
-            places.append(row.action)
+        if row.id in asking or row.id in alone:
+            threads.open(row, unread=row is unread)
+            places.append(row.id)
+            if row.id in alone:
+                threads.asks(row, row.id)
         else:
             places.append(Bubble(row=row, unread=row is unread))
     fold()

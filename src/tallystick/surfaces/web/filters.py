@@ -6,12 +6,14 @@ import re
 import zlib
 from collections.abc import Mapping
 from typing import TypeAlias
+from urllib.parse import quote
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from tallystick.capabilities.turns.events import OPENINGS
+from tallystick.hub import event_text
 from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant, from_wire, to_wire
 
@@ -76,7 +78,7 @@ def ago(moment: Moment, now: Instant) -> Markup:
 def left(moment: Moment, now: Instant) -> Markup:
     """A time to come, as what is left until it."""
     rest = instant(moment) - now
-    return _time(moment, f"{span(rest)} left" if rest > 0 else f"over since {span(-rest)}", "left")
+    return _time(moment, f"{span(rest)} left" if rest > 0 else f"ran out {span(-rest)} ago", "left")
 
 
 def clock(moment: Moment) -> Markup:
@@ -108,7 +110,8 @@ def colour(name: str) -> str:
 def person(agent_id: str) -> str:
     """A principal as the page calls it."""
     if agent_id.startswith("human:"):
-        return f"you at {agent_id.rpartition(':')[2]}"
+        terminal = agent_id.rpartition(":")[2]
+        return "you" if terminal == "-" else f"you at {terminal}"
     return "you" if agent_id in {"user", "@user"} else agent_id
 
 
@@ -119,9 +122,19 @@ def called(context: Context, agent_id: str, room_id: str = "") -> str:
     return person(names.get(room_id or context.get("room_id") or "", {}).get(agent_id, agent_id))
 
 
+def quoted(name: str) -> str:
+    """As one step of an address, whatever is in it."""
+    return quote(name.encode("utf-8", "replace"), safe="")
+
+
 def spaced(name: str) -> str:
     """A name of ours as words."""
     return name.replace("_", " ")
+
+
+def happened(event: str) -> str:
+    """What an event of a job is called in its thread."""
+    return event_text.JOB_WORDS.get(event, spaced(event))
 
 
 def state(name: str) -> str:
@@ -147,7 +160,9 @@ FILTERS = {
     "colour": colour,
     "person": person,
     "called": called,
+    "quoted": quoted,
     "spaced": spaced,
+    "happened": happened,
     "state": state,
     "opening": OPENINGS.get,
     "highlighted": highlighted,

@@ -8,7 +8,7 @@ What is not rendered stays as it was written; addresses and the ids of the room 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from jinja2 import pass_context
@@ -60,8 +60,21 @@ _PARSER = _parser()
 @pass_context
 def prose_in(context: Context, given: object, room_id: str = "") -> Markup:
     """The template's filter: the ids in a text are those of the page's room, or of the one that is named."""
+    return prose(given, _place(context, room_id))
+
+
+@pass_context
+def linked_in(context: Context, given: object, room_id: str = "") -> Markup:
+    """The same for a line within a sentence of the page: what can be opened is a link, and all else is as it was."""
+    return Markup(linked(str(filters.visible(str(given))), _place(context, room_id)))  # noqa: S704 - escaped there
+
+
+def _place(context: Context, room_id: str) -> LinkContext:
     here: LinkContext = context.get("place") or NOWHERE
-    return prose(given, LinkContext(room_id=room_id) if room_id and room_id != here.room_id else here)
+    if not room_id or room_id == here.room_id:
+        return here
+    others: Mapping[str, LinkContext] = context.get("places") or {}
+    return others.get(room_id) or LinkContext(room_id=room_id)
 
 
 def prose(given: object, place: LinkContext = NOWHERE) -> Markup:

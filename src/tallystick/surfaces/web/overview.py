@@ -17,7 +17,7 @@ from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
 from tallystick.surfaces.web import needs
 from tallystick.surfaces.web.needs import RoomNeeds, by_urgency, needs_in
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, standing
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, place_of, standing
 from tallystick.surfaces.web.people import Person, everybody, members_in, with_words
 from tallystick.surfaces.web.room import StickStatus, stick_of
 
@@ -123,9 +123,12 @@ class Overview:
 
 def _inbox(snapshot: PageReader, asked: PageRequest, cards: Sequence[RoomCard]) -> dict[str, object]:
     waiting = by_urgency(need for card in cards for need in card.waiting.needs)
+    shown = asked.number("needs") or needs.SHOWN
     return {
         "now": snapshot.now,
-        "needs": waiting[: asked.number("needs") or needs.SHOWN],
+        "needs": waiting[:shown],
         "needed": sum(card.waiting.count for card in cards),
+        "more": len(waiting) > shown,
+        "places": {card.room.room_id: place_of(card.room.room_id, card.people) for card in cards},
         "names": {card.room.room_id: {each.agent_id: each.name for each in card.people if each.name} for card in cards},
     }

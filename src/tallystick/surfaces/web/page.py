@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tallystick.capabilities.agents.contract import Agents, AgentView
 from tallystick.capabilities.attention.contract import WaitingItems
@@ -80,6 +80,17 @@ TABS = (
     ("history", "History"),
 )
 """Each view of a room and its name."""
+BELOW: Mapping[str, str] = {
+    "event": "history",
+    "replay": "history",
+    "agents": "sessions",
+    "actions": "sessions",
+    "blobs": "sessions",
+    "tasks": "jobs",
+    "cards": "jobs",
+    "runners": "jobs",
+}
+"""The view that each page of one thing belongs to."""
 SELECTORS = ("@all", "@peers", "@foreman")
 """Whom a message of the person may go to besides single agents."""
 
@@ -94,7 +105,15 @@ class RoomFrame:
     context: dict[str, object]
 
 
-def place_of(room_id: str, agents: Iterable[AgentView]) -> LinkContext:
+class Named(Protocol):
+    @property
+    def agent_id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def place_of(room_id: str, agents: Iterable[Named]) -> LinkContext:
     """Where the ids of a text in this room lead."""
     names = frozenset(name for each in agents for name in (each.agent_id, each.name))
     return LinkContext(room_id=room_id, names=names - {"user", "system", ""})
@@ -114,7 +133,7 @@ def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
         "tabs": TABS,
         "selectors": SELECTORS,
         "place": place_of(asked.room_id, agents),
-        "tab": asked.path.removeprefix(f"/rooms/{asked.room_id}").strip("/").partition("/")[0],
+        "tab": _tab(asked),
         "needed": waiting.count,
         "mine": stick.owner == snapshot.me,
         "member": in_order(stick, snapshot.me),
@@ -122,6 +141,12 @@ def framed(snapshot: PageReader, asked: PageRequest) -> RoomFrame:
         "names": {asked.room_id: names_of(agents)},
     }
     return RoomFrame(room=room, stick=stick, waiting=waiting, agents=agents, context=context)
+
+
+def _tab(asked: PageRequest) -> str:
+    """The view that this is, or the one that leads back."""
+    name = asked.path.removeprefix(f"/rooms/{asked.room_id}").strip("/").partition("/")[0]
+    return BELOW.get(name, name)
 
 
 def names_of(agents: Iterable[AgentView]) -> Mapping[str, str]:

@@ -116,9 +116,11 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     frame = page.framed(snapshot, asked)
     waiting = needs.needs_of(frame.room, frame.waiting)
     found = rows.stretch(snapshot, asked.room_id, limit=TALK)
+    shown = asked.number("needs") or needs.SHOWN
     context: dict[str, object] = {
         **around_stick(snapshot, asked, frame, history=HISTORY),
-        "needs": waiting.needs[: asked.number("needs") or needs.SHOWN],
+        "needs": waiting.needs[:shown],
+        "more": len(waiting.needs) > shown,
         "entries": chat.conversation(found.rows),
         "older": found.older,
         "filters": FILTERS,

@@ -9,7 +9,7 @@ from tallystick.capabilities.actions.events import ActionSubmitted
 from tallystick.capabilities.agents.events import AgentResumed
 from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
 from tallystick.capabilities.blobs.contract import PICTURES
-from tallystick.capabilities.jobs.events import JobBody, JobMessaged, JobWaived
+from tallystick.capabilities.jobs.events import JobMessaged, JobQuestioned, JobWaived
 from tallystick.capabilities.messages.contract import DeliveryReceipt, DeliveryReceipts
 from tallystick.capabilities.messages.events import (
     ContextChanged,
@@ -26,7 +26,7 @@ from tallystick.capabilities.rooms.events import NoteAdded, StickClosed
 from tallystick.capabilities.tasks.events import TaskFocused
 from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.hub import event_text
-from tallystick.kernel.envelope import Body, tasks_of
+from tallystick.kernel.envelope import tasks_of
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import JsonObject
 from tallystick.ledger.contract import Envelope, Events
@@ -40,7 +40,10 @@ _MARKS = (
 _SPOKEN = (
     *(MessageSent, NotificationSent, NoteAdded, WorkHandedOver, WorkBlocked, AgentResumed, ActionSubmitted),
     *(StickReleased, StickPassed, StickTakenOver, StickRevoked, StickClosed),
+    *(JobQuestioned, JobMessaged, JobWaived),
 )
+_WORDS = (NoteAdded, JobQuestioned, JobMessaged, JobWaived)
+"""Said to everybody and to nobody, so there is nothing to reply to."""
 QUIET = frozenset(each.kind for each in _MARKS)
 """Kinds that show as marks on other rows, not as rows of their own; the history has them all."""
 PAGE = 200
@@ -91,6 +94,8 @@ class EventRow:
     source: RelaySource | None = None
     speech: bool = False
     """Somebody says something, so it can be answered, quoted and relayed."""
+    bubble: bool = False
+    """Words of somebody, and not what happened to them."""
     machinery: bool = False
     """What programs do all day; a conversation folds it."""
     answers: AnsweredRow | None = None
@@ -173,15 +178,10 @@ def row(event: Envelope) -> EventRow:
         text=text.text,
         handoff=text.handoff,
         speech=text.speech,
-        machinery=not _said(event.content),
+        bubble=text.speech or text.handoff is not None or isinstance(event.content, _WORDS),
+        # Whoever does not speak, hand over or ask is machinery.
+        machinery=not isinstance(event.content, _SPOKEN),
     )
-
-
-def _said(body: Body | None) -> bool:
-    """Whether somebody speaks, hands over or asks; everything else is machinery."""
-    if isinstance(body, JobBody):
-        return body.event == "question" or isinstance(body, JobMessaged | JobWaived)
-    return isinstance(body, _SPOKEN)
 
 
 def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow]) -> list[EventRow]:
@@ -195,7 +195,8 @@ def with_receipts(snapshot: PageReader, room_id: str, found: Sequence[EventRow])
         stretch = {"first_seq": start, "last_seq": min(last, start + 999)}
         for each in snapshot.read("messages.receipts", DeliveryReceipts, room_id=room_id, **stretch).receipts:
             receipts.setdefault(each.event_id, []).append(each)
-    letters = {row.target for row in found if row.target != row.id}
+    # A protocol event has a message of its own; what is asked of an agent stands where it was said.
+    letters = {row.target for row in found if row.target != row.id and row.kind != ActionSubmitted.kind}
     shown = sorted((row for row in found if row.id not in letters), key=lambda row: -row.seq)
     known = {each.id: each for each in found}
     return [

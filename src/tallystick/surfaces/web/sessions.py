@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
-from tallystick.ledger.contract import Events
 from tallystick.surfaces.web import chat, page, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
 from tallystick.surfaces.web.rows import EventRow
@@ -46,8 +45,6 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "before": before,
         "older": found.older,
         "rooms": rooms_to_relay_to(snapshot, asked.room_id),
-        "filters": [(name, label, "") for name, (label, _) in SHOWN.items()],
-        "reply": _replied(snapshot, asked),
     }
     return PageView(template="sessions.html", context=context)
 
@@ -64,12 +61,3 @@ def rooms_to_relay_to(snapshot: PageReader, room_id: str) -> list[RoomSummary]:
         return []
     every = snapshot.read("rooms.list", Rooms, limit=RELAYED_TO).rooms
     return [room for room in every if not room.closed_at and room.room_id != room_id]
-
-
-def _replied(snapshot: PageReader, asked: PageRequest) -> EventRow | None:
-    """The row that a reply begun from another view answers."""
-    seq = asked.number("reply")
-    if not seq:
-        return None
-    events = snapshot.read("events.list", Events, room_id=asked.room_id, since_seq=seq - 1, limit=1).events
-    return rows.row(events[0]) if events else None

@@ -70,7 +70,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     # The stubs know only the filters and globals that jinja itself brings.
-    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose_in)
+    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose_in, linked=markdown.linked_in)
     cast("dict[str, object]", made.tests).update(is_image=rows.is_image)
     cast("dict[str, object]", made.globals).update(static=f"/static/{release()}")
     return made

@@ -94,8 +94,10 @@ def action(snapshot: PageReader, asked: PageRequest) -> PageView:
     frame = page.framed(snapshot, asked)
     opened = snapshot.answer("open.ref", {"room_id": asked.room_id, "id": asked.item}).to_data()
 
+    said = opened["value"].get("message_id")
+
     def concerns(row: EventRow) -> bool:
-        return asked.item in {row.action, row.answered_action}
+        return row.id == said or asked.item in {row.action, row.answered_action}
 
     shown = rows.stretch(snapshot, asked.room_id, limit=ROWS, wanted=concerns)
     context = {**frame.context, "item": asked.item, "opened": opened, "entries": chat.conversation(shown.rows)}

@@ -21,7 +21,7 @@ export function chat() {
     if (there) document.getElementById("more-below")?.remove();
   });
   document.addEventListener("tally:shown", news);
-  document.addEventListener("tally:done", (event) => event.target.id === "say" && (there = true));
+  document.addEventListener("tally:done", (event) => event.target.id === "say" && toNewest());
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-re]");
     if (link && !document.getElementById(`e${link.dataset.re}`)) {
@@ -40,6 +40,16 @@ function aim() {
   if (fold) fold.open = true;
   row.scrollIntoView({ block: "center" });
   return true;
+}
+
+/** Who has said something sees it, also when they were reading at another place. */
+function toNewest() {
+  there = true;
+  const query = new URLSearchParams(location.search);
+  if (!query.has("at") && !query.has("before")) return;
+  query.delete("at");
+  query.delete("before");
+  history.replaceState(null, "", `${location.pathname}?${query}`);
 }
 
 function toEnd() {

@@ -81,7 +81,7 @@ function follow() {
   });
 }
 
-/** Where we are may be far along the tabs. */
+/** Where we are may be far along the tabs, and the count beside the first moves the others. */
 function aim() {
   const tabs = document.getElementById("tabs");
   const here = tabs?.querySelector("[aria-current]");
@@ -101,7 +101,7 @@ stay(main);
 attend(refresh);
 follow();
 setInterval(tellTimes, 1000);
-elsewhere();
+elsewhere().then(aim);
 setInterval(elsewhere, HIDDEN_MS);
 setInterval(() => document.hidden || !main()?.dataset.live || refresh(), QUIET_MS);
 setInterval(() => document.hidden && main()?.dataset.live && refresh(), HIDDEN_MS);

@@ -5,13 +5,14 @@ import { standing } from "./hold.js";
 
 const LOCK = "tally-page";
 const MOVING_MS = 10000; // A view may take so long to answer.
+const COUNT_MS = 500; // How soon a tab knows that it is the last one.
 let others = false;
 let moving = 0;
 
 export function stay(main) {
   if (navigator.locks) {
     navigator.locks.request(LOCK, { mode: "shared" }, () => new Promise(() => {}));
-    setInterval(count, 2000);
+    setInterval(count, COUNT_MS);
     count();
   }
   // Where the browser tells of every way to another view, that is all; else the ways that the page itself has.

@@ -16,7 +16,7 @@ export function span(ms) {
 
 const forms = {
   ago: (then, now) => (now - then < 1000 ? "now" : `${span(now - then)} ago`),
-  left: (then, now) => (then > now ? `${span(then - now)} left` : `over since ${span(now - then)}`),
+  left: (then, now) => (then > now ? `${span(then - now)} left` : `ran out ${span(now - then)} ago`),
   clock: (then, now) => (now - then < DAY_MS ? clock(then) : new Date(then).toLocaleDateString([], { day: "numeric", month: "short" })),
 };
 
