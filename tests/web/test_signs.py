@@ -18,7 +18,7 @@ USER = Visitor(caller=Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN
 
 
 def overview(scene: Scene) -> dict[str, Any]:
-    page = Overview()
+    page = Overview(None)
     return dict(read_page(scene.hub, USER, lambda snapshot: page.view(snapshot, PageRequest(path="/"))).context)
 
 
