@@ -128,9 +128,10 @@ class Fleet:
         return self.attempts()
 
     def end(self) -> list[str]:
-        """Tell everybody to stop; who failed, with its exit code."""
+        """Tell everybody to stop; who failed, with its exit code and what it was doing when it crashed."""
         self.stop.touch()
-        return [f"{each.plan.agent_id}: {code}" for each in self.crew if (code := each.ended()) and not each.killed]
+        failed = [(each.plan, code) for each in self.crew if (code := each.ended()) and not each.killed]
+        return [f"{plan.agent_id}: {code}\n{plan.crash()}" for plan, code in failed]
 
     def attempts(self) -> list[Attempt]:
         """What all of them wrote down."""

@@ -85,3 +85,15 @@ def test_a_write_with_a_key_is_made_once_however_often_its_caller_dies_and_asks_
     assert len(told) == 3 * 30
     assert outcomes(attempts).keys() == {"ok", "cut_off"}
     assert checker.problems(fleet.hub, attempts) == []
+
+
+def test_a_process_that_crashes_leaves_what_it_was_doing(fleet: Fleet) -> None:
+    room_id = fleet.room()
+    worker = fleet.start(take_turns, "agent", room_id)
+    fleet.reached(room_id, fleet.head(room_id) + 3)
+
+    worker.signal(signal.SIGSEGV)
+
+    (failed,) = fleet.end()
+    assert failed.startswith(f"agent: -{signal.SIGSEGV.value}\nFatal Python error: Segmentation fault")
+    assert "take_turns" in failed

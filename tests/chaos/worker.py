@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import random
 import time
@@ -48,6 +49,14 @@ class Plan:
     orders: Connection | None = None
     """The other end is the test's."""
 
+    @property
+    def last_words(self) -> Path:
+        """Where a process that crashes leaves what each of its threads was doing."""
+        return self.diary.with_suffix(".crash")
+
+    def crash(self) -> str:
+        return self.last_words.read_text() if self.last_words.exists() else ""
+
 
 @dataclass
 class Jumping:
@@ -67,6 +76,8 @@ class Jumping:
 class Agent:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.name = plan, plan.agent_id
+        self._last_words = plan.last_words.open("w")
+        faulthandler.enable(self._last_words)
         store = open_store(plan.settings.database_url, plan.settings.data_dir)
         _when_reachable(lambda: store.migrate(registry.schema()))
         self.hub = Hub(store, clock=plan.clock, grouped=plan.grouped)
