@@ -123,6 +123,7 @@ def test_setup_undo_takes_the_service_back_too(place: Place) -> None:
 
 
 def test_where_no_manager_runs_services_it_is_said_and_nothing_is_left(place: Place) -> None:
+    run(place, "", "up", "--detach")
     none = run(place, "", "service", "install")
     refuses = run(place, "systemctl", "service", "install", TALLY_TEST_MANAGER_FAILS="Failed to connect to bus")
     removed = run(place, "", "service", "remove")
@@ -140,3 +141,4 @@ def test_where_no_manager_runs_services_it_is_said_and_nothing_is_left(place: Pl
     )
     assert not (place.home / UNIT).exists()
     assert removed.out == "There is no service.\n"
+    assert run(place, "", "--json", "status").data["running"], "the hub that was started by hand goes on"

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from tallystick.commandline.output import counted
 from tallystick.harnesses import processes
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
@@ -217,7 +218,7 @@ def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
     if deep:
         chain.check_engine(tx)
     part = "every event" if deep else f"the latest {RECENT} events of each"
-    return Check(name="ledger", found=f"{len(rooms)} rooms, {part} as it was written")
+    return Check(name="ledger", found=f"{counted(len(rooms), 'room')}, {part} as it was written")
 
 
 def _clock(tx: Tx) -> Iterator[Check]:

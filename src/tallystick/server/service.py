@@ -6,7 +6,7 @@ import os
 import plistlib
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -47,6 +47,10 @@ class ServiceManager(Protocol):
 
     def text(self, service: HubService) -> bytes: ...
 
+    def reach(self) -> None:
+        """Refuse where it runs no services for this user."""
+        ...
+
     def start(self) -> None:
         """Run what the file says, now and at each login."""
         ...
@@ -62,9 +66,11 @@ def manager() -> ServiceManager:
     raise NoServiceManager
 
 
-def install(service: HubService) -> Path:
-    """Write the file and start the service; nothing is left where it cannot be started."""
+def install(service: HubService, make_way: Callable[[], object]) -> Path:
+    """Write the file and start the service; what makes way for it goes on where it cannot be started."""
     found = manager()
+    found.reach()
+    make_way()
     found.file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(found.file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as target:
@@ -118,6 +124,9 @@ class Systemd:
         )
         return "".join(f"{line}\n" for line in lines).encode()
 
+    def reach(self) -> None:
+        _told("systemctl", "--user", "daemon-reload")
+
     def start(self) -> None:
         _told("systemctl", "--user", "daemon-reload")
         _told("systemctl", "--user", "enable", "--quiet", UNIT)
@@ -144,6 +153,9 @@ class Launchd:
                 "KeepAlive": {"SuccessfulExit": False},
             }
         )
+
+    def reach(self) -> None:
+        _told("launchctl", "print", _domain())
 
     def start(self) -> None:
         # One that is loaded already would go on with what its file said before.

@@ -45,8 +45,8 @@ def install(invocation: Invocation, *, look: bool) -> None:
         return
     Settings.of().make_data_dir()
     with progress.told("Starting the hub"):
-        stop_hub(place)  # There is one for a store; this one was started by hand.
-        file = hub_service.install(wanted)
+        # There is one hub for a store: one that was started by hand makes way.
+        file = hub_service.install(wanted, lambda: stop_hub(place))
         running = _started(place)
     if not invocation.finish({"file": str(file), "running": running}):
         print(f"The hub runs now and at every login: {file}")

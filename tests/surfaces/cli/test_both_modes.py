@@ -275,7 +275,7 @@ def test_ctrl_c_ends_a_wait_in_the_hub_at_once_and_says_what_it_came_to(place: P
 
     assert (waiting.returncode, out, err) == (
         130,
-        "Not yet: the room is owned. Next: `tally --as bob wait` again.\n",
+        "Not yet: ann has the stick. Next: `tally --as bob wait` again.\n",
         "",
     )
 

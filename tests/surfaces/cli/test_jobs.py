@@ -37,6 +37,12 @@ def test_the_radar_is_shown_answered_and_followed_on_a_terminal(place: Place) ->
     assert "\x1b[3J" not in terminal.text
 
 
+def test_the_radar_of_the_noun_is_the_same_lines(place: Place) -> None:
+    _asking(place)
+
+    assert place.run("--as", "boss", "jobs", "radar").out == place.run("--as", "boss", "radar").out
+
+
 def test_the_moves_of_the_radar_can_be_typed_as_they_stand(place: Place) -> None:
     _asking(place)
     line = place.run("--as", "boss", "radar").out.splitlines()[-1]

@@ -53,8 +53,21 @@ def test_waiting_without_getting_the_turn_does_not_exit_zero(place: Place) -> No
     done = place.run("wait", "--as", "ben", "--timeout", "0")
     as_json = place.as_("ben", "wait", "--timeout", "1ms")
 
-    assert (done.code, done.out) == (5, "Not yet: the room is owned. Next: `tally --as ben wait` again.\n")
+    assert (done.code, done.out) == (5, "Not yet: ann has the stick. Next: `tally --as ben wait` again.\n")
     assert (as_json.code, as_json.data["status"]) == (5, "not_yet")
+
+
+def test_a_wait_for_a_stick_that_is_kept_for_somebody_says_for_whom(place: Place) -> None:
+    _joined(place, "ann", "ben", "cid")
+    place.as_("ann", "wait")
+    place.as_("ann", "pass", "cid", "--status", "Half of it.", "--next-action", "The rest.")
+
+    spoken = [
+        place.run("--as", "ben", *words).out
+        for words in (["wait", "--timeout", "0"], ["turns", "wait", "--max-wait-ms", "0"])
+    ]
+
+    assert spoken == ["Not yet: the stick is kept for cid. Next: `tally --as ben wait` again.\n"] * 2
 
 
 def test_a_handoff_can_be_piped_in_as_json(place: Place) -> None:

@@ -308,6 +308,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "tasks.snapshot": _snapshot,
     "turns.history": _elsewhere("listings:history"),
     "turns.state": _elsewhere("state:shown"),
+    "turns.wait": _elsewhere("turns:waited_for"),
 }
 
 

@@ -101,7 +101,21 @@ def show_turn(session: Session, turn: Turn) -> None:
         case Closed():
             screen.say("This room is closed.")
         case NotYet():
-            screen.say(f"Not yet: the room is {turn.room_state}. Next: {session.typed('turns.wait')} again.")
+            screen.say(f"Not yet: {_why_not(turn)}. Next: {session.typed('turns.wait')} again.")
+
+
+def waited_for(reply: CallReply) -> None:
+    """`tally turns wait`: the same as `tally wait`."""
+    show_turn(click.get_current_context().ensure_object(Session), reply.read(*WAITED))
+
+
+def _why_not(turn: NotYet) -> str:
+    if turn.current_owner:
+        elsewhere = ", in another session" if turn.other_session else ""
+        return f"{screen.cell(turn.current_owner)} has the stick{elsewhere}"
+    if turn.reserved_for:
+        return f"the stick is kept for {screen.cell(turn.reserved_for)}"
+    return f"the room is {turn.room_state}"
 
 
 def _show_handoff(turn: YourTurn) -> None:
