@@ -98,7 +98,7 @@ def test_watching_the_state_goes_on_with_the_clock(place: Place) -> None:
     assert place.as_("ann", "wait").code == 0
     with place.running("state", "--watch") as process:
         assert process.stdout is not None
-        told = (re.search(r"lease (.*)", line) for line in process.stdout)
+        told = (re.search(r"lease (\d+ s left)", line) for line in process.stdout)
         first = next(found[1] for found in told if found)
         assert next(found[1] for found in told if found and found[1] != first)
         process.send_signal(signal.SIGINT)
