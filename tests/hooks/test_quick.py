@@ -60,6 +60,20 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
             assert not (passes and taken)
 
 
+def test_whoever_lost_its_turn_does_not_pass_until_it_has_looked(desk: Desk, database: str) -> None:
+    room_id = desk.join("me")
+    desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+    desk.call("user", "turns.revoke", room_id=room_id, expected_turn_id=1, reason="it hangs")
+
+    def passes(name: str) -> bool:
+        return reservation_precheck.concerns_nobody(database, [str(desk.root / "a")], name, system_clock())
+
+    before = passes("me"), passes("ann")
+    desk.call("me", "turns.state", room_id=room_id)
+
+    assert (before, passes("me")) == ((False, True), True)
+
+
 def asking(hub: Hub, name: str) -> reservation_check.Asking:
     def ask(operation: str, given: Mapping[str, object]) -> Answered:
         return Answered(hub.call(operation, given, caller(name)).to_data())
