@@ -162,6 +162,44 @@ def test_two_windows_of_one_codex_service_are_two_agents_with_one_stick(tmp_path
 
 
 @needs_tmux
+def test_in_a_window_of_claude_clear_keeps_the_agent_and_the_person_has_status_and_commands(tmp_path: Path) -> None:
+    model: WhoAmI | None = None
+
+    def script(ask: Ask) -> Saying:
+        assert model
+        return model(ask)
+
+    options = ("--hooks", "--allow-tools", "--status-line")
+    with workplace(tmp_path, "claude", script, *options) as (place, _):
+        model = WhoAmI(place)
+        with windows(place, "who are you?") as terminals:
+
+            def typed_in(text: str, done: Callable[[], bool]) -> None:
+                """Type it, see it, and press Enter until something comes of it: the first may only complete it."""
+                terminals.press(0, text)
+                until(lambda: text in terminals.shown(0))
+                deadline = time.monotonic() + 60
+                while not done():
+                    assert time.monotonic() < deadline, terminals.shown(0)
+                    terminals.press(0, "Enter")
+                    threading.Event().wait(1)
+
+            until(lambda: "That is me." in terminals.shown(0))
+            before = model.said()
+            until(lambda: "stick: free · mail: 0 · reserved: 0 by me, 0 by others" in terminals.shown(0))
+            model.anew()
+            typed_in("/clear", lambda: "That is me." not in terminals.shown(0))
+            typed_in("and now?", lambda: "That is me." in terminals.shown(0))
+            after = model.said()
+            model.anew()
+            typed_in("/mcp__tally__inbox", lambda: bool(model.asked))
+            commanded = model.asked[0].prompt
+
+    assert after == before
+    assert 'Read your mail: messages {"op": "inbox"' in commanded
+
+
+@needs_tmux
 @pytest.mark.soak
 def test_a_closed_window_of_codex_is_gone_once_its_service_ends_its_server(tmp_path: Path) -> None:
     """A minute later: that is a time of Codex's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LOOK_S = 0.2
+_COLOUR = re.compile(r"\x1b\[[\d;:]*m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,14 @@ class Recording:
 
     tmux: Sequence[str] = ()
     looks: list[Look] = field(default_factory=list[Look])
+
+    def shown(self, pane: int) -> str:
+        """What one terminal shows now, without colours."""
+        return _COLOUR.sub("", "\n".join(self.looks[-1].screens[pane])) if self.looks else ""
+
+    def press(self, pane: int, *keys: str) -> None:
+        """Keys by their names in tmux; other words are typed letter by letter."""
+        subprocess.run([*self.tmux, "send-keys", "-t", f"pane-{pane}", *keys], check=True)
 
     def close(self, pane: int) -> None:
         """Close one terminal, as a person closes its window."""
