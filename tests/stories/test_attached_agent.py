@@ -70,22 +70,28 @@ class Terminal:
 
         return eventually(waiting)
 
-    def begun(self, asking: Asking) -> None:
-        """Wait until the agent is at work on it."""
-        until(lambda: f"asks: {asking.text}" in self.log.read_text())
+    def works(self) -> None:
+        """Wait until the agent is at work on what it was asked."""
+
+        def begun() -> bool:
+            open_ = cast("list[dict[str, object]]", self.data("actions pending --agent-id worker")["open"])
+            return any(each["status"] == "accepted" for each in open_)
+
+        until(begun)
 
 
 class Asking:
     """A `tally ask` that goes on while other things are typed."""
 
     def __init__(self, terminal: Terminal, text: str, who: str = "") -> None:
-        self.text, self._terminal = text, terminal
+        self._terminal = terminal
         self._name = f"asking{len(list(terminal.folder.glob('*.steps')))}"
         self._steps = terminal.folder / f"{self._name}.steps"
         self._answer = terminal.folder / f"{self._name}.answer"
         self._steps.touch()
         named = f"--as {who} " if who else ""
-        terminal.type(f"tally {named}ask worker '{text}' > {self._answer.name} 2> {self._steps.name} & {self._name}=$!")
+        to = f"> {self._answer.name} 2> {self._steps.name}"
+        terminal.type(f"tally {named}ask worker '{text}' --timeout 2m {to} & {self._name}=$!")
         until(lambda: "Asked worker" in self.steps)
 
     @property
@@ -152,7 +158,7 @@ def _allowed_on_the_page(terminal: Terminal) -> None:
 
 def _interrupted(terminal: Terminal) -> None:
     asking = terminal.asks("Count to a million.")
-    terminal.begun(asking)
+    terminal.works()
     terminal.data(INTERRUPT)
 
     assert asking.ended() == (4, "")
@@ -163,7 +169,7 @@ def _two_at_once(terminal: Terminal) -> None:
     for name in ("ann", "ben"):
         terminal.type(f"tally --as {name} join")
     first = terminal.asks("What is the first thing?", "ann")
-    terminal.begun(first)
+    terminal.works()
     second = terminal.asks("What is the second thing?", "ben")
     until(lambda: "Asked worker" in second.steps)
     (terminal.folder / "both-asked").touch()
@@ -182,7 +188,7 @@ def _a_service(terminal: Terminal) -> None:
 
 def _killed(terminal: Terminal, team: Team) -> None:
     asking = terminal.asks("Count to a million.")
-    terminal.begun(asking)
+    terminal.works()
     terminal.type("kill -9 $agent; wait $agent")
     away = terminal.asks("What did you mend?")
     until(lambda: "worker is away; it is asked when it returns." in away.steps)
@@ -196,7 +202,7 @@ def _killed(terminal: Terminal, team: Team) -> None:
 
 def _closed(terminal: Terminal) -> None:
     asking = terminal.asks("Count to a million.")
-    terminal.begun(asking)
+    terminal.works()
     terminal.type("tally join")
     terminal.type("tally rooms close --reason 'all done'")
 

@@ -31,7 +31,7 @@ def test_a_page_is_what_its_reader_sees(home: Path, page: Path) -> None:
 
 
 @pytest.mark.npm
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_real_programs_of_three_makes_are_the_team_of_the_guide(home: Path) -> None:
     with real_team(home, "claude", "codex", "gemini") as team:
         _read(ROOT / "docs/guides/run-a-team.md", home, [str(team.bin)])
