@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tallystick.kernel.operation import Reach
-from tests.http.running import RunningHub
+from tests.http.running import Json, RunningHub
 
 
 def test_nobody_reports_completes_or_beats_for_anothers_runner(hub: RunningHub) -> None:
@@ -36,4 +38,4 @@ def test_a_token_that_may_manage_does_not_waive_the_proof_of_what_it_runs(hub: R
     waiver: dict[str, object] = {"room_id": room, "job": "JOB-001", "reason": "fine"}
 
     assert worker.post("jobs.waive", waiver).refused == (409, "own_waiver")
-    assert manager.call("jobs.waive", **waiver)["event"]["kind"] == "waived"
+    assert cast("Json", manager.call("jobs.waive", **waiver)["event"])["kind"] == "waived"
