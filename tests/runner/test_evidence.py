@@ -81,6 +81,24 @@ def test_a_file_that_nobody_touched_proves_nothing_in_a_worktree_either(reposito
     assert "FILE: shared.txt: found, untouched since the job began" in gate
 
 
+def test_a_runner_elsewhere_with_a_token_proves_what_the_hub_cannot_see(strict: Shift) -> None:
+    job_id = strict.create()
+    issue = [TALLY, "token", "issue", "--room", strict.room_id, "--as", "far"]
+    token = subprocess.run(issue, env=strict.env(), capture_output=True, text=True, check=True).stdout.strip()
+    url: str = json.loads((strict.settings.data_dir / "hub.json").read_text())["url"]
+    elsewhere = strict.folder / "elsewhere"
+    elsewhere.mkdir()
+    env = {**strict.env(), "TALLYSTICK_DATA_DIR": str(strict.folder / "empty"), "TALLYSTICK_TOKEN": token}
+
+    strict.once(WRITE, "--hub", url, "--cwd", str(elsewhere), env=env)
+
+    assert (elsewhere / "new.txt").read_text() == "3"
+    assert [(each["state"], each["sha256"], each["elsewhere"]) for each in evidence(strict, job_id)] == [
+        ("found", THREE, True)
+    ]
+    assert strict.events(job_id)[-1]["by"] == "far"
+
+
 @pytest.mark.parametrize(
     ("summary", "refs"),
     [
