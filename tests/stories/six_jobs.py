@@ -99,7 +99,7 @@ class Story:
         """What the manager does while two runners work."""
         ids, manager = self.ids, self.manager
         until(lambda: f"? {ids['port']} (QUEUED) port" in manager.radar())
-        assert any(f"{ids['port']} asks: Which port?" in runner.said for runner in runners.values())
+        until(lambda: any(f"{ids['port']} asks: Which port?" in runner.said for runner in runners.values()))
         manager.type("radar", "--reply", ids["port"], "8080")
         manager.waits_for(ids["port"])
 
