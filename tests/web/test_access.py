@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests import npm
 from tests.http.running import RunningHub
-from tests.web.browsing import HANDOFF, Viewer, join
+from tests.web.browsing import HANDOFF, Viewer, hub_url, join, link
 from tests.web.conftest import Look
 
 pytestmark = pytest.mark.browser
@@ -136,6 +136,16 @@ def test_axe_finds_nothing_serious_on_any_view(hub: RunningHub, look: Look, room
     for refused in ("/rooms/nowhere", "/nothing"):
         viewer.go(refused, live=False)
         found[refused] = findings(viewer, axe)
+    viewer.context.clear_cookies()
+    viewer.go("/", live=False)
+    found["signed out"] = findings(viewer, axe)
+    viewer.context.route(f"{hub_url(hub)}/**", lambda route: route.abort("namenotresolved"))
+    viewer.page.goto(link(hub))
+    expect(viewer.find("#unresolved")).to_be_visible()
+    viewer.page.evaluate(axe)
+    found["the way in"] = _findings(viewer, "light")
+    # The link is at another name than the page, which is where it leads to.
+    viewer.troubles[:] = [trouble for trouble in viewer.troubles if "127.0.0.1" not in trouble]
     assert {view: each for view, each in found.items() if each} == {}
 
 

@@ -208,10 +208,11 @@ def test_what_is_dismissed_or_put_aside_can_be_taken_back(hub: RunningHub, look:
 
 def test_over_all_rooms_the_most_urgent_comes_first(hub: RunningHub, look: Look) -> None:
     calm, pressing = hub.user.room("the calm one"), hub.user.room("the pressing one")
-    (ada,) = join(hub, calm, "ada")
-    ada.say("just so you know", to=["@user"])
     (bob,) = join(hub, pressing, "bob")
     bob.say("may I?", to=["@user"], priority="attention")
+    # Of rooms in which equally much waits, the one that moved last comes first.
+    (ada,) = join(hub, calm, "ada")
+    ada.say("just so you know", to=["@user"])
     viewer = look()
     viewer.go("/")
     mine = viewer.find("#needs [data-need]").filter(has_text=re.compile("the calm one|the pressing one"))
