@@ -102,6 +102,7 @@ def test_a_sender_gets_its_own_message_only_when_it_names_itself(team: tuple[Act
     lea, _bob, _cyd, eve = team
     assert reached(lea, "lea") == ["lea"]
     assert reached(lea, "lea", "@all") == ["bob", "cyd", "lea", "user"]
+    assert reached(lea, "@all") == ["bob", "cyd", "user"]
     assert reached(eve, "@user") == ["user"]
     assert counts(lea) == (2, 0)
 
