@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,7 @@ def test_one_recipient_replaces_everybody_and_is_kept(hub: RunningHub, look: Loo
         viewer.page.keyboard.press("Control+Enter")
         viewer.shows("#rows", text)
         assert chosen(viewer) == ["bob"]
+        expect(viewer.find("#say-text")).to_have_attribute("placeholder", re.compile("^Write to bob…"))
     viewer.page.reload()
     assert chosen(viewer) == ["bob"]
     assert len(bob.call("messages.inbox")["messages"]) == 2

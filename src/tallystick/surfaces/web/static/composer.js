@@ -27,6 +27,11 @@ export function compose() {
   });
   document.addEventListener("submit", (event) => event.target.id === "say" && check(event), true);
   document.addEventListener("tally:done", (event) => event.target.id === "say" && sent(event.target));
+  // A fresh view says what the hub knows, and not whom the reader has chosen.
+  document.addEventListener("tally:shown", () => {
+    const form = document.getElementById("say");
+    if (form) tell(form);
+  });
 }
 
 const chips = (form) => [...form.querySelectorAll("input[name=to]")];
