@@ -70,6 +70,9 @@ def fenced(session: Session, operation: str, given: Mapping[str, object]) -> Cal
     """An owner's call. Who holds nothing is told so, and not about a lease that was never given."""
     from tallystick.surfaces.cli import short_ids  # Here: `tally state` needs none.
 
+    if not given["lease_id"] and "handoff" in given:
+        # Without a lease it is refused whatever it says: nobody is asked for words that would then not be taken.
+        given = {**given, "handoff": {"status": "…", "next_action": "…"}}
     try:
         return short_ids.call(session, operation, given)
     except Conflict as refusal:
