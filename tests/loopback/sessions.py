@@ -81,7 +81,7 @@ class WhoAmI:
             return Say(text="A title")
         self.asked.append(ask)
         harness = self.place.harness
-        if self.place.tool("join_path") not in ask.tools and len(self.asked) < 40:
+        if self.place.tool("join_path") not in ask.tools and len(self.asked) < 150:
             return STARTING[harness]
         # A session that goes on still has the answers of before.
         done = answers(ask.results[len(self.asked[0].results) :])

@@ -60,7 +60,7 @@ class Newcomer:
     def act(self, hand: Hand) -> Iterator[Saying]:
         place = self.place
         assert place is not None
-        for _ in range(20):
+        for _ in range(100):
             if place.tool("join_path") in hand.ask.tools:
                 break
             yield STARTING[self.harness]
@@ -143,7 +143,7 @@ def test_who_slept_through_the_end_of_its_turn_edits_nothing_until_it_has_looked
     heard: list[str] = []
 
     def act(hand: Hand) -> Iterator[Saying]:
-        for _ in range(20):
+        for _ in range(100):
             if place.tool("join_path") in hand.ask.tools:
                 break
             yield STARTING[harness]

@@ -57,7 +57,7 @@ def counted(harness: str, folder: Path, past: int = PAST) -> dict[str, int]:
 
     def act(hand: Hand) -> Iterator[Saying]:
         assert place is not None
-        for _ in range(40):
+        for _ in range(100):
             if place.tool("join_path") in hand.ask.tools:
                 break
             yield STARTING[harness]
