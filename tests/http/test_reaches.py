@@ -105,7 +105,7 @@ def test_bytes_are_put_only_by_a_token_that_speaks(hub: RunningHub) -> None:
     put = f"/v1/blobs.put?room_id={room}&mime_type=text/plain"
 
     assert hub.agent("reader", room, Reach.READ).request("PUT", put, b"x").refused == (403, "reach_too_short")
-    assert hub.agent("speaker", room, Reach.SPEAK).request("PUT", put, b"x").status == 200
+    assert hub.agent("svc:speaker", room, Reach.SPEAK).request("PUT", put, b"x").status == 200
 
 
 def test_the_bus_asks_for_the_same_reach(hub: RunningHub) -> None:

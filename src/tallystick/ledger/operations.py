@@ -87,8 +87,8 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
         raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
     body = bodies.check(ask.data)
     tx.check_open(ask.room_id)
-    by, scope_key = tx.use(Authors).author(tx, ask.room_id, me)
-    (event,) = tx.append(ask.room_id, by, [Draft(kind=ask.kind, data=ask.data, scope_key=scope_key, body=body)])
+    draft = Draft(kind=ask.kind, data=ask.data, scope_key=tx.use(Authors).scope(tx, ask.room_id, me), body=body)
+    (event,) = tx.append(ask.room_id, me.agent_id, [draft])
     return Appended(event=Envelope.of(event))
 
 
