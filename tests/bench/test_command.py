@@ -44,7 +44,7 @@ def figures(text: str) -> list[dict[str, object]]:
         ("followers", 2),
         ("bus", 5),
         ("reservations", 2),
-        pytest.param("page", 3, marks=BROWSER),
+        pytest.param("page", 5, marks=BROWSER),
         ("hook", 4),
         ("kills", 2),
         ("waits", 1),

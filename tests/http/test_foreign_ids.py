@@ -96,14 +96,13 @@ def _example(operation: AnyOperation) -> Json:
 
 
 def _about(operation: AnyOperation, room_id: str) -> Json:
-    return {**_example(operation), "room_id": room_id} if operation.takes_room else _example(operation)
+    brief = {"max_wait_ms": 0} if "max_wait_ms" in operation.ask.__struct_fields__ else {}
+    return {**_example(operation), **brief, **({"room_id": room_id} if operation.takes_room else {})}
 
 
 def _inputs(operation: AnyOperation, own: str, foreign: str) -> list[Json]:
     """The operation's example, about the own room, with one text field after the other naming what is elsewhere."""
     base = _about(operation, own)
-    if "max_wait_ms" in operation.ask.__struct_fields__:
-        base["max_wait_ms"] = 0
     kinds = {name: kind for name, kind in calls.kinds_of(operation.ask).items() if name != "context_path"}
     texts = [{**base, name: foreign} for name, kind in kinds.items() if kind == "string"]
     return [*texts, *({**base, name: [foreign]} for name, kind in kinds.items() if kind == "array:string")]

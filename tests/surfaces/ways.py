@@ -153,7 +153,14 @@ def bus(stage: Stage) -> Generator[Way]:
                 line = stack.enter_context(socket.socket(socket.AF_UNIX))
                 line.connect(str(Path(stage.env["TALLYSTICK_DATA_DIR"]) / "bus.sock"))
                 lines[agent] = stack.enter_context(line.makefile("rwb"))
-            asked = {"v": 1, "type": operation, "id": "1", "ts": "", "src": agent, "payload": dict(given)}
+            asked = {
+                "v": 1,
+                "type": operation,
+                "id": "1",
+                "ts": "2026-01-31T12:00:00Z",
+                "src": agent,
+                "payload": dict(given),
+            }
             lines[agent].write(json.dumps(asked).encode() + b"\n")
             lines[agent].flush()
             reply = cast("Row", json.loads(lines[agent].readline()))
