@@ -154,8 +154,8 @@ class Campaign:
     def begin(self) -> None:
         self.served.start()
         self.room_id = self.fleet.room()
-        self.writers = [self.fleet.start(write_through_the_hub, f"writer-{n}", self.room_id) for n in range(2)]
-        self.fleet.start(write_alone, "alone", self.room_id)
+        self.writers = [self.fleet.start(write_through_the_hub, f"svc:writer-{n}", self.room_id) for n in range(2)]
+        self.fleet.start(write_alone, "svc:alone", self.room_id)
         clocks = [None, None, Jumping(offset_ms=HOUR, every=200), Jumping(offset_ms=-HOUR, every=200)]
         for number, clock in enumerate(clocks):
             more = {"clock": clock} if clock else {}

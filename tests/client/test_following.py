@@ -90,6 +90,7 @@ def test_a_stream_cut_off_for_slowness_is_retryable() -> None:
 def test_a_follower_misses_and_repeats_nothing_through_a_restart(data_dir: Path, running: RunningHub) -> None:
     with tallystick.Client(data_dir=data_dir, agent="ada") as client:
         room_id = str(client.rooms.create(title="a room")["room_id"])
+        client.rooms.join(room_id=room_id)
         events = client.follow(room_id, kinds=["x.acme.n"])
         for number in range(3):
             client.events.append(room_id=room_id, kind="x.acme.n", data={"n": number})

@@ -101,12 +101,14 @@ def test_a_token_for_one_room_cannot_ask_about_paths_of_others(hub: RunningHub) 
 def test_an_event_is_by_whoever_the_token_says(hub: RunningHub) -> None:
     room = hub.user.room()
 
-    hub.agent("ann", room).append(room)
+    ann = hub.agent("ann", room)
+    ann.call("rooms.join", room_id=room)
+    ann.append(room)
     hub.agent("svc:ci", room).append(room)
     hub.user.append(room)
 
     events = cast("list[Json]", hub.user.call("events.list", room_id=room)["events"])
-    assert [event["by"] for event in events] == ["user", "ann", "svc:ci", "user"]
+    assert [event["by"] for event in events] == ["user", "ann", "ann", "svc:ci", "user"]
 
 
 def test_nobody_chooses_another_name_over_the_network(hub: RunningHub) -> None:
@@ -128,11 +130,11 @@ def test_a_claimed_author_in_the_body_is_an_unknown_field(hub: RunningHub) -> No
 def test_a_header_cannot_change_who_a_token_stands_for(hub: RunningHub) -> None:
     room = hub.user.room()
 
-    reply = hub.agent("ann", room).post(
+    reply = hub.agent("svc:ci", room).post(
         "events.append", {"room_id": room, "kind": "x.a.b", "data": {}}, Tally_Agent="bob"
     )
 
-    assert cast("Json", reply.json["event"])["by"] == "ann"
+    assert cast("Json", reply.json["event"])["by"] == "svc:ci"
 
 
 @pytest.mark.parametrize(
@@ -341,11 +343,11 @@ def test_a_session_can_be_revoked_like_any_token(hub: RunningHub) -> None:
 def test_over_the_socket_the_process_is_who_calls(hub: RunningHub) -> None:
     room = hub.user.room()
 
-    hub.local.append(room)
+    hub.local.call("rooms.join", room_id=room)
     hub.local.headers["Tally-Agent"] = "unused"
     named = hub.local
     named.headers["Tally-Agent"] = "named-one"
-    named.append(room)
+    named.call("rooms.join", room_id=room)
 
     events = cast("list[Json]", hub.user.call("events.list", room_id=room, since_seq=1)["events"])
     assert cast("str", events[0]["by"]).startswith(("human:", "claude-code:", "codex:", "gemini:"))
@@ -357,7 +359,7 @@ def test_an_agent_in_the_callers_environment_speaks_for_itself(process_hub: Runn
     program = (
         "import json, sys; sys.path.insert(0, '.');"
         "from pathlib import Path; from tests.http.running import Client, RunningHub;"
-        "Client(RunningHub(Path(sys.argv[1])), over_socket=True).append(sys.argv[2])"
+        "Client(RunningHub(Path(sys.argv[1])), over_socket=True).call('rooms.join', room_id=sys.argv[2])"
     )
 
     subprocess.run(

@@ -146,6 +146,7 @@ def test_nobody_chooses_the_scope_of_an_event(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("operation", "asked"),
     [
+        ("events.append", {"kind": "x.acme.odd", "data": {}}),
         ("blobs.put", {"content_base64": "aGVsbG8K"}),
         ("tasks.create", {"title": "Rewrite the parser"}),
     ],

@@ -220,9 +220,9 @@ class DemoRun:
             self._processes.cue("bo-again")
         elif event.data.get("cue") == Cue.HALF_WRITTEN:
             pid = self._processes.kill("bo")
+            self._ask("rooms.join", room_id=self.room_id)
             self._ask("events.append", room_id=self.room_id, kind=story.KILLED, data={"agent": "bo", "pid": pid})
         elif event.data.get("cue") == Cue.HISTORY_READ:
-            self._ask("rooms.join", room_id=self.room_id)
             self._ask("notes.add", room_id=self.room_id, body=story.NOTE)
 
     def _ask(self, operation: str, **given: object) -> dict[str, object]:

@@ -62,10 +62,6 @@ class Authors(Protocol):
         """Whose id a name stands for, or the name itself."""
         ...
 
-    def scope(self, tx: Tx, room_id: str, me: Caller) -> str:
-        """The scope through which this caller is a member; empty for whoever is none."""
-        ...
-
     def author(self, tx: Tx, room_id: str, me: Caller) -> tuple[str, str]:
         """To whom an event of this caller is ascribed and in which scope; refused unless it may write there."""
         ...

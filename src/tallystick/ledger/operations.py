@@ -81,14 +81,17 @@ def follow_events(tx: Tx, me: Caller, ask: FollowEvents) -> Events | Pending[Eve
     examples=({"room_id": "ROOM", "kind": "x.acme.build", "data": {"result": "green"}},),
 )
 def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
-    """Append an extension event of your own kind (`x.<vendor>.*` or `vendor.<name>.*`) to a room's ledger."""
+    """Append an extension event of your own kind (`x.<vendor>.*` or `vendor.<name>.*`) to a room's ledger.
+
+    Members of the room, services (`svc:…`) and the person at the hub may; others join first.
+    """
     vendor = ask.kind.split(".")
     if vendor[0] not in {"x", "vendor"} or len(vendor) < 3 or not all(vendor) or vendor[:2] == ["x", "tally"]:
         raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
     body = bodies.check(ask.data)
     tx.check_open(ask.room_id)
-    draft = Draft(kind=ask.kind, data=ask.data, scope_key=tx.use(Authors).scope(tx, ask.room_id, me), body=body)
-    (event,) = tx.append(ask.room_id, me.agent_id, [draft])
+    by, scope_key = tx.use(Authors).author(tx, ask.room_id, me)
+    (event,) = tx.append(ask.room_id, by, [Draft(kind=ask.kind, data=ask.data, scope_key=scope_key, body=body)])
     return Appended(event=Envelope.of(event))
 
 

@@ -170,12 +170,9 @@ class RoomAuthors:
     def named(self, tx: Tx, room_id: str, who: str) -> str:
         return agents.author_named(tx, room_id, who)
 
-    def scope(self, tx: Tx, room_id: str, me: Caller) -> str:
-        member = agents.participant(tx, room_id, me.agent_id)
-        return member.scope_key if member else ""
-
     def author(self, tx: Tx, room_id: str, me: Caller) -> tuple[str, str]:
-        found = rules.author(agents.roster(tx, room_id), me)
+        member = agents.participant(tx, room_id, me.agent_id)
+        found = rules.author([member] if member else [], me)
         return found.principal, found.scope_key
 
 
