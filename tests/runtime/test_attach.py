@@ -131,6 +131,22 @@ def test_an_interrupt_stops_the_whole_group_and_says_so_to_both(world: World) ->
     assert ("ready", "interrupted by user") in world.tasks()
 
 
+def test_one_word_at_a_terminal_interrupts_an_agent_and_says_whether_anything_ran(world: World) -> None:
+    boss = world.member("boss")
+    world.attach("worker", "claude")
+    asked = world.relay(boss, message("worker", "sleep"))
+    world.sleepers()
+
+    stopped = world.start("--as", "boss", "interrupt", "work", "--room", world.room_id)
+    code = stopped.wait()
+    (slept,) = world.outcomes(boss, asked)
+    idle = world.start("--as", "boss", "interrupt", "worker", "--room", world.room_id)
+
+    assert (code, stopped.out) == (0, [f"worker was interrupted: stopped {slept['action_id']}."])
+    assert (slept["status"], slept["detail"]) == ("error", "interrupted by boss")
+    assert (idle.wait(), idle.out) == (1, ["worker was not interrupted: nothing was running."])
+
+
 def test_an_interrupt_is_rejected_when_nothing_runs(world: World) -> None:
     boss = world.member("boss")
     world.attach("worker", "claude")

@@ -55,6 +55,7 @@ FIRST = (
     ("send", "an", "the beginning of a name is enough"),
     ("send", "nobody", "hello"),
     ("ask", "ann", "are you there?", "--timeout", "0"),
+    ("interrupt", "nobody"),
     ("inbox",),
     ("inbox", "--as", "ann"),
     ("inbox", "--as", "ann", "--all", "--mark-read"),

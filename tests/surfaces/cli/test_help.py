@@ -67,7 +67,7 @@ def test_help_is_a_command_too(place: Place, words: list[str]) -> None:
     assert place.run("help", *words) == place.run(*words, "--help")
 
 
-NEW = ("send", "ask", "inbox", "ack", "reply", "reserve", "job", "heartbeat", "who", "help")
+NEW = ("send", "ask", "interrupt", "inbox", "ack", "reply", "reserve", "job", "heartbeat", "who", "help")
 
 
 def test_no_verb_loads_more_than_it_needs(place: Place) -> None:

@@ -177,15 +177,18 @@ def test_asking_waits_for_the_answer_and_prints_it(room: Place) -> None:
         out, _ = process.communicate()
 
     assert (process.returncode, out) == (0, "Four.\nAs ever.\n")
+    # To mark the answer as read would hide what came before it.
+    assert room.as_("ann", "inbox").data["unread"] == 2
 
 
 def test_an_answer_that_forgets_what_it_answers_counts_when_it_comes_from_whom_was_asked(room: Place) -> None:
     with room.running("--as", "ann", "ask", "ben", "what is 2+2?") as process:
         lines_until(process, "Waiting for an answer")
         room.run("--as", "ben", "send", "ann", "Four.")
-        out, _ = process.communicate()
+        out, err = process.communicate()
 
-    assert (process.returncode, out) == (0, "Four.\n")
+    assert (process.returncode, out, err) == (0, "Four.\n", "")
+    assert room.as_("ann", "inbox").data["unread"] == 0
 
 
 def test_a_question_without_an_answer_in_time_says_where_it_will_be(room: Place) -> None:

@@ -1,4 +1,6 @@
-"""`tally ask`: a question, the steps while it is worked on, and the answer. Answers are read as plain data.
+"""`tally ask`: a question, the steps while it is worked on, and the answer; and `tally interrupt`, which stops it.
+
+Answers are read as plain data.
 
 Whoever is attached takes the question as a request, whose end is on the ledger; anybody else may answer or not.
 """
@@ -6,12 +8,14 @@ Whoever is attached takes the question as a request, whose end is on the ledger;
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import click
 
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark, visible
-from tallystick.surfaces.cli import completing, screen
+from tallystick.kernel.errors import Refused, TallyError
+from tallystick.surfaces.cli import completing, screen, short_ids
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET, OK, REFUSED
 from tallystick.surfaces.cli.messages import LONGEST_WAIT_MS, delivered, text_of
 from tallystick.surfaces.cli.options import path_option, period, room_option
@@ -19,7 +23,7 @@ from tallystick.surfaces.cli.session import Session, StopSignal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
 FAILED, STOPPED = 3, 4
@@ -40,7 +44,8 @@ def ask(session: Session, *, to: str, text: str, timeout: int, path: str | None,
     """Ask one agent, follow what it does, and print its answer.
 
     Exits 0 with the answer, 1 when it was refused, 3 when it failed, 4 when somebody interrupted it, and 5 when none
-    came in time; it is then in `tally inbox`. TEXT may be - to read it from stdin.
+    came in time; it is then in `tally inbox`, where an answer that was printed is read already. TEXT may be - to read
+    it from stdin.
     """
     room = session.room(path, room_id)
     sent = delivered(session, room, [to], {"text": text_of(text)}).data
@@ -52,15 +57,77 @@ def ask(session: Session, *, to: str, text: str, timeout: int, path: str | None,
     deadline = time.monotonic() + timeout / 1000
     with StopSignal() as stop:
         if requests:
-            outcome = _outcome(session, event, requests[0]["action_id"], deadline, stop)
+            action_id = requests[0]["action_id"]
+            outcome = _outcome(session, event, action_id, deadline, stop)
             code = _told(session, event, outcome)
+            if outcome and outcome["reply"] is not None:
+                _mark_read(session, event, lambda news: _replies(news, action_id))
         else:
-            outcome = None
             answer = next((each for each in _news(session, event, deadline, stop) if _answers(each, event, who)), None)
             code = _said(session, event, answer)
+            if answer:
+                answered = answer["id"]
+                _mark_read(session, event, lambda news: news["id"] == answered)
         if code == NOT_YET and not session.as_json:
             remark(f"No answer yet. It will be in {session.typed('messages.inbox')}.")
         return INTERRUPTED if code == NOT_YET and stop.stopped() else code
+
+
+@click.command(cls=Command)
+@click.argument("agent", shell_complete=completing.agents)
+@click.option(
+    "--timeout", type=period, metavar="TIME", default="30s", show_default=True, help="How long to wait for its word."
+)
+@path_option
+@room_option
+@click.pass_obj
+def interrupt(session: Session, *, agent: str, timeout: int, path: str | None, room_id: str | None) -> int:
+    """Stop what an attached agent is working on.
+
+    Exits 0 when it was stopped, and whoever asked for it is told by whom; 1 when nothing was running, 5 when the agent
+    has not said so in time.
+    """
+    room = session.room(path, room_id)
+    sent = _interrupted(session, room, agent)
+    group = {"room_id": room, "group_id": sent["group_id"]}
+    deadline = time.monotonic() + timeout / 1000
+    with StopSignal() as stop:
+        outcome = _first_outcome(session, group, deadline, stop)
+        name, status = outcome["dst"], outcome["status"]
+        if not session.finish({"group_id": sent["group_id"], "outcome": outcome}):
+            if status in ENDS:
+                told = f"{name} was interrupted" if status == "completed" else f"{name} was not interrupted"
+                screen.say(f"{told}: {outcome['detail']}." if outcome["detail"] else f"{told}.")
+            else:
+                remark(f"{name} has not answered yet; the interrupt is the first thing that it gets.")
+        if status in ENDS:
+            return ENDS[status]
+        return INTERRUPTED if stop.stopped() else NOT_YET
+
+
+def _interrupted(session: Session, room: str, agent: str) -> dict[str, Any]:
+    def sent(name: str) -> dict[str, Any]:
+        action = {"type": "control", "dst": name, "command": "interrupt"}
+        return session.call("actions.relay", {"room_id": room, "actions": [action]}).data
+
+    try:
+        return sent(agent)
+    except Refused as refusal:
+        if refusal.code not in short_ids.UNKNOWN_AGENT:
+            raise
+        (meant,) = short_ids.agents(session, room, [agent])
+        if meant == agent:
+            raise
+    return sent(meant)
+
+
+def _first_outcome(session: Session, group: Mapping[str, Any], deadline: float, stop: StopSignal) -> dict[str, Any]:
+    """What became of the only action of a group, as far as it is known when the time is up."""
+    while True:
+        left = max(0, int((deadline - time.monotonic()) * 1000))
+        seen = session.call("actions.outcomes", {**group, "max_wait_ms": min(left, LONGEST_WAIT_MS)}, stop).data
+        if seen["settled"] or left == 0 or stop.stopped():
+            return seen["actions"][0]
 
 
 def _announce(request: Mapping[str, Any]) -> None:
@@ -116,6 +183,20 @@ def _said(session: Session, asked: Mapping[str, Any], answer: Mapping[str, Any] 
     if not session.finish({"asked": asked, "answer": answer}) and answer:
         screen.say(*str(answer["data"]["text"]).split("\n"))
     return OK if answer else NOT_YET
+
+
+def _mark_read(session: Session, asked: Mapping[str, Any], is_answer: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Whoever is shown the answer has read it. Where something older is unread, the mark would cover that as well."""
+    with suppress(TallyError):
+        inbox = {"room_id": asked["group_id"], "limit": 1}
+        unread = [each["event"] for each in session.call("messages.inbox", inbox).data["messages"]]
+        if unread and is_answer(unread[0]):
+            session.call("messages.read", {"room_id": asked["group_id"], "event_id": unread[0]["id"]})
+
+
+def _replies(event: Mapping[str, Any], action_id: str) -> bool:
+    about: Mapping[str, Any] = event["data"].get("conversation") or {}
+    return about.get("reply_to_action_id") == action_id
 
 
 def _answers(event: Mapping[str, Any], asked: Mapping[str, Any], who: list[str]) -> bool:

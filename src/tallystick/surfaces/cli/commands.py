@@ -47,6 +47,7 @@ WORK = {
 MORE = {
     "pass": (HERE + "turns:pass_", "Hand the stick to one member, with a handoff."),
     "takeover": (HERE + "turns:takeover", "Take the stick from a holder or recipient who failed."),
+    "interrupt": (HERE + "ask:interrupt", "Stop what an attached agent is working on."),
     "open": (HERE + "jobs:open_", "Open anything by its id or ref."),
     "rooms": (HERE + "rooms:rooms", "List the rooms of this workspace."),
     "events": (HERE + "events:events", "Read or follow what happened in the room."),
