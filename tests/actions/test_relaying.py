@@ -174,6 +174,16 @@ def test_the_owner_ends_the_relay_with_or_without_a_summary(pair: tuple[Actor, A
     ]
 
 
+def test_a_conversation_whose_relay_ended_may_be_taken_up_again_by_its_owner(pair: tuple[Actor, Actor]) -> None:
+    boss, _ = pair
+    context_id = boss.here("actions.relay", actions=[NEW])["context_id"]
+    boss.here("actions.relay", context_id=context_id, done={"summary": "planned"})
+
+    more = boss.here("actions.relay", context_id=context_id, actions=[NEW])
+
+    assert (more["context_id"], more["done"]) == (context_id, False)
+
+
 def test_only_the_owner_goes_on_with_a_relay_or_ends_it(pair: tuple[Actor, Actor]) -> None:
     boss, worker = pair
     context_id = boss.here("actions.relay", actions=[NEW])["context_id"]

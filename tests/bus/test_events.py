@@ -122,6 +122,20 @@ def test_tasks_are_updated_and_done_with_their_context(house: House) -> None:
     ]
 
 
+def test_a_task_that_is_updated_to_done_is_told_as_done_and_once(house: House) -> None:
+    boss, worker = house.agents("boss", "worker")
+    boss.do("events.stream", {"types": ["task.updated", "task.done"]})
+
+    worker.do("task.updated", {"task_id": "t1", "status": "done"})
+    worker.do("task.updated", {"task_id": "t2", "status": "ready"})
+
+    seen = [boss.receive("events.record")["payload"]["envelope"] for _ in range(2)]
+    assert [(each["type"], each["payload"]["task_id"]) for each in seen] == [
+        ("task.done", "t1"),
+        ("task.updated", "t2"),
+    ]
+
+
 def test_a_task_of_ours_follows_what_the_bus_says_of_it(house: House) -> None:
     (boss,) = house.agents("boss")
     task_id = boss.do("tasks.create", {"title": "Rewrite the parser"})["task_id"]

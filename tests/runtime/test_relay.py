@@ -43,6 +43,7 @@ def test_what_the_owner_says_is_sent_and_what_comes_of_it_is_its_next_prompt(wor
     relay = start(world, actions(message("worker", "count")), f"```json\n{json.dumps(DONE)}\n```")
 
     assert (relay.wait(), relay.out) == (0, ["all counted"])
+    assert [line for line in relay.all_said() if "hub" in line] == []
     first, second = prompts(world)
     assert "- worker, online" in first
     assert first.endswith("The task:\ncount all sheep")
@@ -122,7 +123,7 @@ def test_a_failure_of_the_owners_program_ends_the_relay(world: World) -> None:
 def test_an_interrupt_ends_a_relay_that_waits_for_others(world: World) -> None:
     world.member("worker")
     relay = start(world, actions(message("worker", "count")), DONE)
-    eventually(lambda: world.events("x.tally.action.submit") or None)
+    relay.until("to worker, which is not connected: it waits until that comes: count")
 
     (outcome,) = world.done(world.user, control("owner", "interrupt"))
 

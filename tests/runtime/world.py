@@ -64,6 +64,12 @@ class Process:
                 return line
         raise AssertionError(f"it ended without saying {part!r}: {self.said}")
 
+    def all_said(self) -> list[str]:
+        """What it said until it ended."""
+        while (line := self._lines.get(timeout=DEADLINE)) is not None:
+            self.said.append(line)
+        return self.said
+
     def end(self, sign: signal.Signals = signal.SIGTERM) -> int:
         self.popen.send_signal(sign)
         return self.wait()

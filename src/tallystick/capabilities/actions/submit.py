@@ -211,7 +211,7 @@ _ASK = {"type": "message", "dst": "worker", "text": "plan it", "plan": {"steps":
     ),
 )
 def relay(tx: Tx, me: Caller, ask: RelayToAgents) -> RelayResult:
-    """Send messages and controls to other agents as the owner of a conversation, or end it with a summary.
+    """Send messages and controls to other agents as the owner of a conversation, or end the relay with a summary.
 
     Name targets by id or name; the hub numbers the actions. Pass the answer's context_id with every later call, and
     wait with actions.outcomes before you go on. Order holds per target: put a control before its message.
@@ -246,7 +246,7 @@ def relay(tx: Tx, me: Caller, ask: RelayToAgents) -> RelayResult:
 
 def _finish(tx: Tx, me: Caller, ask: RelayToAgents, done: RelayDone) -> RelayResult:
     if ask.context_id is None:
-        raise InvalidField("done needs the context_id of the conversation that is over.", field="context_id")
+        raise InvalidField("done needs the context_id of the conversation whose relay is over.", field="context_id")
     room = rooms.open_room(tx, ask.room_id)
     author = message_rules.author(queries.mine(tx, room.room_id, me), me)
     src = author.principal
