@@ -7,6 +7,8 @@ from typing import cast
 
 import pytest
 
+from tallystick.bus.envelope import read
+from tallystick.bus.errors import InvalidEnvelope
 from tallystick.hub.registry import OPERATIONS
 from tests.bus.talking import House, Row, envelope
 
@@ -38,6 +40,13 @@ def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -
     assert set(bad) == {"v", "type", "id", "ts", "src", "dst", "corr", "status", "error"}
     assert (bad["status"], bad["error"]["code"], bad["error"]["retryable"]) == ("error", "unknown_operation", False)
     assert bad["error"]["message"] == "There is no command or operation 'hub.wealth'. Did you mean 'hub.health'?"
+
+
+def test_a_line_with_half_a_character_is_told_so() -> None:
+    with pytest.raises(InvalidEnvelope) as wrong:
+        read(b'{"v":1,"type":"\\ud800"}')
+
+    assert wrong.value.message == "The line is not JSON: it holds one half of a surrogate pair, which is no character."
 
 
 @pytest.mark.parametrize(

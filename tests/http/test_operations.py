@@ -97,6 +97,20 @@ def test_a_body_that_is_no_input_is_refused(user: Client, body: bytes, code: str
     assert reply.refused == (400, code)
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"room_id": "\\ud800"}', "it holds one half of a surrogate pair, which is no character"),
+        (b'{"room_id": "', "Input data was truncated"),
+        (b'{"room_id": "\\ud800', "Input data was truncated"),
+    ],
+)
+def test_a_body_that_is_no_json_is_told_why(user: Client, body: bytes, why: str) -> None:
+    reply = user.request("POST", "/v1/rooms.show", body, Content_Type="application/json")
+
+    assert reply.error["message"] == f"The body is not JSON: {why}."
+
+
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"room_id":' + b"[" * 5_000 + b"]" * 5_000 + b"}"])
 def test_a_body_nested_deeper_than_any_parser_goes_is_too_large(user: Client, body: bytes) -> None:
     reply = user.request("POST", "/v1/rooms.show", body, Content_Type="application/json")

@@ -14,7 +14,7 @@ from tallystick.kernel import inputs
 from tallystick.kernel.clock import from_wire, system_clock, to_wire
 from tallystick.kernel.errors import InvalidField, TallyError, TooLarge, UnknownField, did_you_mean
 from tallystick.kernel.ids import new_id
-from tallystick.kernel.json_values import is_object
+from tallystick.kernel.json_values import is_object, why_no_json
 from tallystick.kernel.operation import Ask
 from tallystick.ledger.contract import Since, SinceSeq
 
@@ -112,7 +112,7 @@ def _explained(line: Line, wrong: Exception) -> TallyError:
     except RecursionError:
         return InvalidEnvelope("The line is nested too deeply.")
     except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-        return InvalidEnvelope(f"The line is not JSON: {broken}.")
+        return InvalidEnvelope(f"The line is not JSON: {why_no_json(line, broken)}.")
     if not is_object(found):
         return InvalidEnvelope("The line is JSON, but no object.")
     if "v" in found and found["v"] != VERSION:

@@ -32,3 +32,17 @@ def list_of(value: object) -> list[object]:
 def objects_of(value: object) -> list[dict[str, object]]:
     """The objects of the list that it is, without what else stands there."""
     return [each for each in list_of(value) if is_object(each)]
+
+
+def why_no_json(content: bytes | bytearray, wrong: Exception) -> str:
+    """What is wrong with a text that was to be JSON; of half a surrogate pair msgspec says that the text ends early."""
+    import json  # Here: only what is refused is read twice.
+
+    if "truncated" in str(wrong):
+        try:
+            json.loads(content)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return "it holds one half of a surrogate pair, which is no character"
+    return str(wrong)

@@ -16,7 +16,7 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel import hints, schemas
 from tallystick.kernel.envelope import too_deep
 from tallystick.kernel.errors import InvalidField
-from tallystick.kernel.json_values import is_object
+from tallystick.kernel.json_values import is_object, why_no_json
 from tallystick.kernel.operation import AnyOperation, Ask, Reach
 from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.authentication import TokenCache
@@ -81,7 +81,7 @@ def decoded(context: RequestContext, content: bytes) -> dict[str, object]:
     try:
         given: object = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise InvalidField(f"The body is not JSON: {wrong}.") from wrong
+        raise InvalidField(f"The body is not JSON: {why_no_json(content, wrong)}.") from wrong
     except RecursionError as wrong:
         raise too_deep() from wrong
     if not is_object(given):
