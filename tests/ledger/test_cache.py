@@ -57,7 +57,8 @@ def test_callers_are_forgotten_before_there_are_too_many() -> None:
     for number in range(CALLERS_REMEMBERED + 1):
         cache.saw(Caller(agent_id=f"agent {number}", session=SessionKind.NAMED), number)
         cache.got_on(f"agent {number}", number)
-    assert (len(cache.seen), len(cache.progressed)) == (1, 1)
+        cache.lives(f"agent {number}", number)
+    assert (len(cache.seen), len(cache.progressed), len(cache.alive)) == (1, 1, 1)
 
 
 def test_rows_are_forgotten_before_there_are_too_many(scene: Scene) -> None:
@@ -68,14 +69,14 @@ def test_rows_are_forgotten_before_there_are_too_many(scene: Scene) -> None:
         assert len(tx.folded(ada.room_id)) <= ROWS_REMEMBERED
 
 
-def test_one_message_after_the_other_reads_of_a_room_only_whether_its_recipient_lives(
+def test_one_message_after_the_other_reads_neither_the_room_nor_its_members(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada, _bob = scene.joined("ada", "bob")
     say(ada, "one", to=["bob"])
     members, rooms = noted(monkeypatch, AGENTS), noted(monkeypatch, ROOMS)
     say(ada, "two", to=["bob"])
-    assert (taken(members), taken(rooms)) == (1, 0)
+    assert (taken(members), taken(rooms)) == (0, 0)
 
 
 def test_a_member_that_came_through_another_process_is_known_here(scene: Scene, other: Hub) -> None:

@@ -43,6 +43,14 @@ def test_who_was_written_to_by_name_and_has_ended_is_said_and_gets_it_all_the_sa
     ]
 
 
+def test_whether_a_recipient_has_ended_is_looked_at_again_after_a_second(scene: Scene) -> None:
+    ada, bob = scene.joined("ada", "bob")
+    assert ada.here("messages.send", text="look", to=["bob"])["gone"] == []
+    scene.kill(bob)
+    scene.clock.now += 1000
+    assert ada.here("messages.send", text="look", to=["bob"])["gone"] == ["bob"]
+
+
 def test_all_reaches_every_actor_and_the_user(team: tuple[Actor, ...]) -> None:
     lea, bob, _cyd, eve = team
     assert reached(lea, "@all") == ["bob", "cyd", "user"]

@@ -1,12 +1,13 @@
 """What one process remembers of a room between its transactions: one object per room, a bounded number of rooms.
 
-Three kinds of knowledge, each with one rule for when it is true:
+Four kinds of knowledge, each with one rule for when it is true:
 
 - `rows` follow from the room's events alone, so they are true while its newest event is the one whose hash was stored
   with them. Whoever locks the room takes them away and puts them back at the end: a transaction that fails loses them.
 - `seen` and `progressed` are moments at which something was last written: they only spare a write that is not due yet,
   for as long as the interval that whoever asks compares them with. `progressed` holds whatever others write; `seen`
   ends when another process adds to the room, because that may be a newer session of the same agent.
+- `alive` are moments at which an agent's process was looked at and had not ended; they spare the next look for as long.
 - What others may change without an event is not remembered here at all, only within a transaction (`Tx.live`).
 """
 
@@ -26,7 +27,7 @@ Rows: TypeAlias = "dict[tuple[object, ...], object]"
 
 
 class RoomCache:
-    __slots__ = ("_at", "_hash", "_rows", "progressed", "seen")
+    __slots__ = ("_at", "_hash", "_rows", "alive", "progressed", "seen")
 
     def __init__(self) -> None:
         self._at = ""
@@ -37,6 +38,8 @@ class RoomCache:
         """Agent -> the caller it last was, and when the store says it was seen."""
         self.progressed: dict[str, Instant] = {}
         """Agent -> when its progress was last written."""
+        self.alive: dict[str, Instant] = {}
+        """Agent -> when its process was last looked at, and had not ended."""
 
     def take(self, newest: str) -> Rows:
         """The rows, if they are true for a room whose newest event has this hash; from now on they are the taker's."""
@@ -65,6 +68,11 @@ class RoomCache:
         if len(self.progressed) >= CALLERS_REMEMBERED:
             self.progressed.clear()
         self.progressed[agent_id] = at
+
+    def lives(self, agent_id: str, at: Instant) -> None:
+        if len(self.alive) >= CALLERS_REMEMBERED:
+            self.alive.clear()
+        self.alive[agent_id] = at
 
 
 class RoomCaches:

@@ -50,6 +50,10 @@ def send(tx: Tx, me: Caller, ask: SendMessage) -> SendMessageResult:
     return append_once(tx, room, members, me, rules.message(ask))
 
 
+LOOK_INTERVAL_MS = 1000
+"""How old the knowledge may be that a recipient's process has not ended."""
+
+
 class Conversations(Protocol):
     """What messages need to know of conversations among agents; answered by `actions`."""
 
@@ -126,8 +130,20 @@ def _gone(tx: Tx, event: Event) -> list[str]:
     message = event.read(MessageSent)
     if not rules.by_name(message.to):
         return []
-    known = (agents.member(tx, event.room_id, agent_id) for agent_id in message.recipients)
-    return [each.agent_id for each in known if each is not None and each.process_state is ProcessState.GONE]
+    return [agent_id for agent_id in message.recipients if _has_ended(tx, event.room_id, agent_id)]
+
+
+def _has_ended(tx: Tx, room_id: str, agent_id: str) -> bool:
+    """Whether its process has provably ended; in a burst of messages a look for each would take as long as the rest."""
+    cache = tx.cache(room_id)
+    looked = cache.alive.get(agent_id)
+    if looked is not None and 0 <= tx.now - looked < LOOK_INTERVAL_MS:
+        return False
+    known = agents.member(tx, room_id, agent_id)
+    if known is not None and known.process_state is ProcessState.GONE:
+        return True
+    cache.lives(agent_id, tx.now)
+    return False
 
 
 def _result(tx: Tx, event: Event, asked: list[AskedAgent], *, replayed: bool) -> SendMessageResult:
