@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,3 +130,12 @@ def test_what_a_client_makes_up_never_becomes_a_label_of_the_metrics(hub: Runnin
     hub.user.get(path)
 
     assert [name for name in figures(hub) if "made" in name] == []
+
+
+def test_a_hub_is_up_before_the_sdk_is_loaded() -> None:
+    """Importing the SDK takes longer than all the rest of starting."""
+    program = "import sys, tallystick.server.run; print(sorted({'mcp', 'mcp_types', 'pydantic'} & set(sys.modules)))"
+
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+
+    assert loaded.strip() == "[]"

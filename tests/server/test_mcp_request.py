@@ -16,8 +16,8 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 from starlette.types import Message, Receive, Scope, Send
 
 from tallystick.kernel.errors import TooLarge
-from tallystick.server import mcp_http
-from tallystick.server.mcp_http import McpRequests
+from tallystick.server import mcp_request
+from tallystick.server.mcp_request import McpRequests
 from tallystick.surfaces.http.request_context import ClientGone, RequestContext
 
 JSON = b"application/json"
@@ -138,7 +138,7 @@ def test_progress_that_nobody_asked_for_is_not_told() -> None:
 
 
 def test_an_answer_that_takes_long_shows_that_it_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(mcp_request, "QUIET_SECONDS", 0)
 
     async def work(_context: Context) -> None:
         await post.sent_often.wait()
