@@ -54,7 +54,7 @@ def test_it_is_played_once_into_the_store_that_is_served_and_removed_with_one_co
 
 @pytest.mark.parametrize("moment", ["Three agents start", "has the stick: turn 1", "is killed"])
 def test_ctrl_c_skips_it_and_what_comes_after_goes_on(show: Opening, tmp_path: Path, moment: str) -> None:
-    demo = show("--first")
+    demo = show("--first", "--fast")
     demo.until(moment)
 
     for _ in range(20):

@@ -61,6 +61,9 @@ def test_each_way_of_the_guide_installs_upgrades_and_leaves(
 ) -> None:
     for setting, value in where_packages_are().items():
         monkeypatch.setenv(setting, value)
+    # What was downloaded before is not downloaded again, and what is never imported is not compiled.
+    monkeypatch.setenv("PIP_CACHE_DIR", python("pip", "cache", "dir").strip())
+    monkeypatch.setenv("PIP_COMPILE", "0")
     install, upgrade, uninstall = TABLE[name]
     person = with_program(stranger, name)
     person.cloned()

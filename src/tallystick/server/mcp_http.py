@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tallystick.surfaces.mcp.server import McpRequest
 
-SETTLED_S = 5.0
+SETTLED_S = 30.0
 """After so long nobody waits any more for what a hub is started for, and a hub that only comes and goes has gone."""
 
 
