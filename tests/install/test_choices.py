@@ -75,7 +75,7 @@ def test_where_the_name_is_taken_ours_takes_another_and_keeps_it(machine: Machin
 
     assert refused.error["hint"] == f"Give ours another name: `tally install {harness} --name tallystick`."
     found = read(servers)["mcp_servers" if harness == "codex" else "mcpServers"]
-    assert (found["tally"]["command"], found["tallystick"]["args"]) == ("prime", ["mcp"])
+    assert (found["tally"]["command"], found["tallystick"]["args"][-1]) == ("prime", "mcp")
     assert allowed(machine, harness, "tallystick")
     assert {row["action"] for row in again.rows("files")} == {"unchanged"}
     machine.uninstall(harness)

@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from tallystick.harnesses.install import fallback_server
 from tallystick.harnesses.install.config_entries import HOOKS
 from tests.install.machine import FILES, HARNESSES, TALLY, Machine
 
@@ -47,9 +48,14 @@ def test_an_empty_machine_gets_the_files_that_the_harness_reads(machine: Machine
         for path, what in zip(paths, _what(len(paths)), strict=True)
     ]
     command = TALLY if scope == "user" else "tally"
-    entry = _config(paths[0])["mcp_servers" if harness == "codex" else "mcpServers"]
-    assert isinstance(entry, dict)
-    assert (entry["tally"]["command"], entry["tally"]["args"]) == (command, ["mcp"])
+    servers = cast(
+        "dict[str, dict[str, object]]", _config(paths[0])["mcp_servers" if harness == "codex" else "mcpServers"]
+    )
+    entry = servers["tally"]
+    program = [entry["command"], *cast("list[str]", entry["args"])]
+    # Codex waits for us, so a shell answers where we cannot.
+    assert program == (["sh", "-c", fallback_server.SCRIPT] if harness == "codex" else []) + [command, "mcp"]
+    assert entry.get("required") is (True if harness == "codex" else None)
 
 
 def _what(count: int) -> list[list[str]]:

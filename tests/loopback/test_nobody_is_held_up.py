@@ -12,8 +12,10 @@ from typing import TypeAlias
 
 import pytest
 
+from tallystick.harnesses.install import fallback_server
 from tests.loopback.saying import Say, lines
 from tests.loopback.workplace import EDIT, HARNESSES, HarnessHome, hub_for, workplace
+from tests.surfaces.cli.place import TALLY
 
 pytestmark = [
     pytest.mark.npm,
@@ -38,6 +40,20 @@ def no_tally(place: HarnessHome) -> Generator[None]:
         path = place.home.path / name
         if path.exists():
             path.write_text(path.read_text("utf-8").replace("/bin/tally", "/gone/tally"), "utf-8")
+    yield
+
+
+@contextmanager
+def failing_tally(place: HarnessHome) -> Generator[None]:
+    """As after an upgrade of Python, when the program is there and ends at once."""
+    program = place.home.path / "gone/tally"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    for name in CONFIGURED:
+        path = place.home.path / name
+        if path.exists():
+            path.write_text(path.read_text("utf-8").replace(TALLY, str(program)), "utf-8")
     yield
 
 
@@ -88,7 +104,7 @@ def full_disk(place: HarnessHome) -> Generator[None]:
 
 
 Fault: TypeAlias = "Callable[[HarnessHome], AbstractContextManager[None]]"
-FAULTS: Sequence[Fault] = (no_tally, broken_store, killed_hub, read_only_home, full_disk)
+FAULTS: Sequence[Fault] = (no_tally, failing_tally, broken_store, killed_hub, read_only_home, full_disk)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.__name__)
@@ -111,3 +127,7 @@ def test_a_harness_starts_edits_and_stops(tmp_path: Path, harness: str, fault: F
     )
     assert written.read_text() == "one\n"
     assert len(model.asked) == 2
+    if harness == "codex":
+        # It would not start without our server, so somebody has to answer.
+        speaks = fault not in {no_tally, failing_tally}
+        assert place.tool("join_path" if speaks else fallback_server.MISSING) in model.asked[0].tools

@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -15,6 +15,7 @@ from tallystick.capabilities.jobs.contract import ExecutorName, ProfileName
 from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
+from tallystick.harnesses.install import plan
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runner import answer, prompt
 from tallystick.runner.rules import ClaimedJob, Prior, Slice, Surroundings
@@ -53,6 +54,8 @@ class Executor:
     name: ExecutorName
     binary: tuple[str, ...]
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
+    servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    """Settings for our MCP server, where the harness would not wait for it."""
     stdin_notes: bool = False
     """Whether a plain program reads on: the manager's messages come to its standard input as well."""
 
@@ -79,6 +82,7 @@ class Executor:
             model=job.model,
             effort=EFFORT.get(job.profile),
             messages=scratch / MESSAGES if self.name in HOOKED else None,
+            servers=self.servers,
         )
         start = program.start(self.binary, request)
         return replace(start, stdin_open=self.stdin_notes), program.reader()
@@ -111,7 +115,8 @@ def found(
         named = given.get(name) or environ.get(variable) or ""
         binary = shutil.which(named or PROGRAMS[HARNESSES[name]].command, path=environ.get("PATH"))
         if binary:
-            there[name] = Executor(name=name, binary=(binary,), sandbox=sandbox)
+            servers = plan.made_required(name, environ=environ)
+            there[name] = Executor(name=name, binary=(binary,), sandbox=sandbox, servers=servers)
         elif named:
             raise NoExecutor(f"{named} is no program that could be run as {name}.")
     if command := given.get(COMMAND) or environ.get(COMMAND_VARIABLE):

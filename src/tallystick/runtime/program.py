@@ -6,13 +6,14 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from tallystick.harnesses.headless import programs, protocol
 from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, HarnessStep, Outcome, ProcessStart, Reader, Sandbox
+from tallystick.harnesses.install import plan
 from tallystick.harnesses.process_group import ProcessGroup
 from tallystick.kernel.errors import InvalidInput
 from tallystick.runtime import rules
@@ -35,13 +36,15 @@ class AgentProgram:
     argv: tuple[str, ...]
     sandbox: Sandbox = Sandbox.WORKSPACE_WRITE
     model: str | None = None
+    servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    """Settings for our MCP server, where the harness would not wait for it."""
 
     @classmethod
     def of(
         cls,
         argv: Sequence[str],
         *,
-        path: str | None = None,
+        environ: Mapping[str, str],
         harness: str | None = None,
         sandbox: Sandbox = Sandbox.WORKSPACE_WRITE,
         model: str | None = None,
@@ -49,14 +52,15 @@ class AgentProgram:
         """The program behind a command line; which harness it is follows from its name unless it is said."""
         if not argv:
             raise NoProgram
-        found = shutil.which(argv[0], path=path)
+        found = shutil.which(argv[0], path=environ.get("PATH"))
         if found is None:
             raise NoProgram(f"'{argv[0]}' is no program that could be run.")
         if harness is not None and harness not in PROGRAMS:
             raise NoProgram(f"'{harness}' is no harness; there are {', '.join(PROGRAMS)}.")
         named = {program.command: slug for slug, program in PROGRAMS.items() if program.command}
         slug = harness or named.get(Path(argv[0]).name, PLAIN)
-        return cls(slug=slug, argv=(str(Path(found).absolute()), *argv[1:]), sandbox=sandbox, model=model)
+        absolute, servers = (str(Path(found).absolute()), *argv[1:]), plan.made_required(slug, environ=environ)
+        return cls(slug=slug, argv=absolute, sandbox=sandbox, model=model, servers=servers)
 
     def start(self, action: ActionDelivery, context: Context, scratch: Path) -> tuple[ProcessStart, Reader]:
         """How to call it for an action, and who reads what it says; raises `CannotDo` where the harness has no way."""
@@ -82,6 +86,7 @@ class AgentProgram:
             model=self.model,
             resume=context.session_id,
             keep=True,
+            servers=self.servers,
         )
 
 

@@ -72,9 +72,7 @@ def attached(
     `acp` says it where the program's name does not.
     """
     spoken = None if acp is False or harness else acp_start(command, environ, must=acp is True)
-    program = spoken or AgentProgram.of(
-        command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name
-    )
+    program = spoken or AgentProgram.of(command, environ=environ, harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
     with ExitStack() as ending:
@@ -170,7 +168,7 @@ def relaying(
 
     `prepared` is called with a function that ends the relay, before it begins.
     """
-    engine = AgentProgram.of(command, path=environ.get("PATH"), harness=harness, sandbox=sandbox, model=model_name)
+    engine = AgentProgram.of(command, environ=environ, harness=harness, sandbox=sandbox, model=model_name)
     folder, say = folder_at(cwd), tell or teller(name)
     mail: MailBox = queue.SimpleQueue()
     with on_the_bus(name, room, folder, mail, data_dir=data_dir, hub=hub, tell=say) as (line, journal):

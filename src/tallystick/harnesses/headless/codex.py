@@ -34,9 +34,11 @@ class Codex:
 
     def start(self, binary: Sequence[str], request: HarnessRequest) -> ProcessStart:
         # Set as configuration, because `resume` does not know the flag for it.
-        settings = {"sandbox_mode": _SANDBOX[request.sandbox], "approval_policy": "never"}
+        settings: dict[str, object] = {"sandbox_mode": _SANDBOX[request.sandbox], "approval_policy": "never"}
         if request.effort:
             settings["model_reasoning_effort"] = request.effort
+        for name, server in request.servers.items():
+            settings |= {f"mcp_servers.{name}.{key}": value for key, value in server.items()}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={json.dumps(value)}")]
         if request.messages:
             options += [part for setting in _hooks(request.messages) for part in ("-c", setting)]

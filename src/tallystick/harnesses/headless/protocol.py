@@ -44,6 +44,8 @@ class HarnessRequest:
     """The session to go on with."""
     keep: bool = False
     """Whether the session can be gone on with later."""
+    servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    """Settings for MCP servers that are set up in the harness, by their names there."""
     messages: Path | None = None
     """A folder where messages for the running agent are left; only harnesses with hooks look there."""
 

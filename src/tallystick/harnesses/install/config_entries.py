@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tallystick.harnesses.errors import ConfigTaken
-from tallystick.harnesses.install import json_file, toml_file
+from tallystick.harnesses.install import fallback_server, json_file, toml_file
 from tallystick.harnesses.install.config_edit import FileDraft
 from tallystick.kernel.json_values import is_list, is_object, list_of, object_of
 
@@ -118,11 +118,13 @@ def server(harness: str, program: TallyProgram) -> Mapping[str, object]:
     return {**entry, **({"trust": True} if program.allowed else {})}
 
 
-def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str]]:
+def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str] | bool]:
     # Codex gives its servers nothing of its environment; the name that a person or `tally attach` chose is in it.
-    # It must not be `required`: where there is no `tally`, Codex would not start at all.
-    entry = {"command": program.path, "args": program.arguments, "env_vars": [IDENTITY, *program.forward]}
-    return {**entry, "default_tools_approval_mode": "approve"} if program.allowed else entry
+    told = {"env_vars": [IDENTITY, *program.forward]}
+    allowed = {"default_tools_approval_mode": "approve"} if program.allowed else {}
+    if os.name == "nt":  # Where no shell could answer for us, and Codex would not start without us.
+        return {"command": program.path, "args": program.arguments, **told, **allowed}
+    return {**fallback_server.guarded([program.path, *program.arguments]), **told, "required": True, **allowed}
 
 
 def is_allowed(entry: object) -> bool:
@@ -143,9 +145,8 @@ def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[st
 
 def serves_tally(entry: object) -> bool:
     """Whether a server's entry is one of ours, by whatever path it is started."""
-    found = object_of(entry)
-    command, args = found.get("command"), list_of(found.get("args"))
-    return isinstance(command, str) and _is_tally(command) and args[0:1] == ["mcp"]
+    program, *args = [*fallback_server.started(entry), ""]
+    return _is_tally(program) and args[:1] == ["mcp"]
 
 
 def reaches_tally(entry: object) -> bool:
@@ -223,7 +224,7 @@ def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDra
                 hint=f"Give ours another name: `tally install {harness} --name tallystick`.",
                 path=str(draft.path),
             )
-        if draft.receipt is None and shutil.which(command_of(present)) and not program.allowed:
+        if draft.receipt is None and shutil.which(fallback_server.started(present)[0]) and not program.allowed:
             return replace(draft, note=f"the server '{name}' was there already and works")
     if earlier:
         draft = _without(harness, draft.taken_back(is_server), earlier, _pieces(draft))

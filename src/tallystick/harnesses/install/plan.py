@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from tallystick.harnesses.errors import ConfigUnreadable, UnknownHarness
-from tallystick.harnesses.install import config_entries, json_file
+from tallystick.harnesses.install import config_entries, fallback_server, json_file
 from tallystick.harnesses.install.config_edit import ConfigEdits, FileChange, FileDraft, InstallReceipts, read_text
 from tallystick.harnesses.install.config_entries import HOOK_COMMAND, SERVER, STATUS_EVENT, TallyProgram, command_of
 from tallystick.kernel.json_values import list_of, object_of
@@ -238,6 +239,22 @@ def warnings(harness: str, *, folder: Path, environ: Mapping[str, str]) -> list[
     return [f"{UNTRUSTED}. Until then its edits are not checked against reservations"] if unseen else []
 
 
+def made_required(harness: str, *, environ: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:
+    """Settings by which whoever starts Codex has it wait for a server of ours that a person added by hand."""
+    if harness != "codex" or os.name == "nt":
+        return {}
+    where = config_files(harness, InstallScope.USER, root=Path(), environ=environ)
+    try:
+        known = config_entries.servers(harness, read_text(where.servers) or "")
+    except ConfigUnreadable:
+        return {}
+    return {
+        name: {**fallback_server.guarded(fallback_server.started(entry)), "required": True}
+        for name, entry in known.items()
+        if config_entries.serves_tally(entry) and not object_of(entry).get("required") and "." not in name
+    }
+
+
 def _unseen(where: ConfigFiles) -> bool:
     """Whether Codex has no record that somebody trusted the file with our hooks."""
     if not config_entries.our_hooks(read_text(where.hooks) or ""):
@@ -288,7 +305,7 @@ class _Installation:
             for command in config_entries.our_commands(group)
         ]
         programs = [
-            config_entries.command_of(entry) for entry in self._servers.values() if config_entries.serves_tally(entry)
+            fallback_server.started(entry)[0] for entry in self._servers.values() if config_entries.serves_tally(entry)
         ]
         for program in dict.fromkeys([*programs, *(config_entries.program_of(command) for command in hooks)]):
             if not shutil.which(program):

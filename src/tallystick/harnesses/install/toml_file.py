@@ -21,7 +21,7 @@ def read_toml(text: str) -> dict[str, object]:
         raise ConfigUnreadable(f"It is not valid TOML: {wrong}.") from None
 
 
-def added(text: str, path: tuple[str, ...], table: Mapping[str, str | Sequence[str]]) -> tuple[str, str]:
+def added(text: str, path: tuple[str, ...], table: Mapping[str, str | Sequence[str] | bool]) -> tuple[str, str]:
     """The text with this table at its end, and the piece that was inserted."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [
@@ -88,6 +88,6 @@ def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else json.dumps(name)
 
 
-def _value(value: str | Sequence[str]) -> str:
-    """A text or a list of texts; JSON's escapes are TOML's too."""
+def _value(value: str | Sequence[str] | bool) -> str:
+    """A text, a list of texts or a truth; JSON writes them as TOML does."""
     return json.dumps(value, ensure_ascii=False)
