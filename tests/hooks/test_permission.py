@@ -8,7 +8,13 @@ import sys
 from pathlib import Path
 from typing import cast
 
+import pytest
+
+from tallystick.harnesses.hook_protocol import ALLOW
+from tallystick.harnesses.install.config_entries import HOOKS
 from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.surfaces.hook import permission
+from tallystick.surfaces.hook.main import Payload
 from tests.hooks.desk import Desk
 from tests.scene import Row
 from tests.waiting import eventually, until
@@ -91,6 +97,22 @@ def test_what_was_answered_at_the_terminal_is_withdrawn_once_the_tool_has_run(de
 
     shown = desk.call("me", "permissions.show", room_id=room_id, permission=request["permission"])
     assert (out, shown["state"], shown["message"]) == ("", "withdrawn", "it was answered at the terminal")
+
+
+def test_codex_asks_at_its_terminal_once_nobody_has_answered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert permission.CODEX_LOOKS * permission.LOOK_MS == 20_000
+    assert max(entry.seconds for entry in HOOKS["codex"] if entry.event == "PermissionRequest") > 20
+    for name, value in {**desk.place.env, **desk.env, "TALLYSTICK_AGENT": "me"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(permission, "LOOK_MS", 1)
+    room_id = desk.join("me")
+    fields: Row = {"session_id": "s-1", "cwd": str(desk.root), **BASH}
+
+    reply = permission.at_permission(Payload("codex", "PermissionRequest", fields), [])
+
+    shown = desk.call("me", "permissions.list", room_id=room_id, settled=True)
+    (request,) = cast("list[Row]", shown["permissions"])
+    assert (reply, request["state"], request["message"]) == (ALLOW, "withdrawn", "it is asked at the terminal now")
 
 
 def test_the_end_of_a_session_withdraws_what_it_had_asked(desk: Desk) -> None:

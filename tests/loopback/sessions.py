@@ -40,6 +40,8 @@ OPEN: Mapping[str, Sequence[str]] = {
     "gemini": ("--approval-mode", "yolo", "--prompt-interactive"),
 }
 """The same in a window; the prompt comes last."""
+ASKING: Mapping[str, Sequence[str]] = {"claude": ("--permission-mode", "default", "--"), "codex": ()}
+"""In a window where a person is asked before a command runs."""
 UNASKED = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
 AGENT = re.compile(r"Tallystick: you are (\S+) in room")
 
@@ -156,10 +158,11 @@ def trusted(place: HarnessHome) -> None:
 
 
 @contextmanager
-def windows(place: HarnessHome, *prompts: str) -> Generator[Recording]:
+def windows(place: HarnessHome, *prompts: str, asking: bool = False) -> Generator[Recording]:
     """The program in a terminal for each prompt, as people leave it open. Codex serves all of them by one process.
 
-    It would make that one itself, from a copy of its whole installation in each home.
+    It would make that one itself, from a copy of its whole installation in each home. Where a person is `asking` to be
+    asked, there is one terminal more, the last, with a shell for them.
     """
     known(place.harness, place.home.path, place.root)
     command, env = [str(installed(place.harness))], {**place.environ, "TMPDIR": "/var/tmp"}
@@ -167,13 +170,15 @@ def windows(place: HarnessHome, *prompts: str) -> Generator[Recording]:
         if place.harness == "codex":
             trusted(place)
             config = place.home.path / ".codex/config.toml"
-            config.write_text(f"{UNASKED}{config.read_text()}")
+            config.write_text(f"{'' if asking else UNASKED}{config.read_text()}")
             # Sockets have short names.
             address = f"unix://{ending.enter_context(tempfile.TemporaryDirectory(prefix='t-', dir='/tmp'))}/s"
             ending.enter_context(_service([*command, "app-server", "--listen", address], place.root, env))
             command += ["--remote", address]
-        opened = [[*command, *OPEN[place.harness], prompt] for prompt in prompts]
-        panes = [Pane(title=argv[-1], rows=30, argv=argv, env=env) for argv in opened]
+        options = (ASKING if asking else OPEN)[place.harness]
+        opened = [[*command, *options, prompt] for prompt in prompts] + [["sh"]] * asking
+        path = {"PATH": f"{Path(TALLY).parent}:{env['PATH']}"}
+        panes = [Pane(title=argv[-1], rows=30, argv=argv, env={**env, **path}) for argv in opened]
         yield ending.enter_context(recorded(panes, 100, place.root))
 
 
