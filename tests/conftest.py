@@ -19,8 +19,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 
 from tallystick.hub import registry
-from tallystick.storage.open import FILE, open_store
-from tallystick.storage.port import Store
+from tallystick.storage.port import FILE, Store, open_store
 from tests import memory
 from tests.databases import ENGINES, EVERY_ENGINE, UsedAgain, empty_database, engine, serve
 from tests.places import Place

@@ -19,7 +19,7 @@ from psycopg.conninfo import make_conninfo
 
 from tallybench.postgres import start_server
 from tallystick.hub import registry
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 from tallystick.storage.postgres_server import SCHEMA
 
 ENGINES = os.environ.get("TALLYSTICK_TEST_ENGINES", "sqlite,postgres").split(",")

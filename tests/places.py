@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.storage.open import open_store
-from tallystick.storage.port import Store
+from tallystick.storage.port import Store, open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

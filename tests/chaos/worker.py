@@ -24,7 +24,7 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import Clock, system_clock
 from tallystick.kernel.errors import Unavailable
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 from tests.chaos.diary import Attempt, Diary, Outcome
 
 LEASE_MS = 150

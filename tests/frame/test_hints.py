@@ -14,10 +14,9 @@ import msgspec
 import pytest
 
 from tallystick.hub import registry
-from tallystick.kernel import hints, inputs, spellings
+from tallystick.kernel import hints, inputs
 from tallystick.kernel.errors import TallyError, UnknownOperation
-from tallystick.kernel.hints import NextStep, known, said, step
-from tallystick.kernel.spellings import CommandLine
+from tallystick.kernel.hints import CommandLine, NextStep, known, said, step
 from tallystick.surfaces.cli.main import main
 from tallystick.surfaces.cli.reference import every_error
 from tallystick.surfaces.mcp import handlers
@@ -48,8 +47,8 @@ def test_most_refusals_of_operations_name_a_step() -> None:
 
 @pytest.mark.parametrize(("code", "found"), STEPS, ids=lambda each: each if isinstance(each, str) else each.operation)
 def test_a_step_is_a_whole_request_over_http_and_a_whole_tool_call(code: str, found: NextStep) -> None:
-    method, path, body = spellings.request(found).split(" ", 2)
-    tool, arguments = spellings.tool_call(found).split(" ", 1)
+    method, path, body = hints.request(found).split(" ", 2)
+    tool, arguments = hints.tool_call(found).split(" ", 1)
 
     routed = handlers.route(ToolSet.DAILY, tool, json.loads(arguments))
 
@@ -108,7 +107,7 @@ def test_one_declaration_is_said_in_the_words_of_each_surface() -> None:
 
     assert [
         said(text, each, about)
-        for each in (CommandLine(), spellings.tool_call, spellings.request, spellings.operation, spellings.label)
+        for each in (CommandLine(), hints.tool_call, hints.request, hints.operation, hints.label)
     ] == [
         'Ask with `tally send ada "…"`.',
         'Ask with `messages {"op": "send", "args": {"room_id": "R-1", "to": ["ada"], "text": "…"}}`.',

@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.kernel.hints import NextStep
-from tallystick.kernel.spellings import tool_call
+from tallystick.kernel.hints import NextStep, tool_call
 from tests.hooks.desk import GONE, STOPS, Desk, answer
 from tests.surfaces.cli.place import Done
 

@@ -16,7 +16,7 @@ from tallystick.kernel.errors import (
     Unavailable,
     every_error,
 )
-from tallystick.kernel.spellings import request
+from tallystick.kernel.hints import request
 from tallystick.server import run
 from tallystick.surfaces.http import errors
 from tests.http.running import Client, RunningHub

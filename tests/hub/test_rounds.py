@@ -22,7 +22,7 @@ from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import HubClosed
 from tallystick.ledger.errors import RoomNotFound
 from tallystick.ledger.tx import Tx
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 
 T = TypeVar("T")
 ADA = Visitor(caller=Caller(agent_id="ada", session=SessionKind.NAMED), trusted=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tallystick.hub import maintenance
 from tallystick.kernel.errors import Conflict, TallyError
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 from tests.jobs.shop import PROOF, Held, Shop
 from tests.scene import Scene
 

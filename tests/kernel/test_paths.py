@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.kernel import paths
+from tallystick.kernel import scopes
 
 names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1).filter(
     lambda name: name not in {".", ".."}
@@ -29,7 +29,7 @@ posix = st.lists(names, max_size=6).map(lambda parts: "/" + "/".join(parts))
     ],
 )
 def test_a_path_has_one_spelling(path: str, windows: bool, normal: str) -> None:
-    assert paths.normalised(path, windows=windows) == normal
+    assert scopes.normalised_path(path, windows=windows) == normal
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_path_has_one_spelling(path: str, windows: bool, normal: str) -> None:
     ],
 )
 def test_only_a_full_path_is_absolute(path: str, windows: bool, absolute: bool) -> None:
-    assert paths.is_absolute(path, windows=windows) is absolute
+    assert scopes.is_absolute(path, windows=windows) is absolute
 
 
 @pytest.mark.parametrize(
@@ -62,26 +62,26 @@ def test_only_a_full_path_is_absolute(path: str, windows: bool, absolute: bool) 
     ],
 )
 def test_a_chain_leads_from_a_path_up_to_its_root(path: str, root: str, chain: tuple[str, ...]) -> None:
-    assert paths.chain(path, root) == chain
+    assert scopes.folders_up_to(path, root) == chain
 
 
 @pytest.mark.parametrize(("path", "root"), [("/workshop", "/work"), ("/", "/work"), ("/work", "/work/repo")])
 def test_a_root_that_does_not_hold_the_path_has_no_chain(path: str, root: str) -> None:
-    assert not paths.is_inside(path, root)
+    assert not scopes.is_inside(path, root)
     with pytest.raises(ValueError, match="is not inside"):
-        paths.chain(path, root)
+        scopes.folders_up_to(path, root)
 
 
 @given(posix)
 def test_every_ancestor_holds_the_path_and_the_last_is_the_top(path: str) -> None:
-    above = paths.ancestors(path)
+    above = scopes.folders_above(path)
 
     assert above[0] == path
     assert above[-1] == "/"
-    assert all(paths.is_inside(path, each) for each in above)
+    assert all(scopes.is_inside(path, each) for each in above)
     assert [len(each) for each in above] == sorted({len(each) for each in above}, reverse=True)
 
 
 @given(posix)
 def test_normalising_twice_is_normalising_once(path: str) -> None:
-    assert paths.normalised(paths.normalised(path)) == paths.normalised(path)
+    assert scopes.normalised_path(scopes.normalised_path(path)) == scopes.normalised_path(path)

@@ -9,7 +9,7 @@ import pytest
 
 from tallystick.capabilities.jobs.events import JobCreated
 from tallystick.hub import maintenance
-from tallystick.kernel import nesting
+from tallystick.kernel import envelope
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import GENESIS, Event, read_body
 from tests.scene import START, Actor, Row, Scene, refused
@@ -65,8 +65,8 @@ def test_no_operation_writes_a_body_that_is_nested_too_deep(scene: Scene, levels
 
 def test_as_much_as_is_allowed_is_read_back_as_it_was_sent(scene: Scene) -> None:
     (ada,) = scene.joined("ada")
-    ada.here("events.append", kind="x.acme.deep", data=nested(nesting.DEPTH_LIMIT))
-    assert ada.events(newest=True, limit=1)[0]["data"] == nested(nesting.DEPTH_LIMIT)
+    ada.here("events.append", kind="x.acme.deep", data=nested(envelope.DEPTH_LIMIT))
+    assert ada.events(newest=True, limit=1)[0]["data"] == nested(envelope.DEPTH_LIMIT)
 
 
 @pytest.mark.parametrize("levels", [65, *DEPTHS])
@@ -102,9 +102,9 @@ def test_readers_survive_a_body_that_an_older_version_let_in(poisoned: Actor) ->
     listed = poisoned.events()
     followed = cast("list[Row]", poisoned.here("events.follow", since_seq=1, max_wait_ms=0)["events"])
     shown = listed[1]["data"]
-    for _ in range(nesting.DEPTH_LIMIT - 1):
+    for _ in range(envelope.DEPTH_LIMIT - 1):
         shown = shown["a"]
-    assert shown == {"a": deep(300 - nesting.DEPTH_LIMIT)}
+    assert shown == {"a": deep(300 - envelope.DEPTH_LIMIT)}
     assert followed == listed[1:]
     assert poisoned.call("open.ref", room_id="old", id="old-2")["value"] == listed[1]
     assert poisoned.call("events.verify", room_id="old")["ok"] is True
@@ -130,16 +130,18 @@ def test_a_repair_folds_again_what_follows_from_such_an_event_and_leaves_the_led
     ],
 )
 def test_a_trimmed_text_is_json_within_the_bound_and_says_as_much(text: str) -> None:
-    trimmed = nesting.trimmed(text)
-    assert not nesting.too_deep(trimmed)
-    assert json.loads(trimmed) == (json.loads(text) if not nesting.too_deep(text) else expected(json.loads(text), 1))
+    trimmed = envelope.trimmed(text)
+    assert not envelope.is_too_deep(trimmed)
+    assert json.loads(trimmed) == (
+        json.loads(text) if not envelope.is_too_deep(text) else expected(json.loads(text), 1)
+    )
 
 
 def expected(value: object, level: int) -> object:
     """What lies below the last level is its text."""
     if not isinstance(value, dict | list):
         return value
-    if level > nesting.DEPTH_LIMIT:
+    if level > envelope.DEPTH_LIMIT:
         return json.dumps(value, separators=(",", ":"))
     if isinstance(value, list):
         return [expected(each, level + 1) for each in cast("list[object]", value)]
@@ -157,4 +159,4 @@ def test_the_struct_of_a_kind_is_read_from_it_too() -> None:
         "after": [],
     }
     body = json.dumps(fields)[:-1] + ',"meta":' + deep(300) + "}"
-    assert not nesting.too_deep(json.dumps(read_body(JobCreated, body).to_data()))
+    assert not envelope.is_too_deep(json.dumps(read_body(JobCreated, body).to_data()))

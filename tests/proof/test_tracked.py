@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.proof import files, tracked
+from tallystick.proof import files
 from tallystick.proof.files import FilesToRead
 from tests.agents.repository import git, repository
 
@@ -34,8 +34,8 @@ def names(root: Path) -> set[str]:
 def test_every_version_of_an_index_is_read(checkout: Path, version: str) -> None:
     git(checkout, "update-index", "--index-version", version)
 
-    assert tracked.files(checkout) == names(checkout)
-    assert tracked.files(checkout / "src") == {
+    assert files.tracked_files(checkout) == names(checkout)
+    assert files.tracked_files(checkout / "src") == {
         name.removeprefix("src/") for name in names(checkout) if name.startswith("src/")
     }
 
@@ -44,33 +44,33 @@ def test_a_working_tree_beside_the_repository_has_an_index_of_its_own(checkout: 
     git(checkout, "commit", "-qam", "all")
     git(checkout, "worktree", "add", "-q", str(tmp_path / "beside"))
 
-    assert tracked.files(tmp_path / "beside") == names(checkout)
+    assert files.tracked_files(tmp_path / "beside") == names(checkout)
 
 
 @pytest.mark.parametrize("broken", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\7", b"DIRC\0\0\0\x09\0\0\0\1", b"x" * 100])
 def test_an_index_that_cannot_be_read_names_nothing(checkout: Path, broken: bytes) -> None:
     (checkout / ".git" / "index").write_bytes(broken)
 
-    assert tracked.files(checkout) == frozenset()
+    assert files.tracked_files(checkout) == frozenset()
 
 
 def test_an_index_that_would_grow_beyond_any_memory_names_nothing(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracked, "LARGEST_INDEX", 100_000)
+    monkeypatch.setattr(files, "LARGEST_INDEX", 100_000)
     entry = bytes(62)
     repeated = b"".join(entry + b"\0" + b"x\0" for _ in range(100))
     long = b"DIRC" + (4).to_bytes(4) + (101).to_bytes(4) + entry + b"\0" + b"n" * 2000 + b"\0" + repeated
     (checkout / ".git" / "index").write_bytes(long)
 
-    assert tracked.files(checkout) == frozenset()
+    assert files.tracked_files(checkout) == frozenset()
 
 
 def test_a_pipe_in_the_place_of_the_index_holds_nobody_up(checkout: Path) -> None:
     (checkout / ".git" / "index").unlink()
     os.mkfifo(checkout / ".git" / "index")
 
-    assert tracked.files(checkout) == frozenset()
+    assert files.tracked_files(checkout) == frozenset()
 
 
 def test_only_what_is_tracked_is_hashed_where_nothing_else_may_be(checkout: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 from tests.http.running import Client, RunningHub
 from tests.surfaces.mcp.stage import Stage
 from tests.surfaces.mcp.wire import wired

@@ -12,8 +12,7 @@ import pytest
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.errors import StoreBusy
-from tallystick.storage.open import open_store
-from tallystick.storage.port import NotBrief, Store
+from tallystick.storage.port import NotBrief, Store, open_store
 from tallystick.storage.queries import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.sqlite_file import SqliteConnection

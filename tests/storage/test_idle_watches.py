@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.storage.wake_files import WakeFiles
-from tallystick.storage.watches import IDLE_WATCHES
+from tallystick.storage.wake_files import IDLE_WATCHES, WakeFiles
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is watched by a descriptor there")
 

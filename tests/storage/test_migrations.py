@@ -87,7 +87,7 @@ def test_a_schema_that_another_hand_has_changed_is_told_as_damage(tmp_path: Path
 
 def test_processes_that_migrate_at_once_do_not_disturb_each_other(place: Place) -> None:
     program = (
-        "import sys; from pathlib import Path; from tallystick.storage.open import open_store;"
+        "import sys; from pathlib import Path; from tallystick.storage.port import open_store;"
         "from tests.storage.items import SCHEMA;"
         "store = open_store(sys.argv[1] or None, Path(sys.argv[2])); print('ready', flush=True); input();"
         "store.migrate(SCHEMA)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.storage.errors import DriverMissing
-from tallystick.storage.open import open_store
+from tallystick.storage.port import open_store
 
 
 def test_without_an_address_the_store_is_a_file_in_the_data_directory(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_driver_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch: py
 
 def test_the_embedded_store_does_not_load_the_driver_of_the_other(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from tallystick.storage.open import open_store;"
+        "import sys; from pathlib import Path; from tallystick.storage.port import open_store;"
         "store = open_store(None, Path(sys.argv[1]));\nwith store.write(): pass\n"
         "store.close(); sys.exit('psycopg' in sys.modules)"
     )

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.visitor import Visitor
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.hints import said
 from tests.messages.talk import ask_attention
 from tests.scene import Actor, Scene
@@ -57,15 +57,15 @@ def test_each_surface_shows_it_in_its_own_place(tmp_path: Path) -> None:
     given = {"room_id": room_id}
 
     with ways.http(stage) as posting:
-        assert posting("ada", "/v1/turns.state", given).headers["tally-notice"] == said(SIGN, spellings.request, given)
+        assert posting("ada", "/v1/turns.state", given).headers["tally-notice"] == said(SIGN, hints.request, given)
         assert "tally-notice" not in posting("ada", "/v1/messages.inbox", given).headers
     with wired(stage, "ada") as wire:
         wire.request("tools/call", name="get_room_state", arguments=given)
         result = cast("dict[str, Any]", wire.read())["result"]
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    assert result["structuredContent"]["notices"] == [said(SIGN, spellings.tool_call, given)]
+    assert result["structuredContent"]["notices"] == [said(SIGN, hints.tool_call, given)]
     assert (len(result["content"]), result["structuredContent"]["room_id"]) == (1, room_id)
-    assert result["_meta"]["tallystick/notices"] == [said(SIGN, spellings.tool_call, given)]
+    assert result["_meta"]["tallystick/notices"] == [said(SIGN, hints.tool_call, given)]
     done = subprocess.run(
         [TALLY, "--json", "--as", "ada", "call", "turns.state", "--input", json.dumps(given)],
         env={**bare_environment(), **stage.env},

@@ -17,7 +17,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.spellings import portal_call, portal_of
+from tallystick.kernel.hints import portal_call, portal_of
 from tallystick.surfaces.mcp.tools import NINE
 from tests.surfaces.hubs import TALLY, hub
 from tests.surfaces.mcp.stage import Stage, bare_environment

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.hints import Spelling
-from tallystick.kernel.spellings import CommandLine
+from tallystick.kernel.hints import CommandLine, Spelling
 
 
 def visible(text: str) -> str:

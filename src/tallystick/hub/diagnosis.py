@@ -20,14 +20,13 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel.clock import ahead, to_wire
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.spellings import CommandLine
-from tallystick.ledger import chain, reading
+from tallystick.kernel.hints import CommandLine
+from tallystick.ledger import reading, verification
 from tallystick.ledger import rebuild as folding
 from tallystick.ledger.tx import Tx
 from tallystick.storage import migrations
 from tallystick.storage.errors import BadStatement, ForeignDataDir, StoreDamaged
-from tallystick.storage.open import open_store
-from tallystick.storage.port import Store
+from tallystick.storage.port import Store, open_store
 from tallystick.storage.queries import Queries
 from tallystick.storage.sqlite_file import Mount, refuse_foreign
 
@@ -216,7 +215,7 @@ def _ledger(tx: Tx, rooms: Sequence[str], *, deep: bool) -> Check:
         fix = "Run `tally verify` for the first bad event of each room, then restore a backup taken before it."
         return Check(name="ledger", verdict=CheckVerdict.BAD, found="; ".join(problems), fix=fix)
     if deep:
-        chain.check_engine(tx)
+        verification.check_engine(tx)
     part = "every event" if deep else f"the latest {RECENT} events of each"
     return Check(name="ledger", found=f"{counted(len(rooms), 'room')}, {part} as it was written")
 
@@ -260,7 +259,7 @@ def _latest(tx: Tx, room_id: str, seq: int) -> list[Event]:
 
 
 def _whole(tx: Tx, room_id: str) -> str:
-    verdict = chain.verify(tx, room_id)
+    verdict = verification.verify(tx, room_id)
     return f"{room_id}: event {verdict.bad_seq}: {verdict.problem}" if verdict.bad_seq else ""
 
 
@@ -271,7 +270,7 @@ def _recent(tx: Tx, room_id: str) -> str:
         return f"{room_id}: the newest event, {head.seq}, is not what was acknowledged"
     for before, event in zip([None, *events], events, strict=False):
         seq, prev_hash = (before.seq + 1, before.hash) if before else (event.seq, event.prev_hash)
-        if problem := chain.flaw(event, seq, prev_hash):
+        if problem := verification.flaw(event, seq, prev_hash):
             return f"{room_id}: event {event.seq}: {problem}"
     return ""
 

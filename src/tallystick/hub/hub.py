@@ -26,8 +26,7 @@ from tallystick.kernel.errors import Unavailable
 from tallystick.kernel.ids import NewId, new_id
 from tallystick.kernel.operation import Answer
 from tallystick.ledger.tx import Tx, World
-from tallystick.storage.open import open_store
-from tallystick.storage.port import Store, Watch, Write
+from tallystick.storage.port import Store, Watch, Write, open_store
 
 T = TypeVar("T")
 GLANCE_SECONDS = 0.001

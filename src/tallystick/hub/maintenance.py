@@ -19,10 +19,10 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.signing import SigningKey
 from tallystick.kernel.errors import TallyError
-from tallystick.ledger import archives, chain, checkpoints, reading, transfer
+from tallystick.ledger import reading, transfer, verification
 from tallystick.ledger import rebuild as folding
-from tallystick.ledger.archives import Archive
 from tallystick.ledger.errors import LedgerDamaged
+from tallystick.ledger.transfer import Archive
 from tallystick.ledger.tx import Tx
 from tallystick.storage.sqlite import SqliteStore
 
@@ -61,7 +61,7 @@ def check(hub: Hub) -> list[str]:
 def _refuse_damage(tx: Tx, rooms: Iterable[str]) -> None:
     """Nothing is folded from a ledger that does not verify: the projections may be all that is left of the truth."""
     for room_id in rooms:
-        verdict = chain.verify(tx, room_id)
+        verdict = verification.verify(tx, room_id)
         if verdict.bad_seq:
             raise LedgerDamaged(f"Room {room_id}, event {verdict.bad_seq}: {verdict.problem}.", room_id=room_id)
 
@@ -138,7 +138,7 @@ class ArchiveResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_archive(hub: Hub, room_id: str) -> ArchivePlan:
     with hub.reading() as tx:
-        head = archives.closed_head(tx, room_id)
+        head = transfer.closed_head(tx, room_id)
         hashes = blobs.of_room(tx, room_id)
         found = _contents(hub, tx, hashes)
     return ArchivePlan(room_id=room_id, events=head.seq, blobs=len(found), missing_blobs=len(hashes) - len(found))
@@ -153,9 +153,9 @@ def due_for_archive(hub: Hub, closed_for_ms: int) -> list[str]:
 def archive_lines(hub: Hub, key: SigningKey, room_id: str) -> Iterator[bytes]:
     """The file of a room."""
     with hub.reading() as tx:
-        head = archives.closed_head(tx, room_id)
+        head = transfer.closed_head(tx, room_id)
         contents = _contents(hub, tx, blobs.of_room(tx, room_id))
-        yield from archives.lines(tx, head, contents, key.sign(0, checkpoints.body_of_room(tx, room_id)))
+        yield from transfer.archive_lines(tx, head, contents, key.sign(0, verification.body_of_room(tx, room_id)))
 
 
 def _contents(hub: Hub, tx: Tx, hashes: list[str]) -> dict[str, bytes]:
@@ -168,7 +168,7 @@ def prune_archived(hub: Hub, file: Path) -> ArchiveResult:
     archive, sha256 = _read(file)
     head = archive.head
     with hub.writing() as tx:
-        archives.prune(tx, archive, sha256, _tables())
+        transfer.prune(tx, archive, sha256, _tables())
         unused = [each for each in archive.blobs if not blobs.is_used(tx, each)]
         for each in unused:
             blobs.forget_content(tx, each)
@@ -183,15 +183,15 @@ def restore_archive(hub: Hub, file: Path) -> ArchiveResult:
     for content in archive.blobs.values():
         hub.blobs.keep(content)
     with hub.writing() as tx:
-        archives.restore(tx, archive, sha256, _tables())
+        transfer.restore(tx, archive, sha256, _tables())
     return ArchiveResult(room_id=head.room_id, file=str(file), sha256=sha256, events=head.seq, blobs=len(archive.blobs))
 
 
 def _read(file: Path) -> tuple[Archive, str]:
     with file.open("rb") as content:
-        archive = archives.read(content)
+        archive = transfer.read_archive(content)
     with file.open("rb") as content:
-        return archive, archives.digest(content)
+        return archive, transfer.digest(content)
 
 
 def _tables() -> list[str]:

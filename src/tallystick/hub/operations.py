@@ -18,10 +18,10 @@ from tallystick.capabilities.tasks.work import Work
 from tallystick.hub.blobs import SIZE_LIMIT
 from tallystick.hub.idempotency import KEY_LIMIT
 from tallystick.kernel.caller import Caller
+from tallystick.kernel.envelope import BODY_LIMIT, DEPTH_LIMIT
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Answer, Ask, Reach, operation
 from tallystick.ledger import reading
-from tallystick.ledger.bodies import BODY_LIMIT, DEPTH_LIMIT
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.contract import LIST_LIMIT, WAIT_LIMIT_MS, RoomId, Text
 from tallystick.ledger.tx import Tx

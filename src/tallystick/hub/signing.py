@@ -17,9 +17,9 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import TallyError
-from tallystick.ledger import checkpoints
-from tallystick.ledger.checkpoints import Checkpoint
+from tallystick.ledger import verification
 from tallystick.ledger.errors import BadCheckpoint, BadSigningKey
+from tallystick.ledger.verification import Checkpoint
 from tallystick.storage.errors import DuplicateRow
 
 FILE = "checkpoint.key"
@@ -78,30 +78,30 @@ def sign(hub: Hub, key: SigningKey) -> Checkpoint | None:
     """Sign where the ledgers end now; None when none has moved since the last time."""
     with hub.store.write() as rows:
         tx = hub.transaction(rows)
-        unsigned = checkpoints.body_of_unsigned(tx)
+        unsigned = verification.body_of_unsigned(tx)
         if unsigned is None:
             return None
         made = key.sign(*unsigned)
-        checkpoints.record(tx, made)
+        verification.record(tx, made)
         return made
 
 
 def export(hub: Hub, key: SigningKey) -> Checkpoint:
     """A checkpoint of every room as it is now, to be kept outside the store; the store keeps nothing of it."""
     with hub.reading() as tx:
-        return key.sign(0, checkpoints.body_of_everything(tx))
+        return key.sign(0, verification.body_of_everything(tx))
 
 
 def check_kept(hub: Hub, text: bytes) -> Mapping[str, str]:
     """What is wrong with each room of a checkpoint that was kept elsewhere; empty when all is as it was then."""
     with hub.reading() as tx:
-        return checkpoints.check_one(tx, read(text))
+        return verification.check_one(tx, read(text))
 
 
 def archived_since(hub: Hub, text: bytes) -> Mapping[str, str]:
     """The rooms of such a checkpoint that were archived, with the hash of the file that holds each."""
     with hub.reading() as tx:
-        return checkpoints.archived(tx, read(text))
+        return verification.archived(tx, read(text))
 
 
 def read(text: bytes) -> Checkpoint:

@@ -1,11 +1,14 @@
-"""The event envelope (CCCS v1), its canonical bytes and the hash that chains one event to the one before.
+"""The event envelope (CCCS v1), its canonical bytes, the hash that chains one event to the one before, and its bounds.
 
 `data` travels as the JSON text that was written, byte for byte, so a hash can be checked without re-encoding a body.
+How deep it is nested is told from that text: depth is exactly what a decoder cannot survive.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
 
@@ -14,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.errors import InvalidField, TooLarge
-from tallystick.kernel.nesting import DEPTH_LIMIT, trimmed
+from tallystick.kernel.json_values import is_list, is_object
 from tallystick.kernel.operation import Record, RecordMeta, from_plain, to_plain
 
 Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
@@ -29,6 +32,16 @@ _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 BODIES: dict[str, type[Body]] = {}
 """Every declared kind of event; filled as the modules that declare them are imported."""
+
+DEPTH_LIMIT = 64
+"""So many levels an event's body may have."""
+
+_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+BODY_LIMIT = 256 * 1024
+"""What a caller may put into a body of its own choice."""
+EVENT_LIMIT = 4 * 1024 * 1024
+"""What any event may hold; the largest is a job's artifact, bounded in characters by its own operation."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
@@ -282,3 +295,67 @@ def _named(data: Mapping[str, object]) -> Iterator[object]:
 
 def _is_name(text: str) -> bool:
     return 0 < len(text) <= TASK_LIMIT and "\0" not in text
+
+
+def is_too_deep(text: str) -> bool:
+    return any(depth > DEPTH_LIMIT for _, depth in _brackets(text))
+
+
+def trimmed(text: str) -> str:
+    """The same JSON with what lies below the last level given as its text, so that every reader survives it."""
+    parts: list[str] = []
+    copied = began = 0
+    for place, depth in _brackets(text):
+        if depth != DEPTH_LIMIT + 1:
+            continue
+        if text[place] in "[{":
+            began = place
+        else:
+            parts += [text[copied:began], msgspec.json.encode(text[began : place + 1]).decode()]
+            copied = place + 1
+    return "".join([*parts, text[copied:]])
+
+
+def _brackets(text: str) -> Iterator[tuple[int, int]]:
+    """Every bracket outside a string: where it stands, and the level that it opens or closes."""
+    depth = 0
+    for found in _MARK.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            depth += 1
+            yield found.start(), depth
+        elif mark in "]}":
+            yield found.start(), depth
+            depth -= 1
+
+
+def check_body(data: Mapping[str, object] | Body) -> str:
+    """Refuse a body that is too deep, too large or not JSON; the result is its text."""
+    text = to_json(data)
+    check_body_text(text, limit=BODY_LIMIT)
+    if "null" in text:  # A NaN is written as null.
+        _refuse_nan(data)
+    return text
+
+
+def check_body_text(text: str, *, limit: int = EVENT_LIMIT) -> None:
+    """Refuse a body that is out of bounds, whatever its kind."""
+    if may_be_deep(text) and is_too_deep(text):
+        raise too_deep()
+    if len(text) > limit or (len(text) > limit // 4 and len(text.encode()) > limit):
+        raise TooLarge(f"data is larger than {limit} bytes.", field="data", limit=limit)
+
+
+def _refuse_nan(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidField("data has a number that JSON cannot write: NaN or Infinity.", field="data")
+    for inner in _inside(value):
+        _refuse_nan(inner)
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, Record):
+        return [getattr(value, name) for name in value.__struct_fields__]
+    if is_object(value):
+        return list(value.values())
+    return value if is_list(value) else []

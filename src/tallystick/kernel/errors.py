@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from tallystick.kernel import hints, spellings
+from tallystick.kernel import hints
 from tallystick.kernel.hints import Spelling, step
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ class TallyError(Exception):
     @property
     def advice(self) -> str:
         """The hint for those who call operations by their names."""
-        return self.advice_in(spellings.operation)
+        return self.advice_in(hints.operation)
 
     def advice_in(self, spelling: Spelling | None) -> str:
         """The hint in the words of a surface."""
         return hints.said(self.declared, spelling, {**self.asked, **self.details})
 
-    def payload(self, spelling: Spelling | None = spellings.operation) -> dict[str, object]:
+    def payload(self, spelling: Spelling | None = hints.operation) -> dict[str, object]:
         """The refusal as a surface shows it."""
         return {
             "code": self.code,

@@ -1,6 +1,7 @@
-"""Scopes as text: what a path is called inside its room, and how two of them overlap. Nothing here looks at a disk.
+"""Paths and scopes as text: what a path is called inside its room, and what overlaps or lies inside what. No disk here.
 
-A scope is a file or a folder with everything below it; `src/*` is the folder `src`.
+A path of ours is absolute and has forward slashes, on Windows too (`C:/work`, `//server/share/work`). A scope is a file
+or a folder with everything below it; `src/*` is the folder `src`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,51 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import msgspec
 
 from tallystick.kernel.errors import InvalidField, InvalidInput, TooLarge
 
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:/|//")
+
 LONGEST = 4096
 
 _WINDOWS_ROOT = re.compile(r"[A-Za-z]:(/|$)")
+
+
+def normalised_path(path: str, *, windows: bool = False) -> str:
+    """One forward slash between names and none at the end. `..` stays: only the file system knows where it leads."""
+    if windows:
+        return PureWindowsPath(path).as_posix()
+    # POSIX lets exactly two leading slashes mean something else; no system we run on does.
+    return PurePosixPath("/" + path.lstrip("/") if path.startswith("/") else path).as_posix()
+
+
+def is_absolute(path: str, *, windows: bool = False) -> bool:
+    return (PureWindowsPath if windows else PurePosixPath)(path).is_absolute()
+
+
+def folders_above(path: str) -> tuple[str, ...]:
+    """The path itself and every folder above it, deepest first."""
+    pure = _pure_path(path)
+    return tuple(each.as_posix() for each in (pure, *pure.parents))
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Whether `path` is `root` or lies below it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def folders_up_to(path: str, root: str) -> tuple[str, ...]:
+    """The path and the folders above it up to and including `root`, deepest first."""
+    if not is_inside(path, root):
+        raise ValueError(f"{path} is not inside {root}")
+    return tuple(each for each in folders_above(path) if is_inside(each, root))
+
+
+def _pure_path(path: str) -> PurePath:
+    return PureWindowsPath(path) if _WINDOWS_PATH.match(path) else PurePosixPath(path)
 
 
 class PathOutside(InvalidInput):

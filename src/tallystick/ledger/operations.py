@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Pending, Reach, moment, operation
-from tallystick.ledger import bodies, chain, checkpoints, reading
+from tallystick.ledger import reading, verification
 from tallystick.ledger.capability import Authors, Capability, Opened
 from tallystick.ledger.contract import (
     Appended,
@@ -88,7 +89,7 @@ def append_event(tx: Tx, me: Caller, ask: AppendEvent) -> Appended:
     vendor = ask.kind.split(".")
     if vendor[0] not in {"x", "vendor"} or len(vendor) < 3 or not all(vendor) or vendor[:2] == ["x", "tally"]:
         raise ReservedKind(f"'{ask.kind}' is not an extension kind you may append.", kind=ask.kind)
-    body = bodies.check(ask.data)
+    body = envelope.check_body(ask.data)
     tx.check_open(ask.room_id)
     by, scope_key = tx.use(Authors).author(tx, ask.room_id, me)
     (event,) = tx.append(ask.room_id, by, [Draft(kind=ask.kind, data=ask.data, scope_key=scope_key, body=body)])
@@ -114,12 +115,12 @@ def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
     room it goes through all of them, and through the database's own pages and indexes as well.
     """
     rooms = [ask.room_id] if ask.room_id else reading.every_room(tx)
-    signed = checkpoints.check_all(tx, rooms)
+    signed = verification.check_all(tx, rooms)
     verdicts = [_verdict(tx, room_id, signed.get(room_id, ""), ask.expect.get(room_id)) for room_id in rooms]
     verdicts += [_unknown(tx, room_id) for room_id in sorted(ask.expect.keys() - set(rooms))]
     ok = all(verdict.ok for verdict in verdicts) and not signed.get("")
     if ok and ask.room_id is None:
-        chain.check_engine(tx)
+        verification.check_engine(tx)
     return Verified(
         ok=ok,
         events=sum(verdict.events for verdict in verdicts),
@@ -129,7 +130,7 @@ def verify_events(tx: Tx, me: Caller, ask: VerifyEvents) -> Verified:
 
 
 def _verdict(tx: Tx, room_id: str, signed: str, expected: str | None) -> RoomVerdict:
-    found = chain.verify(tx, room_id)
+    found = verification.verify(tx, room_id)
     place = tx.one(SQL["by_hash"], reading.Place, room_id=room_id, hash=expected) if expected else None
     problem = found.problem or signed
     if expected and place is None:
@@ -147,13 +148,13 @@ def _verdict(tx: Tx, room_id: str, signed: str, expected: str | None) -> RoomVer
 
 def _unknown(tx: Tx, room_id: str) -> RoomVerdict:
     problem = "it is not among the rooms verified here"
-    if file_hash := checkpoints.archive_of(tx, room_id):
+    if file_hash := verification.archive_of(tx, room_id):
         problem = f"it was archived to the file with the SHA-256 {file_hash}"
     return RoomVerdict(room_id=room_id, ok=False, events=0, hash="", problem=problem)
 
 
 def _checkpoints(tx: Tx, problem: str) -> CheckpointsVerdict:
-    found = checkpoints.every_checkpoint(tx)
+    found = verification.every_checkpoint(tx)
     return CheckpointsVerdict(
         count=len(found),
         newest_at=found[-1].said.at if found and not problem else None,

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tallystick.kernel import envelope
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import TooLarge
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.tx import SQL, Tx
 from tallystick.storage.queries import Query
 
@@ -66,7 +67,7 @@ def oversized(tx: Tx, room_id: str, events: Iterable[Event]) -> list[OversizedEv
 
 def _in_bounds(event: Event) -> bool:
     try:
-        bodies.check_text(event.body)
+        envelope.check_body_text(event.body)
     except TooLarge:
         return False
     return True

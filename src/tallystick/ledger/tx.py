@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.clock import Clock, Instant
 from tallystick.kernel.envelope import GENESIS, Body, Draft, Event, may_be_deep, tasks_of, to_json, with_field
 from tallystick.kernel.errors import InternalFault
 from tallystick.kernel.ids import NewId
-from tallystick.ledger import bodies
 from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
 from tallystick.ledger.errors import CursorGone, RoomClosed, RoomNotFound
 from tallystick.storage.port import NotBrief
@@ -240,8 +240,8 @@ class Tx:
             acting_for, by = self._speaker
             body = with_field(body, "acting_for", acting_for)
         # Here and not in the operations, so that no kind is forgotten; most bodies need no closer look.
-        if len(body) > bodies.BODY_LIMIT or may_be_deep(body):
-            bodies.check_text(body)
+        if len(body) > envelope.BODY_LIMIT or may_be_deep(body):
+            envelope.check_body_text(body)
         event = Event.sealed(
             room_id=room_id,
             seq=head.seq + 1,

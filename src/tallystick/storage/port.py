@@ -1,8 +1,4 @@
-"""The storage port: what every engine offers and all that the layers above may use.
-
-A store hands out read and write transactions and watches for wakes. Queries are named blocks of SQL (see `queries`),
-called with keyword parameters; rows come back through a constructor, so no tuple and no driver type leaves this layer.
-"""
+"""The storage port: what every engine offers and all that the layers above may use; and which engine is meant."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
+from tallystick.storage.errors import DriverMissing
 from tallystick.storage.migrations import Migration
 from tallystick.storage.queries import Query
 
@@ -18,6 +15,8 @@ Value: TypeAlias = "str | int | float | bytes | None"
 EVERY_ROOM = "every-room"
 """What to watch in place of a room's id to be woken by any of them."""
 T = TypeVar("T")
+
+FILE = "tally.sqlite"
 
 
 class NotBrief(Exception):
@@ -91,3 +90,19 @@ class Store(Protocol):
     def backup(self, target: Path) -> None: ...
 
     def close(self) -> None: ...
+
+
+def open_store(
+    database_url: str | None, data_dir: Path, *, full_sync: bool = False, allow_network_fs: bool = False
+) -> Store:
+    """PostgreSQL where a URL is given, else the SQLite file in the data directory."""
+    if not database_url:
+        from tallystick.storage.sqlite import SqliteStore
+
+        return SqliteStore(data_dir / FILE, full_sync=full_sync, allow_network_fs=allow_network_fs)
+    try:
+        # Loading the driver takes longer than a whole call on SQLite.
+        from tallystick.storage.postgres import PostgresStore
+    except ImportError as missing:
+        raise DriverMissing(f"The PostgreSQL driver cannot be loaded: {missing}.") from missing
+    return PostgresStore(database_url)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from tallystick.kernel import paths, scopes
+from tallystick.kernel import scopes
 from tallystick.kernel.errors import InvalidField, NotAllowed, NotFound, TallyError, TooLarge
 from tallystick.kernel.scopes import GlobNotSupported, PathOutside, RoomPath
 
@@ -60,7 +60,9 @@ def resolve(context_path: str, *, home: Path | None = None) -> Workspace:
     """Find the workspace of an absolute path. What lies in the home folder itself counts for that folder only."""
     canonical = _canonical(_checked(context_path))
     root = _root(canonical, _home(home))
-    return Workspace(requested=context_path, canonical=canonical, root=root, chain=paths.chain(canonical, root))
+    return Workspace(
+        requested=context_path, canonical=canonical, root=root, chain=scopes.folders_up_to(canonical, root)
+    )
 
 
 def _home(home: Path | None) -> str | None:
@@ -79,7 +81,7 @@ def _checked(path: str) -> str:
         raise InvalidField(f"The path {path[:200]!r} is not valid UTF-8.") from wrong
     if size > LONGEST:
         raise TooLarge(f"The path has {size} bytes; at most {LONGEST} are allowed.", limit=LONGEST)
-    if not paths.is_absolute(path, windows=_WINDOWS):
+    if not scopes.is_absolute(path, windows=_WINDOWS):
         raise InvalidField(f"'{path[:200]}' is not an absolute path.", hint="Send the full path; `~` is not expanded.")
     return path
 
@@ -94,7 +96,7 @@ def _canonical(path: str) -> str:
 
 
 def _spelled(real: str) -> str:
-    return true_case(paths.normalised(real, windows=_WINDOWS))
+    return true_case(scopes.normalised_path(real, windows=_WINDOWS))
 
 
 def _refusal(path: str, wrong: OSError) -> TallyError:
@@ -108,7 +110,7 @@ def _refusal(path: str, wrong: OSError) -> TallyError:
 
 
 def _root(canonical: str, home: str | None) -> str:
-    candidates = paths.ancestors(canonical)
+    candidates = scopes.folders_above(canonical)
     if home in candidates[1:]:
         # Dotfiles under git and agent notes in the home folder say nothing about the projects below it.
         candidates = candidates[: candidates.index(home)]
@@ -161,7 +163,7 @@ def is_insensitive(path: Path) -> bool:
 
 def true_case(path: str, *, insensitive: Callable[[Path], bool] = is_insensitive) -> str:
     """Spell an existing path as its folders list it. Each name is asked about, since a mount can begin anywhere."""
-    top, *below = (Path(each) for each in reversed(paths.ancestors(path)))
+    top, *below = (Path(each) for each in reversed(scopes.folders_above(path)))
     true = top
     for each in below:
         here = true / each.name
@@ -224,7 +226,7 @@ def names_in_room(text: str, at: RoomRoots) -> list[RoomPath]:
 
 def _named(text: str, at: RoomRoots) -> RoomPath | None:
     """The path by its spelling alone, where that lies below a root."""
-    path = paths.normalised(os.path.normpath(_joined(scopes.literal(text), at)), windows=_WINDOWS)
+    path = scopes.normalised_path(os.path.normpath(_joined(scopes.literal(text), at)), windows=_WINDOWS)
     for root in at.roots:
         folds = insensitive(root)
         if (key := _below(path, root, folds=folds)) is not None:
@@ -239,9 +241,9 @@ def _exists(text: str, at: RoomRoots) -> bool:
 def _place(text: str, at: RoomRoots) -> tuple[str, bool]:
     if not at.roots:
         return scopes.relative(text), False
-    if not paths.is_absolute(text, windows=_WINDOWS) and text[:2] == "~/":
+    if not scopes.is_absolute(text, windows=_WINDOWS) and text[:2] == "~/":
         raise PathOutside(f"'{text[:200]}' is not inside this room: `~` is not expanded.", path=text)
-    real = paths.normalised(os.path.realpath(_joined(text, at)), windows=_WINDOWS)
+    real = scopes.normalised_path(os.path.realpath(_joined(text, at)), windows=_WINDOWS)
     for root in at.roots:
         folds = insensitive(root)
         if (key := _below(real, root, folds=folds)) is not None:

@@ -18,7 +18,7 @@ from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.ledger import reading
-from tallystick.storage.open import FILE, open_store
+from tallystick.storage.port import FILE, open_store
 from tests.ledger.recorded.store import (
     ANSWERS,
     EXPORT,

@@ -19,8 +19,7 @@ from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, ProcessState, SessionKind
 from tallystick.kernel.errors import Refused
-from tallystick.storage.open import FILE
-from tallystick.storage.port import Store
+from tallystick.storage.port import FILE, Store
 from tests.scene import Row
 
 FOLDER = Path(__file__).parent

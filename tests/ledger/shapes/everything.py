@@ -13,8 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tallystick.storage.open import FILE
-from tallystick.storage.port import Store
+from tallystick.storage.port import FILE, Store
 from tallystick.storage.sqlite import SqliteStore
 from tests.agents.repository import repository
 from tests.ledger.shapes import actions, jobs, messages, permissions, reservations, rooms, tasks

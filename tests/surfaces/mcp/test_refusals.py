@@ -14,7 +14,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import TallyError, every_error
-from tallystick.kernel.spellings import tool_call
+from tallystick.kernel.hints import tool_call
 from tallystick.surfaces.mcp import handlers
 from tallystick.surfaces.mcp.server import McpRequest, build_server
 from tests.surfaces.mcp.stage import MODES, Stage, both

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, validate
 from mcp_types import Tool
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.operation import Reach
 from tallystick.surfaces.mcp.tools import DESTRUCTIVE, EVERYDAY, NINE, PORTALS, PUT_OFF, ToolSet
 
@@ -55,10 +55,10 @@ def test_the_core_set_is_talking_sticks_nine_tools() -> None:
 
 def test_the_daily_set_adds_the_portals_that_have_operations() -> None:
     expected = [
-        name for name, nouns in spellings.PORTALS.items() if any(each.noun in nouns for each in OPERATIONS.values())
+        name for name, nouns in hints.PORTALS.items() if any(each.noun in nouns for each in OPERATIONS.values())
     ]
 
-    assert [tool.name for tool in ToolSet.DAILY.listed()] == [*NINE, *expected, spellings.MANAGE]
+    assert [tool.name for tool in ToolSet.DAILY.listed()] == [*NINE, *expected, hints.MANAGE]
 
 
 def test_the_full_set_adds_the_tools_that_were_put_off() -> None:
@@ -76,7 +76,7 @@ def test_every_name_in_the_tables_is_an_operation() -> None:
 
 
 def test_no_noun_is_behind_two_portals() -> None:
-    nouns = [noun for each in spellings.PORTALS.values() for noun in each]
+    nouns = [noun for each in hints.PORTALS.values() for noun in each]
 
     assert len(nouns) == len(set(nouns))
 
@@ -146,8 +146,8 @@ def test_hints_say_what_a_tool_may_do(tool: str, hints: Mapping[str, object]) ->
 def test_of_the_daily_tools_only_manage_is_asked_about_and_nothing_else_is_behind_it() -> None:
     asked = [tool.name for tool in ToolSet.DAILY.listed() if _is_destructive(tool)]
 
-    assert asked == [spellings.MANAGE]
-    assert set(PORTALS[spellings.MANAGE].commands) == DESTRUCTIVE
+    assert asked == [hints.MANAGE]
+    assert set(PORTALS[hints.MANAGE].commands) == DESTRUCTIVE
     assert {OPERATIONS[name].reach for name in DESTRUCTIVE} == {Reach.MANAGE}
 
 

@@ -29,10 +29,11 @@ from tallystick.capabilities.messages.contract import AskedAgent
 from tallystick.capabilities.messages.events import MessageKind, MessageSent
 from tallystick.capabilities.messages.model import SYSTEM
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.operation import Reach, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
 
@@ -115,7 +116,7 @@ def _put(tx: Tx, event: Event, index: int, dst: str, *, talks: bool) -> AskedAge
         text=rules.request_text(message),
         message_id=event.id,
     )
-    draft = Draft.of(body, scope_key=event.scope_key, text=bodies.check(body))
+    draft = Draft.of(body, scope_key=event.scope_key, text=envelope.check_body(body))
     tx.append(event.room_id, event.by, [draft])
     return AskedAgent(agent_id=dst, action_id=body.action_id, before=before, away=is_away(tx, event.room_id, dst))
 

@@ -37,11 +37,12 @@ from tallystick.capabilities.messages.events import MessageConversation, Message
 from tallystick.capabilities.messages.operations import Conversations
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks.tasks import record_progress
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, Reach, as_record, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability, Opened
 from tallystick.ledger.tx import Tx
 
@@ -77,7 +78,7 @@ def result(tx: Tx, me: Caller, ask: ReportResult) -> ReportedResult:
         detail=or_unset(ask.detail),
         data=or_unset(ask.data),
     )
-    draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+    draft = Draft.of(body, scope_key=author.scope_key, text=envelope.check_body(body))
     (event,) = tx.append(room.room_id, action.dst, [draft])
     return ReportedResult(
         room_id=room.room_id,

@@ -47,11 +47,12 @@ from tallystick.capabilities.messages import rules as message_rules
 from tallystick.capabilities.messages.events import MessageConversation, MessageKind
 from tallystick.capabilities.messages.operations import send_for_action
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, or_unset
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.operation import Pending, Reach, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
 _MESSAGE = {"type": "message", "dst": "worker", "action_id": "a1", "action_index": 0, "kind": "user", "text": "plan it"}
@@ -94,7 +95,7 @@ def place(tx: Tx, me: Caller, ask: SubmitActions) -> SubmitResult:
                 tx, room, members, author, to=dst, text=each.text, conversation=_conversation_of(body)
             )
             body = structs.replace(body, message_id=sent.id)
-        draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+        draft = Draft.of(body, scope_key=author.scope_key, text=envelope.check_body(body))
         (event,) = tx.append(room.room_id, src, [draft])
         placed.append(PlacedAction(action_id=each.action_id, action_index=each.action_index, dst=dst, seq=event.seq))
     return SubmitResult(

@@ -13,8 +13,7 @@ from tallystick.capabilities.jobs.model import ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
 from tallystick.capabilities.jobs.views import JobChanged, JobEvent, JobOpened, Jobs, JobTail, JobView, kind_and_message
 from tallystick.kernel.clock import Instant, to_wire
-from tallystick.kernel.hints import NextStep, step
-from tallystick.kernel.spellings import tool_call
+from tallystick.kernel.hints import NextStep, step, tool_call
 
 NAMED = 3
 """How many jobs or runners a sentence names."""

@@ -12,11 +12,12 @@ from tallystick.capabilities.messages.contract import ContextChange, ContextView
 from tallystick.capabilities.messages.events import ContextChanged, ContextOp
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, to_json
 from tallystick.kernel.errors import TooLarge
 from tallystick.kernel.operation import Reach, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
 
 ENTRIES_LIMIT = 200
@@ -34,7 +35,7 @@ def sync(tx: Tx, me: Caller, ask: SyncContext) -> ContextView:
     What changes nothing leaves no event.
     """
     room = rooms.room(tx, ask.room_id)
-    bodies.check(ask.to_data())
+    envelope.check_body(ask.to_data())
     entries, effective = _applied(_entries(tx, room.room_id), ask.ops or [])
     if effective:
         rooms.open_room(tx, room.room_id)

@@ -14,10 +14,11 @@ from tallystick.capabilities.messages.model import SYSTEM, AwaitedMessage, Selec
 from tallystick.capabilities.messages.receipts import acknowledge
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft, Event, or_unset
 from tallystick.kernel.operation import Reach, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
 
@@ -48,7 +49,7 @@ def notify(tx: Tx, me: Caller, ask: Notify) -> NotifyResult:
         related_event_id=or_unset(ask.related_event_id),
         recipients=recipients,
     )
-    text = bodies.check(body)
+    text = envelope.check_body(body)
     notify_overdue(tx, room)
     (event,) = tx.append(room.room_id, author.principal, [Draft.of(body, scope_key=author.scope_key, text=text)])
     return NotifyResult(event=Envelope.of(event), recipients=recipients)

@@ -26,11 +26,12 @@ from tallystick.capabilities.messages.projections import DEFERRED_FOLDS, DEFERRE
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.envelope import Draft, Event, or_none, or_unset
 from tallystick.kernel.errors import NotFound
 from tallystick.kernel.operation import Reach, operation
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Authors, Capability
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.errors import EventNotFound, RoomClosed
@@ -120,7 +121,7 @@ def _append(
     answers: str | None = None,
 ) -> Event:
     body = structs.replace(message, recipients=rules.recipients(members, message.to, author.principal, answers=answers))
-    draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+    draft = Draft.of(body, scope_key=author.scope_key, text=envelope.check_body(body))
     (event,) = tx.append(room.room_id, author.principal, [draft])
     return event
 

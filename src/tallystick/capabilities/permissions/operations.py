@@ -36,13 +36,14 @@ from tallystick.capabilities.reservations import queries as reservations
 from tallystick.capabilities.reservations import rules as reservation_rules
 from tallystick.capabilities.reservations.model import PathAccess
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.kernel import envelope
 from tallystick.kernel.caller import Caller, ProcessState
 from tallystick.kernel.envelope import Draft, or_none, or_unset
 from tallystick.kernel.errors import InvalidField
 from tallystick.kernel.hints import step
 from tallystick.kernel.operation import Declined, Pending, Reach, moment, operation
 from tallystick.kernel.scopes import RoomPath
-from tallystick.ledger import bodies, reading
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability
 from tallystick.ledger.tx import Tx
 from tallystick.workspace import room_paths
@@ -107,7 +108,7 @@ def ask(tx: Tx, me: Caller, ask: AskPermission, changes: _Changes) -> Permission
         action_id=or_unset(ask.action_id),
         request_id=or_unset(ask.request_id),
     )
-    draft = Draft.of(body, scope_key=author.scope_key, text=bodies.check(body))
+    draft = Draft.of(body, scope_key=author.scope_key, text=envelope.check_body(body))
     (event,) = tx.append(room.room_id, agent_id, [draft])
     taken = _taken(tx, room.room_id, agent_id, changes.places)
     verdict = rules.verdict(queries.policy(tx, room.room_id), ask, taken=taken, inside=changes.inside)
@@ -166,7 +167,7 @@ def answer(tx: Tx, me: Caller, ask: AnswerPermission) -> PermissionView | Declin
         option_id=or_unset(rules.chosen(asked.options, ask.decision, ask.option_id)),
         message=or_unset(ask.message),
     )
-    draft = Draft.of(body, text=bodies.check(body))
+    draft = Draft.of(body, text=envelope.check_body(body))
     tx.append(room.room_id, agent_rules.principal(me.agent_id), [draft])
     return _view(tx, room.room_id, queries.request(tx, room.room_id, request.seq))
 
@@ -246,7 +247,7 @@ def set_policy(tx: Tx, me: Caller, ask: SetPermissionPolicy) -> PermissionPolicy
     policy = queries.policy(tx, room.room_id)
     wanted = rules.changed(policy, ask)
     if wanted != policy:
-        tx.append(room.room_id, author.principal, [Draft.of(wanted, text=bodies.check(wanted))])
+        tx.append(room.room_id, author.principal, [Draft.of(wanted, text=envelope.check_body(wanted))])
     return _policy_view(wanted)
 
 

@@ -14,8 +14,7 @@ from functools import cached_property
 from tallystick.commandline import output
 from tallystick.commandline.command import Invocation
 from tallystick.kernel.errors import NoRoomHere, Refused
-from tallystick.kernel.hints import said, step
-from tallystick.kernel.spellings import CommandLine
+from tallystick.kernel.hints import CommandLine, said, step
 from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ import click
 from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
 from tallystick.kernel.errors import did_you_mean
-from tallystick.kernel.spellings import COMMANDS
+from tallystick.kernel.hints import COMMANDS
 from tallystick.surfaces.cli import catalogue, commands, completing, render, short_ids
 from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import INTERRUPTED, guarded

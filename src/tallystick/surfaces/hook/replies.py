@@ -11,9 +11,8 @@ from tallystick.harnesses import hook_protocol
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError
-from tallystick.kernel.hints import said, step
+from tallystick.kernel.hints import said, step, tool_call
 from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
-from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.hook import agent_cache, quoting, seen
 from tallystick.surfaces.hook.quoting import plain, quoted
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tallystick.hub.tokens import NotAuthenticated
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.errors import (
     Conflict,
     Fault,
@@ -154,10 +154,10 @@ def spelling(path: str, head: Mapping[bytes, bytes]) -> Spelling | None:
     """In whose words a request wants hints and notices: the page calls operations below `/act/` and has buttons."""
     if head.get(b"tally-hints") == DECLARED:
         return None
-    return spellings.label if path.startswith("/act/") else spellings.request
+    return hints.label if path.startswith("/act/") else hints.request
 
 
-def body_of(error: TallyError, said: Spelling | None = spellings.request) -> bytes:
+def body_of(error: TallyError, said: Spelling | None = hints.request) -> bytes:
     return _encode({"error": error.payload(said)})
 
 

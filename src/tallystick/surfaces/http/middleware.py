@@ -14,7 +14,7 @@ from time import monotonic, perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.errors import InternalFault, InvalidField, TallyError
 from tallystick.kernel.hints import Spelling
 from tallystick.surfaces.http import errors
@@ -113,7 +113,7 @@ def _reads_pages(scope: Scope, context: RequestContext) -> bool:
     return scope["method"] == "GET" and asked == b"text/html" and not scope["path"].startswith(("/v1/", "/mcp"))
 
 
-async def _refuse(send: Send, error: TallyError, said: Spelling | None = spellings.request) -> None:
+async def _refuse(send: Send, error: TallyError, said: Spelling | None = hints.request) -> None:
     body = errors.body_of(error, said)
     first, _, *more = errors.headers_of(error, body)
     await answer(send, body, *more, status=errors.status_of(type(error)), kind=first)

@@ -43,7 +43,7 @@ from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.hub.engine import CallRequest, CallResponse
 from tallystick.hub.registry import OPERATIONS
 from tallystick.hub.serving import OnWait
-from tallystick.kernel import hints, paths
+from tallystick.kernel import hints, scopes
 from tallystick.kernel.errors import (
     InternalFault,
     InvalidInput,
@@ -54,8 +54,8 @@ from tallystick.kernel.errors import (
     UnknownOperation,
     did_you_mean,
 )
+from tallystick.kernel.hints import tool_call
 from tallystick.kernel.operation import Answer, AnyOperation
-from tallystick.kernel.spellings import tool_call
 from tallystick.surfaces.mcp import prompts
 from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.server import ClientContext, McpRequest
@@ -125,7 +125,7 @@ async def filled(routed: Routed, ask: Ask, here: Callable[[], str | None]) -> Ma
 async def _placed(operation: AnyOperation, workspace: str, ask: Ask) -> Mapping[str, object]:
     fields = {field.encode_name: field for field in structs.fields(operation.ask)}
     room = fields.get("room_id")
-    is_path = paths.is_absolute(workspace, windows=os.name == "nt")
+    is_path = scopes.is_absolute(workspace, windows=os.name == "nt")
     if is_path and "context_path" in fields and not (room and room.required):
         return {"context_path": workspace}
     if room is None:

@@ -21,7 +21,7 @@ from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
 from tallystick.kernel.errors import ForeignUser
-from tallystick.kernel.spellings import tool_call
+from tallystick.kernel.hints import tool_call
 from tallystick.surfaces.mcp.pending_requests import OURS
 from tallystick.surfaces.mcp.shim import SETS, SOCKET
 

@@ -17,11 +17,11 @@ import msgspec
 from mcp_types import Tool, ToolAnnotations
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel import inputs, schemas, spellings
+from tallystick.kernel import hints, inputs, schemas
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation, did_you_mean, nearest
+from tallystick.kernel.hints import CALL
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
 from tallystick.kernel.schemas import Schema
-from tallystick.kernel.spellings import CALL
 
 _Definitions: TypeAlias = Mapping[str, Schema]
 
@@ -131,7 +131,7 @@ _ABOUT: Mapping[str, str] = {
     "tasks": "Tasks, cards, anchors to plan with; fan work out to jobs and merge their reports (macros).",
     "jobs": "Delegate work to background runners: create, watch (radar, tail), answer, cancel; claim and report.",
     "open": "Show one thing by its id or reference: an event, message, job, task, card or artifact.",
-    spellings.MANAGE: "End what others have: close a room for good, remove a member, end a living holder's turn.",
+    hints.MANAGE: "End what others have: close a room for good, remove a member, end a living holder's turn.",
 }
 _HINTS: Mapping[str, str] = {
     "pass_stick": "hand over to one agent",
@@ -142,7 +142,7 @@ _HINTS: Mapping[str, str] = {
     "tasks": "plan, delegate",
     "jobs": "background work, delegate to a runner",
     "open": "look up an id",
-    spellings.MANAGE: "close room, remove member",
+    hints.MANAGE: "close room, remove member",
 }
 """What somebody searches for who needs the tool: a harness that puts tools off finds them by these words."""
 EVERYDAY = frozenset({"join_path", "wait_for_turn", "heartbeat", "release_stick"})
@@ -174,15 +174,13 @@ class Portal:
     @property
     def commands(self) -> list[str]:
         """What is behind it; of another noun only what has no tool of its own."""
-        if self.name == spellings.MANAGE:
-            return list(spellings.MANAGED)
+        if self.name == hints.MANAGE:
+            return list(hints.MANAGED)
         return [
             name
             for noun in self.nouns
             for name, operation in OPERATIONS.items()
-            if operation.noun == noun
-            and name not in spellings.MANAGED
-            and (noun == self.name or name not in spellings.TOOLS)
+            if operation.noun == noun and name not in hints.MANAGED and (noun == self.name or name not in hints.TOOLS)
         ]
 
     @property
@@ -218,7 +216,7 @@ class Portal:
     def with_example(self, refusal: Refused, name: str, *, hint: str) -> Refused:
         """The refusal, with a whole correct call of that operation."""
         operation = OPERATIONS[name]
-        call = spellings.portal_call(self.name, name)
+        call = hints.portal_call(self.name, name)
         example = {**call, "args": dict(operation.examples[0]) if operation.examples else {}}
         return type(refusal)(refusal.message, hint=hint, details={**refusal.details, "example": example})
 
@@ -239,8 +237,8 @@ class Portal:
 
 
 _EVERY = [
-    *(Portal(name=name, nouns=nouns) for name, nouns in spellings.PORTALS.items()),
-    Portal(name=spellings.MANAGE, nouns=()),
+    *(Portal(name=name, nouns=nouns) for name, nouns in hints.PORTALS.items()),
+    Portal(name=hints.MANAGE, nouns=()),
 ]
 
 
@@ -248,7 +246,7 @@ PORTALS: Mapping[str, Portal] = {portal.name: portal for portal in _EVERY if por
 """Those that have operations."""
 
 
-NINE: Mapping[str, str] = {tool: name for name, tool in spellings.TOOLS.items()}
+NINE: Mapping[str, str] = {tool: name for name, tool in hints.TOOLS.items()}
 
 
 PUT_OFF: Mapping[str, str] = {
@@ -258,7 +256,7 @@ PUT_OFF: Mapping[str, str] = {
     "reorder_members": "rooms.reorder",
     "set_room_policy": "rooms.set_policy",
 }
-DESTRUCTIVE = frozenset(spellings.MANAGED)
+DESTRUCTIVE = frozenset(hints.MANAGED)
 """A takeover is not: it is open only when the holder has failed, and it is an event with a reason."""
 
 

@@ -9,7 +9,7 @@ from tallystick.capabilities.jobs.views import ReplayedJobs
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
 from tallystick.capabilities.reservations.contract import ReplayedReservations
 from tallystick.capabilities.rooms.contract import ReplayedRoom
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.errors import TallyError
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.web import page, rows
@@ -45,7 +45,7 @@ def view(snapshot: PageReader, asked: PageRequest) -> PageView:
         "agents": around.agents,
         "asked": asked,
         "verdict": _verdict(snapshot, asked, around.room.head),
-        "problem": problem.payload(spellings.label) if problem else None,
+        "problem": problem.payload(hints.label) if problem else None,
     }
     return PageView(template="history.html", context=context)
 

@@ -19,7 +19,7 @@ from msgspec import structs
 from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
-from tallystick.kernel import spellings
+from tallystick.kernel import hints
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
@@ -139,7 +139,7 @@ class Site:
 
     def refusal(self, error: TallyError) -> WebReply:
         """A refusal as a page, for a browser that asked for one."""
-        return _page("refused.html", part=False, error=error.payload(spellings.label), path="")
+        return _page("refused.html", part=False, error=error.payload(hints.label), path="")
 
     def _find(self, path: str, query: str) -> tuple[Callable[..., PageView], PageRequest]:
         fields = {name: values[-1] for name, values in parse_qs(query, max_num_fields=50).items()}
