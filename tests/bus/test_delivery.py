@@ -11,8 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from tallystick.bus.delivery import AttachedAgent, DeliveryQueue
+from tallystick.bus.records import DueActions
 from tallystick.capabilities.actions.events import ActionResultReported
-from tallystick.hub.bus_reads import DueActions
 from tallystick.hub.feed import Wake
 from tallystick.kernel.envelope import GENESIS, Event, to_json
 

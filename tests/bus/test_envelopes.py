@@ -7,8 +7,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.bus.envelope import read
-from tallystick.bus.errors import InvalidEnvelope
+from tallystick.bus.envelope import InvalidEnvelope, read
 from tallystick.hub.registry import OPERATIONS
 from tests.bus.talking import House, Row, envelope
 

@@ -21,8 +21,8 @@ from tallystick.bus.records import frame
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
-from tallystick.surfaces.bus import socket
-from tallystick.surfaces.bus.socket import PeerLimits, opened
+from tallystick.surfaces import bus
+from tallystick.surfaces.bus import PeerLimits, opened
 from tests.bus.talking import SocketWay, envelope
 from tests.http.running import RunningHub
 from tests.scene import refused
@@ -49,10 +49,10 @@ def test_the_socket_is_its_owners_alone_and_the_card_names_it(process_hub: Runni
 
 
 def test_only_the_hubs_own_user_is_let_in() -> None:
-    assert socket.admitted(os.getpid(), os.geteuid()).trusted
+    assert bus.admitted(os.getpid(), os.geteuid()).trusted
 
     with refused("foreign_user"):
-        socket.admitted(os.getpid(), os.geteuid() + 1)
+        bus.admitted(os.getpid(), os.geteuid() + 1)
 
 
 def test_a_peer_that_is_cut_off_reads_why_and_then_the_end_whatever_it_still_sends(way: SocketWay) -> None:

@@ -25,7 +25,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel.operation import Reach
 from tallystick.server import asgi
-from tallystick.surfaces.bus import socket as bus_socket
+from tallystick.surfaces import bus as bus_socket
 from tallystick.surfaces.http import peers
 from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.logs import Log

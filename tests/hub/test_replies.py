@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.hub.idempotency import KEPT_MS
+from tallystick.hub.writing import KEPT_MS
 from tallystick.kernel.errors import InvalidInput
 from tests.scene import HANDOFF, Actor, Row, Scene, refused
 

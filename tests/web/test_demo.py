@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tallystick.hub.demo_rooms import DemoRooms
+from tallystick.hub.maintenance import DemoRooms
 from tallystick.hub.settings import Settings
 from tallystick.kernel.operation import Reach
 from tests.http.running import RunningHub

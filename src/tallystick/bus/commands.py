@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from tallystick.bus import envelope, records
-from tallystick.bus.envelope import BusRequest, Payload
-from tallystick.bus.errors import SessionRequired, SrcMismatch
-from tallystick.hub import bus_reads, registry
+from tallystick.bus.envelope import BusRequest, Payload, SessionRequired, SrcMismatch
+from tallystick.hub import registry
 from tallystick.hub.engine import CallResponse
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import to_wire
@@ -61,7 +60,7 @@ async def list_sessions(connection: BusConnection, request: BusRequest) -> Comma
     ask = inputs.read(envelope.ListSessions, request.given)
     rooms: list[Row] = (await connection.call(request, "rooms.list", {"limit": ask.limit}))["rooms"]
     ids: list[str] = [room["room_id"] for room in rooms]
-    changed = await bus_reads.changed_at(connection.serving, ids)
+    changed = await records.changed_at(connection.serving, ids)
     sessions = [
         {
             "id": room["room_id"],
@@ -167,7 +166,7 @@ async def read_history(connection: BusConnection, request: BusRequest) -> Comman
     ask = inputs.read(envelope.ReadHistory, request.given)
     room_id = connection.visible(session_of(request))
     kinds = records.kinds_of(ask.types)
-    events, cursor = await bus_reads.page(
+    events, cursor = await records.page(
         connection.serving, room_id, since_seq=ask.since_seq, kinds=kinds, limit=ask.limit
     )
     return CommandResult(

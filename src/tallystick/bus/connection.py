@@ -13,8 +13,16 @@ from msgspec import structs
 
 from tallystick.bus import commands, envelope, records
 from tallystick.bus.commands import CommandResult
-from tallystick.bus.envelope import BusRequest, Line, StreamEvents
-from tallystick.bus.errors import ConnectionReplaced, NoStream, SeqOutOfOrder, SrcMismatch, TooManyAtOnce
+from tallystick.bus.envelope import (
+    BusRequest,
+    ConnectionReplaced,
+    Line,
+    NoStream,
+    SeqOutOfOrder,
+    SrcMismatch,
+    StreamEvents,
+    TooManyAtOnce,
+)
 from tallystick.hub import engine
 from tallystick.hub.engine import CallResponse
 from tallystick.hub.feed import Follower

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from tallystick.bus import records
 from tallystick.bus.connection import BusConnection, Outbox
+from tallystick.bus.records import DueActions
 from tallystick.capabilities.actions.events import ActionResultReported
-from tallystick.hub import bus_reads
-from tallystick.hub.bus_reads import DueActions
 from tallystick.hub.feed import Feeds, Wake
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
@@ -107,15 +106,15 @@ class DeliveryQueue:
             self._attached[agent].new = False
         room_id = self.room_id
         if self._cursor is None:
-            self._cursor = await bus_reads.head(self._serving, room_id)
+            self._cursor = await records.head(self._serving, room_id)
         after, attached = self._cursor, set(self._attached)
-        return await bus_reads.due_actions(self._serving, room_id, after, attached=attached, fresh=fresh & attached)
+        return await records.due_actions(self._serving, room_id, after, attached=attached, fresh=fresh & attached)
 
     async def _catch_up(self, each: AttachedAgent) -> None:
         """The results that came while an agent was away, before any newer ones."""
         room_id, until = self.room_id, self._cursor or 0
         if each.results_after < until:
-            missed = await bus_reads.results(self._serving, room_id, each.agent, each.results_after, until)
+            missed = await records.results(self._serving, room_id, each.agent, each.results_after, until)
             for event in missed:
                 self._send_result(each, event)
 
@@ -127,7 +126,7 @@ class DeliveryQueue:
             if event.kind == ActionResultReported.kind and (target := present.get(event.by)):
                 target.in_flight.discard(event.read(ActionResultReported).action_id)
             for requester in present.values():
-                if bus_reads.concerns(event, requester.agent):
+                if records.concerns(event, requester.agent):
                     self._send_result(requester, event)
         for agent, due in found.due.items():
             attachment = present.get(agent)

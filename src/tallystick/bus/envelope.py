@@ -8,11 +8,21 @@ from typing import Annotated, Literal, TypeAlias, cast
 import msgspec
 from msgspec import Meta
 
-from tallystick.bus.errors import InvalidEnvelope, UnsupportedVersion
 from tallystick.hub.operations import ENVELOPE_LIMIT
 from tallystick.kernel import inputs
 from tallystick.kernel.clock import from_wire, system_clock, to_wire
-from tallystick.kernel.errors import InvalidField, TallyError, TooLarge, UnknownField, did_you_mean
+from tallystick.kernel.errors import (
+    Conflict,
+    InvalidField,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    TallyError,
+    TooLarge,
+    Unavailable,
+    UnknownField,
+    did_you_mean,
+)
 from tallystick.kernel.ids import new_id
 from tallystick.kernel.json_values import is_object, why_no_json
 from tallystick.kernel.operation import Ask
@@ -244,3 +254,57 @@ def spoken(given: Mapping[str, object]) -> CreateMessage:
     if not message.text.strip():
         raise InvalidField("text must be non-empty.", field="text")
     return message
+
+
+class InvalidEnvelope(InvalidInput):
+    """That line is not an envelope."""
+
+    hint = 'Send one JSON object per line with at least v, type, id, ts and src: {"v":1,"type":"session.list",…}.'
+
+
+class UnsupportedVersion(InvalidInput):
+    """This hub speaks version 1 of the bus protocol only."""
+
+    hint = "Send envelopes with v: 1."
+
+
+class SrcMismatch(NotAllowed):
+    """The envelope's src is not who this connection belongs to."""
+
+    hint = "Send everything on one connection under one src, over the network under the name of your token."
+
+
+class SeqOutOfOrder(Conflict):
+    """seq must rise with every envelope of a connection."""
+
+    hint = "Count up by one per envelope, or leave seq out; a new connection starts anew."
+
+
+class SessionRequired(InvalidInput):
+    """This command is about a session, and the envelope names none."""
+
+    hint = "Put the session's id into the envelope's `session`; session.list shows them."
+
+
+class NoStream(Conflict):
+    """There is no open stream to send events to."""
+
+    hint = "Open GET /v1/bus/stream and name its connection in the header Tally-Bus; on the socket there is always one."
+
+
+class ConnectionReplaced(Conflict):
+    """Another connection speaks for this agent now, and has its actions."""
+
+    hint = "Stop here, or send agent.add again to have the agent's actions delivered to this connection."
+
+
+class UnknownConnection(NotFound):
+    """There is no bus connection of yours with that id."""
+
+    hint = "Open GET /v1/bus/stream again and use the id in its first event."
+
+
+class TooManyAtOnce(Unavailable):
+    """This connection has too many streams or waits open."""
+
+    hint = "Wait for some to end, or open another connection."

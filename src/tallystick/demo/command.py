@@ -17,8 +17,8 @@ from tallystick.demo.options import Arguments
 from tallystick.demo.run import AgentProcesses, DemoRun, Ending, reckon
 from tallystick.demo.stopping import DemoStopped, StopRequest
 from tallystick.demo.workspace import DemoRepository
-from tallystick.hub.demo_rooms import DemoRooms, keeper
 from tallystick.hub.hub import Hub
+from tallystick.hub.maintenance import DemoRooms, keeper
 from tallystick.hub.settings import Settings
 from tallystick.kernel.errors import TallyError
 from tallystick.surfaces.cli import screen

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from tallystick.demo.stopping import DemoStopped, StopRequest
-from tallystick.hub.demo_rooms import DemoRooms
+from tallystick.hub.maintenance import DemoRooms
 
 
 def wanted(rooms: DemoRooms) -> bool:

@@ -25,8 +25,8 @@ from tallystick.demo.terminal import Stage
 from tallystick.demo.workspace import DemoRepository
 from tallystick.harnesses import processes
 from tallystick.hub import maintenance
-from tallystick.hub.demo_rooms import keeper
 from tallystick.hub.hub import Hub
+from tallystick.hub.maintenance import keeper
 from tallystick.kernel.caller import Caller, Process, ProcessState
 from tallystick.kernel.errors import Fault
 from tallystick.kernel.operation import as_record

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET
 
 from tallystick.capabilities.agents import queries as agents
-from tallystick.hub import idempotency, registry
+from tallystick.hub import registry, writing
 from tallystick.hub.visitor import Visitor, permit
 from tallystick.hub.writing import CallerLeft
 from tallystick.kernel import inputs
@@ -131,7 +131,7 @@ class Call(msgspec.Struct, frozen=True):
     caller: Caller
     room_id: str | None = None
     more: tuple[object, ...] = ()
-    key: idempotency.IdempotencyKey | None = None
+    key: writing.IdempotencyKey | None = None
     also: Sequence[str] = ()
     """The rooms besides its own that it may write to."""
 
@@ -156,7 +156,7 @@ class Call(msgspec.Struct, frozen=True):
                 tx.try_lock(room_id)
         if self.room_id is not None:
             tx.lock(self.room_id)
-        if self.key and (known := idempotency.recall(tx, self.key, self.operation)):
+        if self.key and (known := writing.recall_reply(tx, self.key, self.operation)):
             return known
         me = self.acting(tx)
         if me.by_token and me.session_id:
@@ -167,7 +167,7 @@ class Call(msgspec.Struct, frozen=True):
         if tx.appended and self.room_id is not None and not isinstance(answer, Declined):
             agents.note_progress(tx, self.room_id, me)
         if self.key and not isinstance(answer, Pending | Declined):
-            idempotency.keep(tx, self.key, answer)
+            writing.keep_reply(tx, self.key, answer)
         return answer
 
     def due(self, tx: Tx) -> bool:
@@ -232,7 +232,7 @@ def _checked(operation: AnyOperation, request: CallRequest) -> Steps[CallRespons
     if not request.visitor.trusted:
         permit(request.visitor, operation, request.given)
     ask = _validated(operation, request.given)
-    key = idempotency.IdempotencyKey.of(caller.agent_id, request.key, operation, ask) if request.key else None
+    key = writing.IdempotencyKey.of(caller.agent_id, request.key, operation, ask) if request.key else None
     more = ()
     if operation.io_before:
         more = ((yield OutsideStep(lambda look: _gathered(operation, ask, caller, look))),)

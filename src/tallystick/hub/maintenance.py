@@ -1,4 +1,4 @@
-"""Care of the store as a whole: rebuild and its dry run, export, import, backup, archives.
+"""Care of the store as a whole: rebuild and its dry run, export, import, backup, archives; and the end of a demo's rooms.
 
 A closed room is written to a file, read back and verified, and only then taken out of the store.
 """
@@ -6,6 +6,9 @@ A closed room is written to a file, read back and verified, and only then taken 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import shutil
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,14 +17,17 @@ from pathlib import Path
 import msgspec
 
 from tallystick.capabilities.blobs import queries as blobs
+from tallystick.harnesses import identity
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
+from tallystick.hub.settings import Settings
 from tallystick.hub.signing import SigningKey
-from tallystick.kernel.errors import TallyError
+from tallystick.kernel.caller import Caller, SessionKind
+from tallystick.kernel.errors import Refused, TallyError
 from tallystick.ledger import reading, transfer, verification
 from tallystick.ledger import rebuild as folding
-from tallystick.ledger.errors import LedgerDamaged
+from tallystick.ledger.errors import LedgerDamaged, RoomClosed
 from tallystick.ledger.transfer import Archive
 from tallystick.ledger.tx import Tx
 from tallystick.storage.sqlite import SqliteStore
@@ -196,3 +202,62 @@ def _read(file: Path) -> tuple[Archive, str]:
 
 def _tables() -> list[str]:
     return [*registry.tables(), *registry.deferred_tables()]
+
+
+def keeper() -> Caller:
+    """The person at the keyboard, as the demo knows them."""
+    return Caller(agent_id=f"human:{identity.user(os.environ, os.getuid())}:demo", session=SessionKind.HUMAN_CLI)
+
+
+class DemoRooms(msgspec.Struct, frozen=True, kw_only=True):
+    settings: Settings
+
+    @property
+    def folder(self) -> Path:
+        """Holds the demo's repository; that it is there says that the demo was played, and it stays, empty."""
+        return self.settings.data_dir / "demo"
+
+    @property
+    def played(self) -> bool:
+        return self.folder.exists()
+
+    @property
+    def there(self) -> bool:
+        """Whether something of it is left to remove."""
+        with suppress(FileNotFoundError):
+            return any(self.folder.iterdir())
+        return False
+
+    @property
+    def _rooms(self) -> Path:
+        return self.folder / "rooms.json"
+
+    def keep(self, *room_ids: str) -> None:
+        """Remember which rooms to remove."""
+        self._rooms.write_text(json.dumps(room_ids))
+
+    def remove(self, hub: Hub) -> None:
+        """Delete the rooms from the store, and the repository."""
+        with suppress(FileNotFoundError):
+            room_ids = json.loads(self._rooms.read_text())
+            while room_ids:
+                self._delete(hub, room_ids.pop(0))
+                self.keep(*room_ids)  # Whoever was interrupted goes on with the rest.
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+
+    def _delete(self, hub: Hub, room_id: str) -> None:
+        why = {"room_id": room_id, "reason": "the demo is over"}
+        turn = hub.call("turns.state", {"room_id": room_id}, keeper()).to_data()["turn_id"]
+        with suppress(Refused):  # A person ends turns only where they are a member.
+            hub.call("rooms.join", {"room_id": room_id}, keeper())
+        for end in ("turns.revoke", "turns.takeover"):  # One is for a holder who lives, one for a holder who is gone.
+            with suppress(Refused):
+                hub.call(end, {**why, "expected_turn_id": turn}, keeper())
+        with suppress(RoomClosed):
+            hub.call("rooms.close", why, keeper())
+        file = self.folder / f"{room_id}.jsonl"
+        with file.open("wb") as target:
+            for line in archive_lines(hub, SigningKey.of(self.settings), room_id):
+                target.write(line)
+        prune_archived(hub, file)

@@ -16,7 +16,7 @@ from tallystick.capabilities.messages.contract import RECIPIENTS_LIMIT, TEXT_LIM
 from tallystick.capabilities.permissions.rules import OPEN_LIMIT
 from tallystick.capabilities.tasks.work import Work
 from tallystick.hub.blobs import SIZE_LIMIT
-from tallystick.hub.idempotency import KEY_LIMIT
+from tallystick.hub.writing import KEY_LIMIT
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import BODY_LIMIT, DEPTH_LIMIT
 from tallystick.kernel.errors import NotFound

@@ -1,9 +1,4 @@
-"""Group commit: the writes of concurrent callers share a transaction.
-
-A write that is refused before it changed anything leaves no trace in its group. When one fails later, the group is
-rolled back and divided: what came before it is tried again together, then it alone, then the rest. When the transaction
-itself fails, each is tried alone, or told to try again when the store is not to be had at all.
-"""
+"""x"""
 
 from __future__ import annotations
 
@@ -15,13 +10,20 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from tallystick.kernel.errors import HubClosed, Refused, Unavailable
+from tallystick.kernel.errors import Conflict, HubClosed, InvalidField, Refused, TooLarge, Unavailable
+from tallystick.kernel.ids import digest
+from tallystick.kernel.operation import Answer, AnyOperation, Ask
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.port import Store
+from tallystick.storage.queries import Queries
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 GROUP_LIMIT = 128
+
+SQL = Queries("tallystick.hub")
+KEY_LIMIT = 200
+KEPT_MS = 24 * 60 * 60 * 1000
 
 
 class CallerLeft(Exception):
@@ -191,3 +193,56 @@ class Grouped:
 
 def _notifier(tell: Callable[[T], None], what: T) -> Callable[[], None]:
     return lambda: tell(what)
+
+
+class IdempotencyConflict(Conflict):
+    """That idempotency key was already used for a different request."""
+
+    hint = "Use a new key for a new request; repeat a key only with exactly the same request."
+
+
+class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
+    digest: str
+    answer: str
+
+
+class IdempotencyKey(msgspec.Struct, frozen=True, kw_only=True):
+    """One keyed request of one principal."""
+
+    principal: str
+    key: str
+    digest: str
+
+    @classmethod
+    def of(cls, principal: str, key: str, operation: AnyOperation, ask: Ask) -> IdempotencyKey:
+        if len(key) > KEY_LIMIT:
+            raise TooLarge(f"An idempotency key has at most {KEY_LIMIT} characters.", limit=KEY_LIMIT)
+        if not key.isprintable():
+            raise InvalidField("An idempotency key is printable text.")
+        try:
+            asked = ask.to_json().decode()
+        except (TypeError, ValueError, OverflowError, RecursionError) as wrong:
+            raise InvalidField(f"The request cannot be written as JSON: {wrong}.") from wrong
+        return cls(principal=principal, key=key, digest=digest(operation.name, asked, length=64))
+
+
+def recall_reply(tx: Tx, key: IdempotencyKey, operation: AnyOperation) -> Answer | None:
+    """The answer given before, if this very request was already done."""
+    kept = tx.one(SQL["reply"], StoredReply, principal=key.principal, key=key.key)
+    if kept is None:
+        return None
+    if kept.digest != key.digest:
+        raise IdempotencyConflict(key=key.key)
+    return operation.read_answer(kept.answer)
+
+
+def keep_reply(tx: Tx, key: IdempotencyKey, answer: Answer) -> None:
+    tx.run(SQL["forget_older"], principal=key.principal, before=tx.now - KEPT_MS)
+    tx.run(
+        SQL["keep"],
+        principal=key.principal,
+        key=key.key,
+        digest=key.digest,
+        answer=answer.to_json().decode(),
+        created_at=tx.now,
+    )

@@ -29,7 +29,6 @@ GENESIS = "0" * 64
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=to_plain).encode
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
-
 BODIES: dict[str, type[Body]] = {}
 """Every declared kind of event; filled as the modules that declare them are imported."""
 
@@ -37,7 +36,6 @@ DEPTH_LIMIT = 64
 """So many levels an event's body may have."""
 
 _MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-
 BODY_LIMIT = 256 * 1024
 """What a caller may put into a body of its own choice."""
 EVENT_LIMIT = 4 * 1024 * 1024
@@ -121,7 +119,7 @@ def too_deep() -> TooLarge:
 
 
 def may_be_deep(text: str) -> bool:
-    """Every level opens a bracket, so most texts need no closer look (see `nesting`)."""
+    """Every level opens a bracket, so most texts need no closer look."""
     return text.count("{") + text.count("[") > DEPTH_LIMIT
 
 

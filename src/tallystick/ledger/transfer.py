@@ -1,7 +1,8 @@
-"""Events in a file: export and import of everything, unchanged between engines, and a closed room archived.
+"""Events in a file: export and import of everything, unchanged between engines, and the archive of a closed room.
 
-An export has every event as one JSON line with its hashes. An archive has a room's events, its blobs, and a signed
-checkpoint of its head.
+An export has each event as one JSON line with its hashes; the last line counts them, and without it an import is
+refused. An archive has a room's events, its blobs, and a signed checkpoint of its head. What stays behind is the room's
+row in `heads`, with the file's hash: whoever asks for the room is told of the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Whether a room's events are all there, in order and unchanged: the hash chain, and signed checkpoints of its head."""
+"""Whether a room's events are all there, in order and unchanged: the hash chain, and signed checkpoints (Ed25519) of it.
+
+The chain alone proves that nothing was changed by accident: who can write to the store can compute it anew. A
+checkpoint cannot be made anew without the key. Each names the rooms that moved since the one before, and the hash of
+that one, so that none can be taken out of the middle.
+"""
 
 from __future__ import annotations
 

@@ -19,9 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick.bus.delivery import Bus
 from tallystick.hub import feed, registry
-from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.hub import Hub
-from tallystick.hub.maintenance import keep_indexed
+from tallystick.hub.maintenance import DemoRooms, keep_indexed
 from tallystick.hub.serving import Serving
 from tallystick.kernel.clock import Instant, system_clock
 from tallystick.kernel.errors import RouteNotFound, TallyError

@@ -1,4 +1,7 @@
-"""Running the hub: what it needs is opened in order, used while it serves, and closed in the reverse order."""
+"""Running the hub: what it needs is opened in order, used while it serves, and closed in the reverse order.
+
+A hub in a terminal says there what happens in the rooms: who comes and goes, and where the stick is.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ import logging
 import os
 import resource
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from socket import socket
 from time import monotonic, sleep
@@ -18,17 +22,27 @@ from time import monotonic, sleep
 import uvloop
 
 from tallystick import __version__
-from tallystick.hub import signing, tokens
+from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved
+from tallystick.capabilities.jobs.events import JobCompleted, JobCreated
+from tallystick.capabilities.rooms.events import RoomCreated, StickClosed
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
+from tallystick.commandline import times
+from tallystick.commandline.output import visible
+from tallystick.hub import event_text, feed, signing, tokens
 from tallystick.hub.autostart import Autostart
-from tallystick.hub.demo_rooms import DemoRooms
 from tallystick.hub.hub import Hub
+from tallystick.hub.maintenance import DemoRooms
+from tallystick.hub.serving import Serving
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
+from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.clock import to_wire
-from tallystick.kernel.operation import Reach
-from tallystick.server import asgi, telling
+from tallystick.kernel.operation import Reach, as_record
+from tallystick.ledger import reading
+from tallystick.ledger.contract import Envelope, Heads
+from tallystick.server import asgi
 from tallystick.storage.errors import StoreUnreachable
-from tallystick.surfaces.bus import socket as bus_socket
+from tallystick.surfaces import bus as bus_socket
 from tallystick.surfaces.http import connections, hub_files
 from tallystick.surfaces.http.browser_sessions import HubAddress, label_of
 from tallystick.surfaces.http.connections import HttpServer
@@ -43,6 +57,16 @@ LOOK_S = 2.0
 """How often to look for jobs that nobody runs."""
 FILES = 65_536
 """Open files a hub may have: every follower takes one."""
+
+_STICK = (StickClaimed, StickReleased, StickPassed, StickTakenOver, StickRevoked, StickClosed)
+_KINDS = [each.kind for each in (RoomCreated, MemberAdded, MemberRemoved, *_STICK, JobCreated, JobCompleted)]
+"""What is told; the page and `tally log` have the rest."""
+_SPACED_S = 0.25
+"""However busy the rooms are, nobody reads faster."""
+_MOST = 20
+"""Of a room at once: of more, these are the first."""
+_ROOMS = 10_000
+_READER = Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +183,7 @@ async def _serve(opened: _Opened, started: Callable[[RunningHub], None]) -> None
             started(RunningHub(url=address.url, place=opened.place, link=built.service_pages.link()))
 
         if options.tells:
-            await stack.enter_async_context(asgi.beside(telling.told(built.service_pages.serving)))
+            await stack.enter_async_context(asgi.beside(_told(built.service_pages.serving)))
         await server.run_on(opened.sockets, ready)
 
 
@@ -197,3 +221,32 @@ def _logging(path: Path) -> Generator[Log]:
     finally:
         root.removeHandler(handler)
         log.close()
+
+
+async def _told(serving: Serving) -> None:
+    """Print what happens from now on, until cancelled. In a thread: a terminal may be stopped and take nothing."""
+    seen = await serving.read(partial(_heads, serving.hub))
+    with serving.feeds.listen(feed.EVERY_ROOM) as wake:
+        while True:
+            if await wake.wait(feed.QUIET_SECONDS):
+                seen = await serving.read(partial(_say, serving.hub, seen))
+                await asyncio.sleep(_SPACED_S)
+
+
+def _heads(hub: Hub) -> dict[str, int]:
+    found = as_record(Heads, hub.call("events.heads", {"limit": _ROOMS}, _READER).to_data())
+    return {each.room_id: each.seq for each in found.heads}
+
+
+def _say(hub: Hub, before: Mapping[str, int]) -> dict[str, int]:
+    now = _heads(hub)
+    for room_id, seq in now.items():
+        if seq <= before.get(room_id, 0):
+            continue
+        with hub.reading() as tx:
+            found = reading.since(tx, room_id, before.get(room_id, 0), limit=_MOST, kinds=_KINDS)
+            title = reading.event_at(tx, room_id, 1).data.get("title") or room_id
+        for event in map(Envelope.of, found):
+            sentence = event_text.sentence(event).partition("\n")[0]
+            print(visible(f"{times.local(event.ts)}  {title}: {sentence}"), flush=True)
+    return now

@@ -1,4 +1,7 @@
-"""The hub as a service of the person who is logged in: a systemd user unit, or a launchd agent on macOS."""
+"""`tally service install|remove`: the hub as a service of the person who is logged in, there at every login.
+
+It is a systemd user unit, or a launchd agent on macOS.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,27 @@ import os
 import plistlib
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import click
+
+from tallystick.commandline import progress
+from tallystick.commandline.command import Group, Invocation, Program
 from tallystick.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from tallystick.surfaces.http.hub_files import HubFiles
 
 UNIT = "tallystick.service"
 LABEL = "dev.tallystick.hub"
 KEPT = ("TALLYSTICK_DATA_DIR", "TALLYSTICK_DATABASE_URL", "TALLYSTICK_PORT", "TALLYSTICK_RUNNER_AUTOSTART", "PATH")
 """Settings of the shell that installs the service: at login there is no shell that has them."""
+
+PATIENCE_S = 30.0
 
 
 class NoServiceManager(Unavailable):
@@ -66,7 +79,7 @@ def manager() -> ServiceManager:
     raise NoServiceManager
 
 
-def install(service: HubService, make_way: Callable[[], object]) -> Path:
+def install_unit(service: HubService, make_way: Callable[[], object]) -> Path:
     """Write the file and start the service; what makes way for it goes on where it cannot be started."""
     found = manager()
     found.reach()
@@ -83,7 +96,7 @@ def install(service: HubService, make_way: Callable[[], object]) -> Path:
     return found.file
 
 
-def remove() -> Path | None:
+def remove_unit() -> Path | None:
     """Stop the service and delete its file; None where there is none."""
     if installed() is None:
         return None
@@ -185,3 +198,69 @@ def _quoted(word: str) -> str:
 
 def _specifiers(text: str) -> str:
     return text.replace("%", "%%")
+
+
+@click.group(cls=Group, subcommand_metavar="install|remove [ARGS]...")
+def service() -> None:
+    """Run the hub at every login: a systemd user unit, or a launchd agent on macOS."""
+
+
+@service.command(cls=Program)
+@click.option("--print", "look", is_flag=True, help="Show the file that would be written, and do nothing.")
+@click.pass_obj
+def install(invocation: Invocation, *, look: bool) -> None:
+    """Run the hub now and at every login.
+
+    It has this shell's TALLYSTICK_ settings for the store and the port, and takes the place of a hub that runs already.
+    """
+    from tallystick.hub.settings import Settings
+    from tallystick.surfaces.cli.install import this_program
+    from tallystick.surfaces.http.control import stop_hub
+
+    place = _place()
+    wanted = HubService.of(this_program(), os.environ, place.log)
+    if look:
+        text = manager().text(wanted).decode()
+        if not invocation.finish({"file": str(manager().file), "text": text}):
+            print(text, end="")
+        return
+    Settings.of().make_data_dir()
+    with progress.told("Starting the hub"):
+        # There is one hub for a store: one that was started by hand makes way.
+        file = install(wanted, lambda: stop_hub(place))
+        running = _started(place)
+    if not invocation.finish({"file": str(file), "running": running}):
+        print(f"The hub runs now and at every login: {file}")
+        print("`tally status` gives the link to its page; `tally service remove` ends it.")
+        if manager().file.suffix == ".service":
+            print("It ends when you log out; `loginctl enable-linger` keeps it.")
+
+
+@service.command(cls=Program)
+@click.pass_obj
+def remove(invocation: Invocation) -> None:
+    """Stop the service and delete its file; the store stays."""
+
+    with progress.told("Stopping the hub"):
+        file = remove()
+    if not invocation.finish({"removed": str(file) if file else None}):
+        print(f"The service is removed: {file}" if file else "There is no service.")
+
+
+def _place() -> HubFiles:
+    from tallystick.hub.settings import Settings
+    from tallystick.surfaces.http.hub_files import HubFiles
+
+    return HubFiles(Settings.of().data_dir)
+
+
+def _started(place: HubFiles) -> bool:
+    """Whether the hub took its first connections in time: the service manager does not wait for that."""
+    from tallystick.surfaces.http.errors import HubNotStarted
+
+    until = time.monotonic() + PATIENCE_S
+    while place.facts() is None:
+        if time.monotonic() > until:
+            raise HubNotStarted(f"The service is installed, but no hub has come up. Its log is {place.log}.")
+        time.sleep(0.1)
+    return True

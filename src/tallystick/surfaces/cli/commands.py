@@ -98,7 +98,7 @@ PROGRAMS = {
     "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
     "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
     "service": (
-        "tallystick.server.service_commands:service",
+        "tallystick.server.service:service",
         "Run the hub at every login: a systemd user unit, or a launchd agent on macOS.",
     ),
     "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),

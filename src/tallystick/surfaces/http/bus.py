@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 from tallystick.bus import commands, envelope
 from tallystick.bus.connection import BusConnection, BusReply, refusal
 from tallystick.bus.delivery import Bus
-from tallystick.bus.envelope import LINE_LIMIT, BusRequest
-from tallystick.bus.errors import UnknownConnection
+from tallystick.bus.envelope import LINE_LIMIT, BusRequest, UnknownConnection
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow

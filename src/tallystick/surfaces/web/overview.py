@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tallystick.capabilities.agents.contract import Agents
 from tallystick.capabilities.rooms.contract import RoomView
-from tallystick.hub.demo_rooms import DemoRooms
+from tallystick.hub.maintenance import DemoRooms
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
 from tallystick.surfaces.web import needs

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 from msgspec import structs
 
-from tallystick.hub.demo_rooms import DemoRooms
+from tallystick.hub.maintenance import DemoRooms
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel import hints

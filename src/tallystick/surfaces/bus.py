@@ -19,8 +19,7 @@ from typing import cast
 from tallystick.bus import commands, envelope
 from tallystick.bus.connection import BusConnection, BusReply
 from tallystick.bus.delivery import Bus
-from tallystick.bus.envelope import LINE_LIMIT
-from tallystick.bus.errors import InvalidEnvelope
+from tallystick.bus.envelope import LINE_LIMIT, InvalidEnvelope
 from tallystick.harnesses import processes
 from tallystick.hub import local_sockets
 from tallystick.hub.visitor import Visitor
