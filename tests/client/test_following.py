@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.client.calls import HttpReply, Lost
+from tallystick.client.client import Following
 from tallystick.client.connection import HubNotRunning
-from tallystick.client.following import Following
 from tallystick.kernel.errors import TooSlow
 from tallystick.surfaces.http.sse import ending
 from tests.scene import refused

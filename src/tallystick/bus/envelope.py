@@ -1,4 +1,7 @@
-"""The v1 envelope: one JSON object per line, at most 1 MiB. Reading tells exactly what is wrong with a line."""
+"""The v1 envelope: one JSON object per line, at most 1 MiB; and what only the bus refuses.
+
+Reading tells exactly what is wrong with a line.
+"""
 
 from __future__ import annotations
 

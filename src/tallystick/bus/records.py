@@ -1,4 +1,8 @@
-"""What the bus tells of the ledger: events as bus events, the closed list of types, and what it reads of rooms and actions."""
+"""Ledger events as bus events: the closed list of types, how each kind's payload looks, and what is read for them.
+
+A record is the event's envelope with its place in the room. Everything that has no type of its own is
+`event.appended`. The bus reads what is new in a room, and which action each connected agent gets next.
+"""
 
 from __future__ import annotations
 

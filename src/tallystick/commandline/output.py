@@ -1,13 +1,21 @@
-"""What leaves the program: the JSON envelope, the refusal on stderr, and remarks beside the result."""
+"""What leaves the program: the JSON envelope, the refusal on stderr, and remarks beside the result.
+
+Whoever waits longer than a second is told so, and again ever more rarely: silence must not look like death.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 
+from tallystick.commandline import times
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import CommandLine, Spelling
+
+FIRST_SECONDS, AGAIN_SECONDS = 1.0, 10.0
 
 
 def visible(text: str) -> str:
@@ -57,3 +65,30 @@ def remark(text: str) -> None:
 
         text = times.told(text)
     print(visible(text), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(what: str, *, first: float = FIRST_SECONDS, again: float = AGAIN_SECONDS) -> Generator[None]:
+    """Say what is being done, at a terminal only: a log or a program that reads along needs the result alone."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+
+    def telling() -> None:
+        waited, pause = first, again
+        if over.wait(first):
+            return
+        remark(f"{what}…")
+        while not over.wait(pause):
+            waited += pause
+            pause *= 2
+            remark(f"{what}, for {times.span(int(waited))} now…")
+
+    thread = threading.Thread(target=telling, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
-from tallystick.commandline import progress
+from tallystick.commandline import output
 from tallystick.demo import first, page, terminal
 from tallystick.demo.options import Arguments
 from tallystick.demo.run import AgentProcesses, DemoRun, Ending, reckon
@@ -61,7 +61,7 @@ def remove() -> bool:
     rooms = DemoRooms(settings=Settings.of())
     there = rooms.there
     if there:
-        with progress.told("Deleting the demo's rooms"), closing(Hub.open(rooms.settings)) as hub:
+        with output.progress("Deleting the demo's rooms"), closing(Hub.open(rooms.settings)) as hub:
             rooms.remove(hub)
     print("The demo's rooms are deleted." if there else "There is no demo to delete.", flush=True)
     return there

@@ -1,4 +1,4 @@
-"""Care of the store as a whole: rebuild and its dry run, export, import, backup, archives; and the end of a demo's rooms.
+"""Care of the store as a whole: rebuild and its dry run, export, import, backup, archives, and the end of demo rooms.
 
 A closed room is written to a file, read back and verified, and only then taken out of the store.
 """

@@ -1,4 +1,10 @@
-"""x"""
+"""Group commit: the writes of concurrent callers share a transaction. One that carries a key is done once.
+
+A write that is refused before it changed anything leaves no trace in its group. When one fails later, the group is
+rolled back and divided: what came before it is tried again together, then it alone, then the rest. When the transaction
+itself fails, each is tried alone, or told to try again when the store is not to be had at all. The answer to a key is
+stored in the transaction of its write, so a caller that lost the reply can always ask again.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import output, progress
+from tallystick.commandline import output
 from tallystick.commandline.command import Invocation, Number, Program
 from tallystick.kernel.json_values import object_of
 
@@ -149,7 +149,7 @@ def up(
     )
     try:
         with ExitStack() as starting:
-            starting.enter_context(progress.told(STARTING))
+            starting.enter_context(output.progress(STARTING))
 
             def greet(running: RunningHub) -> None:
                 starting.close()
@@ -174,7 +174,7 @@ def in_background(invocation: Invocation, options: Sequence[str] = (), *, browse
 
     settings = Settings.of()
     settings.make_data_dir()
-    with progress.told(STARTING):
+    with output.progress(STARTING):
         started = start(options, HubFiles(settings.data_dir).log)
     if invocation.as_json:
         print(started.line, flush=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from tallystick.commandline import progress
+from tallystick.commandline import output
 from tallystick.commandline.command import Group, Invocation, Program
 from tallystick.kernel.errors import Unavailable
 
@@ -225,7 +225,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
             print(text, end="")
         return
     Settings.of().make_data_dir()
-    with progress.told("Starting the hub"):
+    with output.progress("Starting the hub"):
         # There is one hub for a store: one that was started by hand makes way.
         file = install(wanted, lambda: stop_hub(place))
         running = _started(place)
@@ -241,7 +241,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
 def remove(invocation: Invocation) -> None:
     """Stop the service and delete its file; the store stays."""
 
-    with progress.told("Stopping the hub"):
+    with output.progress("Stopping the hub"):
         file = remove()
     if not invocation.finish({"removed": str(file) if file else None}):
         print(f"The service is removed: {file}" if file else "There is no service.")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.commandline import progress
+from tallystick.commandline import output
 from tests.surfaces.cli.place import TALLY, Place, at_terminal
 from tests.surfaces.hubs import hub
 from tests.waiting import until
@@ -29,7 +29,7 @@ def test_long_work_says_what_it_is_and_how_long_it_takes(monkeypatch: pytest.Mon
     screen = _Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
 
-    with progress.told("Checking", first=0.001, again=0.002):
+    with output.progress("Checking", first=0.001, again=0.002):
         until(lambda: screen.getvalue().count("\n") >= 2)
 
     assert screen.getvalue().splitlines()[:2] == ["Checking…", "Checking, for 0 s now…"]
@@ -42,7 +42,7 @@ def test_short_work_and_a_program_that_reads_along_hear_nothing(
     screen = _Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
 
-    with progress.told("Checking", first=first):
+    with output.progress("Checking", first=first):
         pass
 
     assert screen.getvalue() == ""

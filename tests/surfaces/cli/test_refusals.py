@@ -9,10 +9,9 @@ import pytest
 
 from tallystick.kernel.errors import Fault, InternalFault, InvalidField, TallyError, Unavailable
 from tallystick.storage.errors import StoreReadOnly
-from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import exit_code, guarded
 from tallystick.surfaces.cli.reference import every_error
-from tallystick.surfaces.cli.session import Session
+from tallystick.surfaces.cli.session import Session, Usage
 
 ERRORS = every_error()
 

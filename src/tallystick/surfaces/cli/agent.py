@@ -11,10 +11,9 @@ import click
 from tallystick.capabilities.agents.contract import AgentView, ShowAgent
 from tallystick.commandline.command import Command, Group
 from tallystick.surfaces.cli import messages, render, screen, short_ids
-from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.init import SessionStart
 from tallystick.surfaces.cli.options import room_option
-from tallystick.surfaces.cli.session import CallReply, Session, absolute
+from tallystick.surfaces.cli.session import CallReply, Session, Usage, absolute
 
 P = ParamSpec("P")
 

@@ -15,7 +15,7 @@ import click
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark, visible
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.surfaces.cli import completing, screen, short_ids
+from tallystick.surfaces.cli import options, screen, short_ids
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET, OK, REFUSED
 from tallystick.surfaces.cli.messages import LONGEST_WAIT_MS, delivered, text_of
 from tallystick.surfaces.cli.options import path_option, period, room_option
@@ -32,7 +32,7 @@ ENDS = {"completed": OK, "rejected": REFUSED, "error": FAILED}
 
 
 @click.command(cls=Command)
-@click.argument("to", shell_complete=completing.recipients)
+@click.argument("to", shell_complete=options.complete_recipients)
 @click.argument("text")
 @click.option(
     "--timeout", type=period, metavar="TIME", default="10m", show_default=True, help="How long to wait for an answer."
@@ -74,7 +74,7 @@ def ask(session: Session, *, to: str, text: str, timeout: int, path: str | None,
 
 
 @click.command(cls=Command)
-@click.argument("agent", shell_complete=completing.agents)
+@click.argument("agent", shell_complete=options.complete_agents)
 @click.option(
     "--timeout", type=period, metavar="TIME", default="30s", show_default=True, help="How long to wait for its word."
 )

@@ -33,8 +33,8 @@ TALK = {
     "inbox": (HERE + "messages:inbox", "Show what you have to read, to accept, and to allow or deny."),
     "reply": (HERE + "messages:reply", "Answer a message, or a job's question."),
     "ack": (HERE + "messages:ack", "Accept a message that asked for it."),
-    "allow": (HERE + "permissions:allow", "Let an agent do what it asks permission for, this once."),
-    "deny": (HERE + "permissions:deny", "Keep an agent from what it asks permission for."),
+    "allow": (HERE + "messages:allow", "Let an agent do what it asks permission for, this once."),
+    "deny": (HERE + "messages:deny", "Keep an agent from what it asks permission for."),
     "note": (HERE + "rooms:note", "Leave a note for the others without taking a turn."),
 }
 WORK = {
@@ -54,11 +54,11 @@ MORE = {
     "leave": (HERE + "rooms:leave", "Leave the room."),
     "close": (HERE + "rooms:close", "Close the room for good; its history stays readable."),
     "whoami": (HERE + "doctor:whoami", "Show which agent this command speaks for, and why."),
-    "help": (HERE + "call:help_", "Show help for a command."),
+    "help": (HERE + "tree:help_", "Show help for a command."),
     "agent": (HERE + "agent:agent", "Work as one of several agents: name, sign of life, messages, reservations."),
 }
 OPERATIONS = {
-    "call": (HERE + "call:call", "Call any operation with a JSON input."),
+    "call": (HERE + "tree:call", "Call any operation with a JSON input."),
 }
 EXTENDED = {
     "jobs.create": HERE + "jobs:with_prompt_file",
@@ -89,7 +89,7 @@ SETUP = {
     "uninstall": (HERE + "install:uninstall", "Take out of a harness what `tally install` put in."),
     "guard": (HERE + "install:guard", "Keep commits away from what others have reserved."),
     "doctor": (HERE + "doctor:doctor", "Check the store, the machine and who you are."),
-    "completion": (HERE + "call:completion", "Print the completion script for a shell."),
+    "completion": (HERE + "tree:completion", "Print the completion script for a shell."),
 }
 PROGRAMS = {
     "hook": ("tallystick.surfaces.hook.command:hook", "Answer a hook of a harness."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import progress
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.harnesses import registry
 from tallystick.harnesses.identity import VARIABLE
@@ -34,7 +34,7 @@ def doctor(session: Session, *, deep: bool, repair: bool) -> int:
     """
     from tallystick.hub.diagnosis import CheckVerdict, examine
 
-    with progress.told("Checking"):
+    with output.progress("Checking"):
         if repair:
             from tallystick.hub import maintenance
 

@@ -1,23 +1,30 @@
-"""`tally log`, which is `tally events` for short, and `tally verify`: the ledger, told, followed and proven."""
+"""`tally log`, which is `tally events` for short, and `tally verify`: the ledger, told, followed and proven.
+
+Lists whose rows are sentences are told alike: turns, notes, protocol events, what waits for a person. Each is a
+renderer of `render.RENDERERS`.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
-from typing import TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
-from tallystick.commandline import progress, times
+from tallystick.commandline import output, times
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import counted, visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
 from tallystick.surfaces.cli import screen, short_ids
-from tallystick.surfaces.cli.errors import FileUnusable
 from tallystick.surfaces.cli.failures import FAULT
 from tallystick.surfaces.cli.options import about_a_room
-from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
+from tallystick.surfaces.cli.session import CallReply, FileUnusable, Session, StopSignal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 PAGE = 1_000
 WAIT_MS = 30_000
@@ -155,7 +162,7 @@ def verify(
     what was signed, or what you kept elsewhere, is proof. Prints each room's head. Exits 4 when something does not fit.
     """
     room = session.room(None, room_id) if room_id else None
-    with progress.told("Checking every event"):
+    with output.progress("Checking every event"):
         reply = session.call("events.verify", {"room_id": room, "expect": expect})
     verdict = reply.read(Verified)
     strangers = _strangers(session, verdict, keys)
@@ -220,3 +227,86 @@ def _kept(session: Session, file: str, keys: tuple[str, ...]) -> list[str]:
     stranger = [f"{file} is signed by {by}, which is not known here."] if known and by not in known else []
     found = signing.check_kept(session.existing_hub, text)
     return [*stranger, *(f"{room_id}: {problem} ({file})." for room_id, problem in found.items())]
+
+
+def listed_events(reply: CallReply) -> None:
+    """`events.list` and `events.follow`."""
+    found = reply.read(Events).events
+    for each in found:
+        tell(each)
+    if not found:
+        screen.say("Nothing more yet.")
+
+
+def notes(reply: CallReply) -> None:
+    """`notes.list`."""
+    for each in reply.data["notes"]:
+        screen.event(each["seq"], each["ts"], f"{each['by']}: {each['body']}")
+    if not reply.data["notes"]:
+        screen.say("There are no notes.")
+
+
+def protocol(reply: CallReply) -> None:
+    """`protocol.list`."""
+    for each in reply.data["events"]:
+        screen.event(each["seq"], each["event"]["created_at"], "\n".join(_envelope(each["event"], each["ack"])))
+    if not reply.data["events"]:
+        screen.say("No work was handed over or blocked, and nobody came into another's way.")
+
+
+def _envelope(event: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[str]:
+    to = f" to {event['to_agent']}" if event["to_agent"] else ""
+    about = ", ".join(each for each in (event["bead_id"], event["scope"]) if each)
+    yield f"{event['event_type']} from {event['from_agent'] or 'nobody'}{to}{f', about {about}' if about else ''}"
+    for name, value in event["payload"].items():
+        if isinstance(value, str):
+            yield f"{name.replace('_', ' ')}: {times.told(value)}"
+    if ack["required"]:
+        yield f"accepted {times.relative(ack['acked_at'])}" if ack["acked_at"] else "to be accepted"
+
+
+_STICK = {
+    "claim": "{to} has the stick: turn {turn}",
+    "release": "{by} released the stick",
+    "pass": "{by} passed the stick to {to}",
+    "takeover": "{to} took the stick over from {by}: {why}",
+    "revoke": "{by} lost the stick: {why}",
+    "close": "The room was closed: {why}",
+}
+
+
+def history(reply: CallReply) -> None:
+    """`turns.history`."""
+    for each in reply.data["events"]:
+        known = {"by": each["from_agent_id"] or "nobody", "to": each["to_agent_id"], "turn": each["turn_id"]}
+        said = [_STICK[each["event_type"]].format_map({**known, "why": each["reason"] or "no reason was given"})]
+        if handoff := each["handoff"]:
+            said += [handoff["status"], f"Next: {handoff['next_action']}"]
+        screen.event(each["event_seq"], each["created_at"], "\n".join(said))
+    if not reply.data["events"]:
+        screen.say("Nobody has had the stick yet.")
+
+
+def attention(reply: CallReply) -> None:
+    """`attention.list`."""
+    found = reply.data["items"]
+    if not found:
+        screen.say("Nothing waits for you.")
+        return
+    fields = ("sign", "item", "who", "reason", "said")
+    screen.table(
+        ["", *fields[1:], "since"],
+        [[*(each[name] for name in fields), times.relative(each["since"])] for each in found],
+    )
+
+
+def focus(reply: CallReply) -> None:
+    """`tasks.focus`."""
+    task = reply.data["task"]
+    screen.say(f"You are at {task['task_id']}: {task['title']}" if task else "You are at no task.")
+
+
+def fanned_out(reply: CallReply) -> None:
+    """`tasks.macro.fanout_jobs`."""
+    for each in reply.data["jobs"]:
+        screen.say(f"{each['job_id']} is queued: {each['anchor']}")

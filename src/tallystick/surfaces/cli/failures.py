@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 
 from tallystick.commandline import output
 from tallystick.kernel.errors import Fault, InternalFault, TallyError, Unavailable
-from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.session import Session
+from tallystick.surfaces.cli.session import Session, Usage
 
 OK, REFUSED, USAGE, UNAVAILABLE, FAULT, NOT_YET, INTERRUPTED, HUNG_UP = 0, 1, 2, 3, 4, 5, 130, 141
 

@@ -21,8 +21,7 @@ from tallystick.commandline.command import Command
 from tallystick.kernel.caller import is_person
 from tallystick.kernel.errors import Conflict, NoRoomHere, TallyError
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.session import Session, absolute
+from tallystick.surfaces.cli.session import Session, Usage, absolute
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 """What `init` calls an agent when it chooses a name itself."""

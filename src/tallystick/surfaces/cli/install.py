@@ -18,9 +18,8 @@ from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.harnesses.registry import TITLES
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.failures import REFUSED
-from tallystick.surfaces.cli.session import Session
+from tallystick.surfaces.cli.session import Session, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

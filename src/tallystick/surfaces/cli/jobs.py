@@ -13,10 +13,9 @@ from tallystick.commandline.output import visible_json, visible_lines
 from tallystick.kernel.hints import said
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Envelope
-from tallystick.surfaces.cli import completing, events, render, screen, short_ids
-from tallystick.surfaces.cli.errors import Usage
+from tallystick.surfaces.cli import events, options, render, screen, short_ids
 from tallystick.surfaces.cli.options import about_a_room, room_option
-from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
+from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, Usage
 
 LOOK_MS = 2_000
 """Leases run out without an event, so a watch looks at least this often."""
@@ -93,7 +92,7 @@ def _show(session: Session, found: CallReply) -> None:
 
 
 @click.command("open", cls=Command)
-@click.argument("id", shell_complete=completing.jobs)
+@click.argument("id", shell_complete=options.complete_jobs)
 @room_option
 @click.pass_obj
 def open_(session: Session, *, id: str, room_id: str | None) -> None:

@@ -1,4 +1,7 @@
-"""`tally send|reply|inbox|ack`: talking to the others. Answers are read as plain data: see `session.CallReply`."""
+"""`tally send|reply|inbox|ack|allow|deny`: talking to the others, and requests for permission.
+
+Answers are read as plain data: see `session.CallReply`.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ import sys
 
 import click
 
+from tallystick.commandline import times
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import NotFound
-from tallystick.surfaces.cli import completing, permissions, render, screen, short_ids
+from tallystick.surfaces.cli import options, render, screen, short_ids
 from tallystick.surfaces.cli.options import path_option, period, room_option
 from tallystick.surfaces.cli.session import CallReply, Session, StopSignal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 LONGEST_WAIT_MS = 110_000
@@ -23,13 +27,15 @@ PAGE = 200
 
 attention = click.option("--attention", is_flag=True, help="Ask every recipient to accept it.")
 
+DIFF_LINES = 40
+
 
 def text_of(given: str) -> str:
     return sys.stdin.read() if given == "-" else given
 
 
 @click.command(cls=Command)
-@click.argument("to", shell_complete=completing.recipients)
+@click.argument("to", shell_complete=options.complete_recipients)
 @click.argument("text")
 @attention
 @path_option
@@ -107,14 +113,14 @@ def inbox(
     """
     room = session.room(path, room_id)
     # Before the mail, which is the answer that counts: beside it stands no notice of the mail itself.
-    asked = permissions.waiting(session, room)
+    asked = waiting_requests(session, room)
     data = newest(session, room, limit) if everything else _unread(session, room, limit, wait)
     if mark_read and data["messages"]:
         last = data["messages"][-1]["event"]["id"]
         data |= {"unread": session.call("messages.read", {"room_id": room, "event_id": last}).data["unread"]}
     if session.finish({**data, "permissions": asked}):
         return
-    permissions.show(asked)
+    show_requests(asked)
     render.render("messages.inbox", CallReply(data))
     if data["unread"] and not mark_read:
         screen.say(f"Looking marks nothing as read; {session.typed('messages.read')} does.")
@@ -183,3 +189,95 @@ def delivered(session: Session, room: str, to: list[str], given: Mapping[str, ob
 
 def _priority(attention: bool) -> dict[str, str]:
     return {"priority": "attention"} if attention else {}
+
+
+@click.command(cls=Command)
+@click.argument("request", type=click.IntRange(min=1))
+@click.option("--option", "option_id", metavar="ID", help="One of the answers that the harness offers, by its id.")
+@click.option("--message", metavar="TEXT", help="What the agent is told besides.")
+@path_option
+@room_option
+@click.pass_obj
+def allow(
+    session: Session, *, request: int, option_id: str | None, message: str | None, path: str | None, room_id: str | None
+) -> None:
+    """Let an agent do what it asks permission for, this once.
+
+    REQUEST is its number as `tally inbox` shows it. The first answer counts. For people at a terminal, and for agents
+    that the room's policy names.
+    """
+    room = session.room(path, room_id)
+    _answer_request(session, room, {"permission": request, "decision": "allow", **_given(message, option_id)})
+
+
+@click.command(cls=Command)
+@click.argument("request", type=click.IntRange(min=1))
+@click.argument("message", required=False)
+@click.option("--option", "option_id", metavar="ID", help="One of the answers that the harness offers, by its id.")
+@path_option
+@room_option
+@click.pass_obj
+def deny(
+    session: Session, *, request: int, message: str | None, option_id: str | None, path: str | None, room_id: str | None
+) -> None:
+    """Keep an agent from what it asks permission for.
+
+    REQUEST is its number as `tally inbox` shows it. The agent is told MESSAGE: say what it should do instead.
+    """
+    room = session.room(path, room_id)
+    _answer_request(session, room, {"permission": request, "decision": "deny", **_given(message, option_id)})
+
+
+def _given(message: str | None, option_id: str | None) -> dict[str, str]:
+    found = {"message": message, "option_id": option_id}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _answer_request(session: Session, room: str, given: Mapping[str, object]) -> None:
+    reply = session.call("permissions.answer", {"room_id": room, **given})
+    if not session.finish(reply.data):
+        render.render("permissions.answer", reply)
+
+
+def waiting_requests(session: Session, room: str) -> Sequence[Mapping[str, Any]]:
+    """What waits for an answer that the caller may give."""
+    found = session.call("permissions.list", {"room_id": room}).data
+    return found["permissions"] if found["may_answer"] else []
+
+
+def listed_requests(reply: CallReply) -> None:
+    """`permissions.list`."""
+    found = reply.data["permissions"]
+    show_requests(found)
+    if not found:
+        screen.say("No request for permission is open.")
+    screen.say(f"In this room {reply.data['policy']['summary']}")
+
+
+def shown_request(reply: CallReply) -> None:
+    """`permissions.ask` and `permissions.show`."""
+    show_requests([reply.data])
+
+
+def show_requests(found: Sequence[Mapping[str, Any]]) -> None:
+    for each in found:
+        when = times.relative(each["asked_at"])
+        screen.say(f"{each['permission']}  {each['agent_id']}, {when}: {_request_state(each)}")
+        screen.indented(f"{each['tool']}: {each['title']}")
+        if each["command"] and each["command"] != each["title"]:
+            screen.indented(each["command"])
+        if each["paths"]:
+            screen.indented(f"changes {', '.join(each['paths'])}")
+        for line in (each["diff"] or "").splitlines()[:DIFF_LINES]:
+            screen.indented(line)
+        lasting = [option for option in each["options"] if option["kind"].endswith("_always")]
+        for option in lasting if each["state"] == "open" else ():
+            screen.indented(f"--option {option['option_id']}: {option['name']}")
+
+
+def _request_state(each: Mapping[str, Any]) -> str:
+    if each["state"] == "open":
+        return f'asks permission; tally allow {each["permission"]}, or tally deny {each["permission"]} "why"'
+    why = each["message"] or each["policy"]
+    by = f" by {each['settled_by']}" if each["settled_by"] else ""
+    return f"{each['state']}{by}{f': {why}' if why else ''}"

@@ -1,4 +1,7 @@
-"""Options and values that several commands share: the room they mean, times, JSON, and a handoff."""
+"""Options and values that several commands share: the room they mean, times, JSON, a handoff; and what Tab offers.
+
+Whoever presses Tab has not asked for anything yet: what cannot be found is not offered, and nothing else is said.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,73 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
+from tallystick.kernel.errors import TallyError
 from tallystick.kernel.json_values import is_object
-from tallystick.surfaces.cli import completing
-from tallystick.surfaces.cli.errors import Usage
+from tallystick.surfaces.cli.session import Session, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import click
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _PERIOD = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+MOST = 100
+EVERYBODY = ("user", "@all", "@peers", "@foreman")
+
+
+def complete_agents(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Everybody in the room, by id."""
+    return _fitting((each["agent_id"] for each in _found(ctx, "agents.list", "agents")), incomplete)
+
+
+def complete_recipients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Everybody in the room, and the names for several; after a comma the next one."""
+    before, comma, last = incomplete.rpartition(",")
+    found = [*complete_agents(ctx, param, last), *_fitting(EVERYBODY, last)]
+    return [f"{before}{comma}{each}" for each in found]
+
+
+def complete_jobs(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The newest jobs of the room."""
+    found = _found(ctx, "jobs.list", "jobs", limit=MOST)
+    return _fitting((each["job_id"] for each in found), incomplete.upper())
+
+
+def complete_rooms(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Every open room."""
+    return _fitting((each["room_id"] for each in _answer(ctx, "rooms.list", {"limit": MOST}, "rooms")), incomplete)
+
+
+def _fitting(words: Iterable[str], incomplete: str) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _found(ctx: click.Context, operation: str, name: str, **given: object) -> Sequence[dict[str, Any]]:
+    """A list about the room that the line so far is about."""
+    session = ctx.find_object(Session) or Session()
+    try:
+        room = session.room(None, ctx.params.get("room_id"))
+    except (TallyError, OSError):
+        return []
+    return _answer(ctx, operation, {"room_id": room, **given}, name)
+
+
+def _answer(ctx: click.Context, operation: str, given: dict[str, object], name: str) -> Sequence[dict[str, Any]]:
+    session = ctx.find_object(Session) or Session()
+    try:
+        return session.call(operation, given).data[name]
+    except (TallyError, OSError):
+        return []
+    finally:
+        session.drop_notices()
 
 
 def about_a_room(command: F) -> F:
@@ -30,7 +88,7 @@ room_option = click.option(
     "--room",
     "room_id",
     metavar="ID",
-    shell_complete=completing.rooms,
+    shell_complete=complete_rooms,
     help="The room, instead of the one a path leads to.",
 )
 path_option = click.option(

@@ -9,9 +9,8 @@ import click
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import Usage
 from tallystick.surfaces.cli.options import about_a_room, path_option, room_option
-from tallystick.surfaces.cli.session import Session, absolute
+from tallystick.surfaces.cli.session import Session, Usage, absolute
 
 
 @click.command(cls=Command)

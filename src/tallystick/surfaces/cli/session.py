@@ -1,7 +1,8 @@
-"""One run of `tally`: its global options, who calls, and the way to the hub, found when the first operation needs it.
+"""One run of `tally`: its global options, who calls, the way to the hub, and what only the command line refuses.
 
-A command's calls go through a running hub and in this process when there is none (`client.nearest`). Commands about the
-store itself (export, import, backup, rebuild, doctor) always work in this process: they ask for `hub`.
+A command's calls go through a running hub and in this process when there is none (`client.nearest`). The way is found
+when the first operation needs it. Commands about the store itself (export, import, backup, rebuild, doctor) always work
+in this process: they ask for `hub`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from functools import cached_property
 
 from tallystick.commandline import output
 from tallystick.commandline.command import Invocation
-from tallystick.kernel.errors import NoRoomHere, Refused
+from tallystick.kernel.errors import Conflict, InvalidInput, NoRoomHere, NotFound, Refused
 from tallystick.kernel.hints import CommandLine, said, step
-from tallystick.surfaces.cli.errors import FileUnusable, NoStore, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,3 +230,33 @@ def absolute(path: str | None) -> str:
         raise FileUnusable("The current directory does not exist any more.") from None
     whole = os.path.join(here, path) if path else here  # noqa: PTH118
     return "/" + "/".join(part for part in whole.split("/") if part not in {"", "."})
+
+
+class Usage(InvalidInput):
+    """The command line cannot be understood."""
+
+    hint = "See `tally --help`."
+
+
+class NoStore(NotFound):
+    """There is no store yet."""
+
+    hint = "The first `tally join` creates it; --data-dir or TALLYSTICK_DATA_DIR point at another one."
+
+
+class FileUnusable(InvalidInput):
+    """The file cannot be used."""
+
+    hint = "Name a file in a folder that exists and that you may write to or read from."
+
+
+class TakeoverNeeded(Conflict):
+    """The stick will not come by waiting: whoever has or expects it failed."""
+
+    hint = 'Take it over on purpose: `tally hold --takeover "why"`.'
+
+
+class NoHandoff(Conflict):
+    """`tally hold` ended without a handoff; the others may take the stick over at once."""
+
+    hint = "Answer its questions on Ctrl-C, or start it with --status and --next-action."

@@ -15,8 +15,7 @@ import click
 from tallystick.commandline.command import Command
 from tallystick.harnesses.registry import TITLES
 from tallystick.surfaces.cli import install, screen
-from tallystick.surfaces.cli.errors import Usage
-from tallystick.surfaces.cli.session import Session
+from tallystick.surfaces.cli.session import Session, Usage
 
 if TYPE_CHECKING:
     from tallystick.harnesses.install.config_edit import FileChange, InstallReceipts

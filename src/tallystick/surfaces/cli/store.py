@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from tallystick.commandline import output, progress
+from tallystick.commandline import output
 from tallystick.commandline.command import Command, Group
 from tallystick.surfaces.cli import screen
-from tallystick.surfaces.cli.errors import FileUnusable, Usage
 from tallystick.surfaces.cli.failures import REFUSED
-from tallystick.surfaces.cli.session import Session
+from tallystick.surfaces.cli.session import FileUnusable, Session, Usage
 
 if TYPE_CHECKING:
     from tallystick.hub.maintenance import ArchivePlan, ArchiveResult
@@ -44,7 +43,7 @@ def export(session: Session, *, file: str) -> None:
             else:
                 sys.stdout.buffer.write(line)
         return
-    with whole_file(Path(file)) as target, progress.told("Writing every event"):
+    with whole_file(Path(file)) as target, output.progress("Writing every event"):
         lines = sum(1 for line in maintenance.export(hub) if target.write(line))
     if not session.finish({"file": file, "events": lines - 1}):
         screen.say(f"Exported {lines - 1} events to {file}.")
@@ -79,7 +78,7 @@ def import_(session: Session, *, file: str, keep_oversized: bool) -> None:
     """
     from tallystick.hub import maintenance
 
-    with _lines(file) as lines, progress.told("Reading the export"):
+    with _lines(file) as lines, output.progress("Reading the export"):
         end = maintenance.import_(session.hub, lines, keep_oversized=keep_oversized)
     if not session.finish({"rooms": end.rooms, "events": end.events}):
         screen.say(f"Imported {output.counted(end.events, 'event')} in {output.counted(end.rooms, 'room')}.")
@@ -113,7 +112,7 @@ def backup(session: Session, *, file: str) -> None:
         raise FileUnusable(f"{file} exists already.", hint="Name a new file, or move the old one away first.")
     if not target.parent.is_dir():
         raise FileUnusable(f"{file} cannot be written: there is no such folder.")
-    with progress.told("Copying the store"):
+    with output.progress("Copying the store"):
         maintenance.backup(session.existing_hub, target)
     if not session.finish({"file": file}):
         screen.say(f"Backed up to {file}.")
@@ -130,12 +129,12 @@ def rebuild(session: Session, *, dry_run: bool) -> int:
     from tallystick.hub import maintenance
 
     if dry_run:
-        with progress.told("Comparing the projections with the ledger"):
+        with output.progress("Comparing the projections with the ledger"):
             differing = maintenance.check(session.existing_hub)
         if not session.finish({"differing": differing}):
             screen.say(f"Differing from the ledger: {', '.join(differing) or 'nothing'}.")
         return REFUSED if differing else 0
-    with progress.told("Folding the ledger"):
+    with output.progress("Folding the ledger"):
         events = maintenance.rebuild(session.existing_hub)
     if not session.finish({"events": events}):
         screen.say(f"Folded {events} events.")
@@ -177,7 +176,7 @@ def archive(
     if restore is not None:
         if not Path(restore).is_file():
             raise FileUnusable(f"{restore} cannot be read: there is no such file.")
-        with progress.told("Bringing the room back"):
+        with output.progress("Bringing the room back"):
             restored = maintenance.restore_archive(hub, Path(restore))
         _tell(session, restored=[restored])
         return
@@ -185,7 +184,7 @@ def archive(
     if dry_run:
         _tell(session, planned=[maintenance.plan_archive(hub, each) for each in rooms])
     else:
-        with progress.told("Archiving"):
+        with output.progress("Archiving"):
             archived = [_archived(session, each, Path(folder)) for each in rooms]
         _tell(session, archived=archived)
 
@@ -250,7 +249,7 @@ def sign(session: Session) -> None:
     from tallystick.hub import signing
 
     key = signing.SigningKey.of(session.settings)
-    with progress.told("Signing"):
+    with output.progress("Signing"):
         made = signing.sign(session.existing_hub, key)
     facts = {"number": made.number if made else None, "rooms": len(made.said.heads) if made else 0, "key": key.public}
     if not session.finish(facts):
@@ -271,7 +270,7 @@ def export_checkpoint(session: Session, *, file: str) -> None:
     from tallystick.hub import signing
 
     key = signing.SigningKey.of(session.settings)
-    with progress.told("Signing"):
+    with output.progress("Signing"):
         made = signing.export(session.existing_hub, key)
     with whole_file(Path(file)) as target:
         target.write(msgspec.json.encode(made) + b"\n")

@@ -1,10 +1,11 @@
-"""All commands as one click tree, and a run of it.
+"""All commands as one click tree, and a run of it; and `tally call`, `tally help` and `tally completion`.
 
 Those of the table are imported when they are looked up; every operation is a command as well.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -18,11 +19,11 @@ from tallystick.commandline.command import Command, Group
 from tallystick.commandline.global_options import VARIABLES
 from tallystick.kernel.errors import did_you_mean
 from tallystick.kernel.hints import COMMANDS
-from tallystick.surfaces.cli import catalogue, commands, completing, render, short_ids
-from tallystick.surfaces.cli.errors import Usage
+from tallystick.kernel.json_values import is_object
+from tallystick.surfaces.cli import catalogue, commands, options, render, screen, short_ids
 from tallystick.surfaces.cli.failures import INTERRUPTED, guarded
 from tallystick.surfaces.cli.options import json_text
-from tallystick.surfaces.cli.session import Session, StopSignal, absolute
+from tallystick.surfaces.cli.session import Session, StopSignal, Usage, absolute
 
 if TYPE_CHECKING:
     from tallystick.surfaces.cli.catalogue import Field
@@ -31,13 +32,13 @@ ROOM_HELP = "The room's id; the room of the current directory when left out."
 
 
 OFFERED: Mapping[str, Any] = {
-    "agent": completing.agents,
-    "agent-id": completing.agents,
-    "job": completing.jobs,
-    "reply-job": completing.jobs,
-    "room-id": completing.rooms,
-    "to": completing.recipients,
-    "to-agent-id": completing.agents,
+    "agent": options.complete_agents,
+    "agent-id": options.complete_agents,
+    "job": options.complete_jobs,
+    "reply-job": options.complete_jobs,
+    "room-id": options.complete_rooms,
+    "to": options.complete_recipients,
+    "to-agent-id": options.complete_agents,
 }
 """What Tab offers for a field of this name."""
 
@@ -113,9 +114,9 @@ def perform(session: Session, name: str, given: Mapping[str, object]) -> int:
 
 
 def _said_to_wait() -> AbstractContextManager[None]:
-    from tallystick.commandline import progress  # Here: most operations wait for nothing.
+    from tallystick.commandline import output  # Here: most operations wait for nothing.
 
-    return progress.told("Waiting")
+    return output.progress("Waiting")
 
 
 def _value(field: Field, given: object) -> object:
@@ -293,3 +294,73 @@ def _print_anything(stream: TextIO) -> None:
     """A terminal that cannot show a character must not end the program."""
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
+
+
+@click.command(cls=Command)
+@click.argument("operation", required=False)
+@click.option("--input", "text", default="{}", metavar="JSON|-", help="The input as a JSON object; - reads stdin.")
+@click.option("--list", "list_them", is_flag=True, help="List every operation.")
+@click.pass_obj
+def call(session: Session, *, operation: str | None, text: str, list_them: bool) -> int:
+    """Call any operation with a JSON input.
+
+    OPERATION is its name on every surface, such as turns.release.
+    """
+    if list_them:
+        _list(session)
+        return 0
+    if operation is None:
+        raise Usage("Name an operation, or list them with --list.", hint="See `tally call --help`.")
+    with StopSignal() as stop:
+        reply = session.call(operation, _input(sys.stdin.read() if text == "-" else text), stop)
+    if not session.finish(reply.data):
+        screen.answer(reply.data)
+    return INTERRUPTED if stop.stopped() else 0
+
+
+def _list(session: Session) -> None:
+    known = [{"operation": name, "summary": shape["summary"]} for name, shape in catalogue.operations().items()]
+    if not session.finish({"operations": known}):
+        screen.table(["OPERATION", "SUMMARY"], [list(each.values()) for each in known])
+
+
+def _input(text: str) -> dict[str, object]:
+    try:
+        given: object = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise Usage(f"The input is not JSON: {wrong}.", hint="See `tally call --help`.") from None
+    if not is_object(given):
+        raise Usage("The input must be a JSON object.", hint="See `tally call --help`.")
+    return given
+
+
+@click.command(cls=Command, name="help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, *, words: tuple[str, ...]) -> None:
+    """Show help for a command.
+
+    `tally help send`, `tally help jobs create`; without a command, what there is.
+    """
+    root = ctx.find_root()
+    root.command.main(args=[*words, "--help"], prog_name="tally", standalone_mode=False, obj=root.obj)
+
+
+@click.command(cls=Command, no_args_is_help=True)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, *, shell: str) -> None:
+    """Print the completion script for a shell.
+
+    For bash put `eval "$(tally completion bash)"` into ~/.bashrc; zsh likewise; for fish write the script to
+    ~/.config/fish/completions/tally.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise Usage(f"There is no completion for {shell}.")
+    script = kind(ctx.find_root().command, {}, "tally", "_TALLY_COMPLETE").source()
+    session: Session = ctx.obj
+    if not session.finish({"shell": shell, "script": script}):
+        print(script)

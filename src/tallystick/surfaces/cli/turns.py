@@ -23,17 +23,16 @@ from tallystick.capabilities.turns.contract import (
     TurnState,
     YourTurn,
 )
-from tallystick.commandline import progress
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import remark
 from tallystick.kernel.errors import Refused, Unavailable
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Events
-from tallystick.surfaces.cli import completing, screen
-from tallystick.surfaces.cli.errors import NoHandoff, TakeoverNeeded
+from tallystick.surfaces.cli import options, screen
 from tallystick.surfaces.cli.failures import INTERRUPTED, NOT_YET
 from tallystick.surfaces.cli.options import HandoffWords, about_a_room, handoff, handoff_options, period, stdin_option
-from tallystick.surfaces.cli.session import CallReply, Session, StopSignal, absolute
+from tallystick.surfaces.cli.session import CallReply, NoHandoff, Session, StopSignal, TakeoverNeeded, absolute
 from tallystick.surfaces.cli.state import fenced, owned
 from tallystick.surfaces.cli.work import give_back
 
@@ -77,7 +76,7 @@ def wait(session: Session, *, path: str | None, room_id: str | None, timeout: in
     takeover_available decide whether to take over.
     """
     room = session.room(path, room_id)
-    with StopSignal() as stop, progress.told("Waiting for your turn"):
+    with StopSignal() as stop, output.progress("Waiting for your turn"):
         reply = waited(session, room, timeout, stop)
     turn = reply.read(*WAITED)
     if not session.finish(reply.data):
@@ -158,7 +157,7 @@ def release(
 
 
 @click.command(cls=Command, name="pass")
-@click.argument("agent", shell_complete=completing.agents)
+@click.argument("agent", shell_complete=options.complete_agents)
 @about_a_room
 @handoff_options
 @stdin_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import progress, times
+from tallystick.commandline import output, times
 from tallystick.commandline.command import Invocation, Program
 from tallystick.commandline.output import counted
 
@@ -46,7 +46,7 @@ def down(invocation: Invocation) -> None:
 
     Requests are finished, streams are told, and nothing acknowledged is lost.
     """
-    with progress.told("Stopping the hub"):
+    with output.progress("Stopping the hub"):
         holder = stop_hub(_place())
     if not invocation.finish({"stopped": holder is not None, "pid": holder.pid if holder else None}):
         print("The hub has stopped." if holder else "No hub is running.")
