@@ -26,7 +26,7 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel.operation import Reach
 from tallystick.server import asgi
 from tallystick.surfaces import bus as bus_socket
-from tallystick.surfaces.http import peers
+from tallystick.surfaces.http import authentication
 from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Limits
@@ -107,7 +107,7 @@ class Request:
     path: str
     headers: list[tuple[bytes, bytes]]
     body: bytes
-    peer: peers.Facts | None
+    peer: authentication.Facts | None
 
     def scope(self) -> dict[str, object]:
         path, _, query = self.path.partition("?")
@@ -124,7 +124,7 @@ class Request:
             "headers": self.headers,
             "client": None,
             "server": ("127.0.0.1", PORT),
-            **({"extensions": {peers.PEER: self.peer}} if self.peer else {}),
+            **({"extensions": {authentication.PEER: self.peer}} if self.peer else {}),
         }
 
 
@@ -191,7 +191,7 @@ class Response:
 class Connection:
     """One request at a time to a hub in this process."""
 
-    def __init__(self, hub: HubHere, peer: peers.Facts | None) -> None:
+    def __init__(self, hub: HubHere, peer: authentication.Facts | None) -> None:
         self._hub, self._peer = hub, peer
         self._response: Response | None = None
 

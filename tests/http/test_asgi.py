@@ -16,7 +16,7 @@ from tallystick.hub import tokens
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.server import asgi
-from tallystick.surfaces.http import peers
+from tallystick.surfaces.http import authentication
 from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.logs import Log
 from tests.waiting import until
@@ -77,16 +77,16 @@ def asked(hub: Hub, log: Log, **extensions: object) -> tuple[int, object]:
 
 
 def test_a_server_that_knows_the_process_lets_it_in_without_a_token(hub: Hub, log: Log) -> None:
-    me: peers.Facts = {"pid": os.getpid(), "uid": os.geteuid()}
+    me: authentication.Facts = {"pid": os.getpid(), "uid": os.geteuid()}
 
-    assert asked(hub, log, **{peers.PEER: me}) == (200, None)
+    assert asked(hub, log, **{authentication.PEER: me}) == (200, None)
     seen = me.get("seen")
     assert seen
     assert [caller.agent_id for caller in seen.callers.values()] == ["ann"]
 
 
 def test_a_process_of_another_user_is_turned_away(hub: Hub, log: Log) -> None:
-    assert asked(hub, log, **{peers.PEER: {"pid": os.getpid(), "uid": os.geteuid() + 1}})[0] == 403
+    assert asked(hub, log, **{authentication.PEER: {"pid": os.getpid(), "uid": os.geteuid() + 1}})[0] == 403
 
 
 def test_without_the_extension_a_name_alone_lets_nobody_in(hub: Hub, log: Log) -> None:

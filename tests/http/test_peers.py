@@ -9,7 +9,7 @@ import pytest
 
 from tallystick.harnesses import processes
 from tallystick.harnesses.processes import Ancestor
-from tallystick.surfaces.http import peers
+from tallystick.surfaces.http import authentication
 
 
 def test_a_process_is_looked_at_once_for_all_its_requests_and_surfaces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,10 +21,10 @@ def test_a_process_is_looked_at_once_for_all_its_requests_and_surfaces(monkeypat
         return look(pid)
 
     monkeypatch.setattr(processes, "ancestors", ancestors)
-    scope = {"extensions": {peers.PEER: {"pid": os.getpid(), "uid": os.getuid()}}}
+    scope = {"extensions": {authentication.PEER: {"pid": os.getpid(), "uid": os.getuid()}}}
 
     for surface in ("cli", "mcp", "cli"):
-        peer = peers.of(scope)
+        peer = authentication.peer_of(scope)
         assert peer
         assert peer.caller("ada", surface).agent_id == "ada"
 

@@ -10,7 +10,7 @@ import pytest
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import operation as kernel
 from tallystick.kernel.operation import AnyOperation, Reach
-from tallystick.surfaces.http import token_commands
+from tallystick.surfaces.http import commands
 from tests.http.running import Client, Json, RunningHub
 
 EVERY = sorted(OPERATIONS.values(), key=lambda operation: operation.name)
@@ -128,4 +128,4 @@ def test_the_bus_asks_for_the_same_reach(hub: RunningHub) -> None:
 
 
 def test_help_knows_every_reach() -> None:
-    assert tuple(Reach) == token_commands.REACHES
+    assert tuple(Reach) == commands.REACHES

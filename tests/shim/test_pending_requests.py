@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tallystick.surfaces.mcp.pending_requests import KEY, PendingRequests
+from tallystick.surfaces.mcp.shim import KEY, PendingRequests
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'

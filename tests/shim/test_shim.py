@@ -21,8 +21,7 @@ from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
 from tallystick.kernel import places
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.surfaces.mcp.pending_requests import KEY
-from tallystick.surfaces.mcp.shim import ENVIRONMENT, SOCKET, settings_in, socket_in
+from tallystick.surfaces.mcp.shim import ENVIRONMENT, KEY, SOCKET, settings_in, socket_in
 from tests.http.running import TALLY
 from tests.surfaces.hubs import hub
 from tests.surfaces.mcp.stage import SERVER, Stage, rows

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from tallystick.kernel.errors import ForeignUser
-from tallystick.surfaces.mcp.pending_requests import OURS
+from tallystick.surfaces.mcp.shim import OURS
 from tests.bus.talking import envelope
 from tests.http import conftest as http
 from tests.http.running import Json, RunningHub

@@ -8,9 +8,8 @@ from typing import Any, cast
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.surfaces.web import reservations, room
-from tallystick.surfaces.web.needs import Need
 from tallystick.surfaces.web.overview import Overview
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, read_page
+from tallystick.surfaces.web.page import Need, PageReader, PageRequest, PageView, read_page
 from tallystick.surfaces.web.people import Person
 from tests.scene import Scene
 

@@ -27,6 +27,7 @@ from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.server.mcp_http import McpOverHttp
 from tallystick.surfaces.http import app as http
 from tallystick.surfaces.http import errors, sse
+from tallystick.surfaces.http.app import ServicePages
 from tallystick.surfaces.http.authentication import FILES, TokenCache
 from tallystick.surfaces.http.browser_sessions import HubAddress
 from tallystick.surfaces.http.calls import decoded, key_of
@@ -34,7 +35,6 @@ from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.logs import Log
 from tallystick.surfaces.http.middleware import Allowances, Limits
 from tallystick.surfaces.http.request_context import RequestContext, answer, body, context_of, departure
-from tallystick.surfaces.http.service_pages import ServicePages
 
 if TYPE_CHECKING:
     from tallystick.surfaces.web.site import Site

@@ -18,7 +18,7 @@ from tallystick.harnesses import identity
 from tallystick.hub.serving import Serving
 from tallystick.hub.tokens import TokenInvalid
 from tallystick.hub.visitor import Visitor
-from tallystick.surfaces.http import peers
+from tallystick.surfaces.http import authentication
 from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.middleware import Allowances, Limits
 from tallystick.surfaces.http.request_context import context_of
@@ -109,7 +109,7 @@ class _HttpClient:
 
     async def visitor(self, request: McpRequest) -> Visitor:
         scope = _scope(request)
-        visitor, peer = context_of(scope).visitor, peers.of(scope)
+        visitor, peer = context_of(scope).visitor, authentication.peer_of(scope)
         if peer is None:
             return visitor
         agent = context_of(scope).head.get(b"tally-agent", b"").decode("utf-8", "replace") or None
@@ -120,7 +120,7 @@ class _HttpClient:
 
     def workspace(self, request: McpRequest) -> str | None:
         """Where a process on this machine works; what is elsewhere has to say so."""
-        peer = peers.of(_scope(request))
+        peer = authentication.peer_of(_scope(request))
         return peer.folder if peer else None
 
     async def serving(self) -> Serving:

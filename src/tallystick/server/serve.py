@@ -133,7 +133,7 @@ def up(
     from tallystick.hub.settings import Settings
     from tallystick.server import run as server
     from tallystick.storage.errors import DiskFull
-    from tallystick.surfaces.http import control
+    from tallystick.surfaces.http import commands
     from tallystick.surfaces.http.errors import DataDirUnusable
     from tallystick.surfaces.http.hub_files import HubRunning
     from tallystick.surfaces.http.middleware import Limits
@@ -157,7 +157,7 @@ def up(
 
             server.run(settings, options, Limits.of(), greet)
     except HubRunning:
-        raise control.already_running(settings.data_dir) from None
+        raise commands.already_running(settings.data_dir) from None
     except OSError as wrong:
         if wrong.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise DiskFull(f"The disk that holds {settings.data_dir} is full; no hub was started.") from wrong

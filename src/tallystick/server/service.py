@@ -215,7 +215,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
     """
     from tallystick.hub.settings import Settings
     from tallystick.surfaces.cli.install import this_program
-    from tallystick.surfaces.http.control import stop_hub
+    from tallystick.surfaces.http.commands import stop_hub
 
     place = _place()
     wanted = HubService.of(this_program(), os.environ, place.log)

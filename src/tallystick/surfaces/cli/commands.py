@@ -95,13 +95,13 @@ PROGRAMS = {
     "hook": ("tallystick.surfaces.hook.command:hook", "Answer a hook of a harness."),
     "mcp": ("tallystick.surfaces.mcp.command:mcp", "Serve MCP over stdin and stdout."),
     "up": ("tallystick.server.serve:up", "Run the hub, with a page that shows everything."),
-    "status": ("tallystick.surfaces.http.control:status", "Say whether a hub runs here, and where."),
-    "down": ("tallystick.surfaces.http.control:down", "Stop the hub that runs here."),
+    "status": ("tallystick.surfaces.http.commands:status", "Say whether a hub runs here, and where."),
+    "down": ("tallystick.surfaces.http.commands:down", "Stop the hub that runs here."),
     "service": (
         "tallystick.server.service:service",
         "Run the hub at every login: a systemd user unit, or a launchd agent on macOS.",
     ),
-    "token": ("tallystick.surfaces.http.token_commands:token", "Issue, list and revoke tokens for the hub."),
+    "token": ("tallystick.surfaces.http.commands:token", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
     "attach": (
         "tallystick.runtime.options:attach",

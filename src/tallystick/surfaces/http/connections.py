@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from tallystick.kernel.errors import InvalidInput, TallyError
-from tallystick.surfaces.http import errors, middleware, peers
+from tallystick.surfaces.http import authentication, errors, middleware
 from tallystick.surfaces.http.errors import HeadTooLarge, MalformedRequest, TooLate
 from tallystick.surfaces.http.middleware import Limits
 
@@ -30,7 +30,7 @@ from tallystick.surfaces.http.middleware import Limits
 class HttpConnection(HttpToolsProtocol):
     def __init__(self, config: Config, server_state: ServerState, limits: Limits) -> None:
         super().__init__(config, server_state, {})
-        self._extensions: dict[str, object] = {peers.ABORT: self.abort}
+        self._extensions: dict[str, object] = {authentication.ABORT: self.abort}
         """What the app learns about this connection with each request; see `peers`."""
         self._limits = limits
         self._in_head = True
@@ -46,8 +46,8 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        if facts := peers.facts_of(transport):
-            self._extensions[peers.PEER] = facts
+        if facts := authentication.facts_of(transport):
+            self._extensions[authentication.PEER] = facts
         self._expect(self._limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -15,7 +15,7 @@ from tallystick.hub.serving import Serving
 from tallystick.kernel import inputs
 from tallystick.kernel.envelope import Event, to_json
 from tallystick.kernel.errors import InvalidField, TallyError, TooSlow
-from tallystick.surfaces.http import calls, errors, peers
+from tallystick.surfaces.http import authentication, calls, errors
 from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed
 from tallystick.surfaces.http.middleware import Allowances
@@ -164,7 +164,7 @@ async def send_stream(
         async with asyncio.timeout(last_word_seconds):
             await send({"type": "http.response.body", "body": last})
     except TimeoutError:
-        peers.abort(scope)
+        authentication.abort(scope)
 
 
 async def _send_chunks(

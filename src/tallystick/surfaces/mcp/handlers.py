@@ -57,8 +57,8 @@ from tallystick.kernel.errors import (
 from tallystick.kernel.hints import tool_call
 from tallystick.kernel.operation import Answer, AnyOperation
 from tallystick.surfaces.mcp import prompts
-from tallystick.surfaces.mcp.pending_requests import KEY
 from tallystick.surfaces.mcp.server import ClientContext, McpRequest
+from tallystick.surfaces.mcp.shim import KEY
 from tallystick.surfaces.mcp.tools import Portal, ToolSet
 
 Ask: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[Answer]]

@@ -22,8 +22,7 @@ from tallystick.hub.settings import Settings
 from tallystick.kernel import places
 from tallystick.kernel.errors import ForeignUser
 from tallystick.kernel.hints import tool_call
-from tallystick.surfaces.mcp.pending_requests import OURS
-from tallystick.surfaces.mcp.shim import SETS, SOCKET
+from tallystick.surfaces.mcp.shim import OURS, SETS, SOCKET
 
 if TYPE_CHECKING:
     import anyio
@@ -90,7 +89,7 @@ class Sessions:
         server = await asyncio.to_thread(self._server, hello, writer)
         from mcp.server.stdio import stdio_server
 
-        from tallystick.surfaces.mcp.framing import Screened
+        from tallystick.surfaces.mcp.server import Screened
 
         lines = cast("anyio.AsyncFile[str]", cast("object", _Lines(reader, writer)))
         async with stdio_server(lines, lines) as (incoming, outgoing):

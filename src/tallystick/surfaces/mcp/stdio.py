@@ -38,8 +38,7 @@ def serve(tools: Tools, called: str | None = None) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    from tallystick.surfaces.mcp.framing import Screened
-    from tallystick.surfaces.mcp.server import ProcessClient, build_server
+    from tallystick.surfaces.mcp.server import ProcessClient, Screened, build_server
 
     gc.enable()
     gc.freeze()

@@ -6,8 +6,7 @@ from tallystick.capabilities.jobs.radar_views import Radar
 from tallystick.capabilities.jobs.views import JobOpened, Jobs
 from tallystick.capabilities.tasks.contract import Cards, CardView
 from tallystick.surfaces.web import page
-from tallystick.surfaces.web.needs import needs_of
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, needs_of
 
 COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
 LIMIT = 100

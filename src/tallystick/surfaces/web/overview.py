@@ -15,9 +15,17 @@ from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.hub.maintenance import DemoRooms
 from tallystick.kernel.clock import Instant
 from tallystick.ledger.contract import Heads, HeadView
-from tallystick.surfaces.web import needs
-from tallystick.surfaces.web.needs import RoomNeeds, by_urgency, needs_in
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, place_of, standing
+from tallystick.surfaces.web import page
+from tallystick.surfaces.web.page import (
+    PageReader,
+    PageRequest,
+    PageView,
+    RoomNeeds,
+    by_urgency,
+    needs_in,
+    place_of,
+    standing,
+)
 from tallystick.surfaces.web.people import Person, everybody, members_in, with_words
 from tallystick.surfaces.web.room import StickStatus, stick_of
 
@@ -123,7 +131,7 @@ class Overview:
 
 def _inbox(snapshot: PageReader, asked: PageRequest, cards: Sequence[RoomCard]) -> dict[str, object]:
     waiting = by_urgency(need for card in cards for need in card.waiting.needs)
-    shown = asked.number("needs") or needs.SHOWN
+    shown = asked.number("needs") or page.NEEDS_SHOWN
     return {
         "now": snapshot.now,
         "needs": waiting[:shown],

@@ -1,16 +1,20 @@
-"""`/rooms/<id>`: a room as one lives in it, with its conversation, what waits and everybody there; and its stick."""
+"""`/rooms/<id>`: a room as one lives in it, with its conversation, what waits and everybody there; and its stick.
+
+`/rooms/<id>/sessions` is the conversation of a room, an agent or a task, and a place to join it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tallystick.capabilities.jobs.radar_views import Radar
 from tallystick.capabilities.reservations.contract import ReservationList
+from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.capabilities.turns.contract import StickEvent, StickEvents, TurnState
-from tallystick.surfaces.web import chart, chat, needs, page, people, rows
+from tallystick.surfaces.web import chart, chat, page, people, rows
 from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, RoomFrame
-from tallystick.surfaces.web.sessions import rooms_to_relay_to
+from tallystick.surfaces.web.rows import EventRow
 
 TROUBLE = frozenset({"stale_owner", "owner_gone", "recipient_gone"})
 HISTORY = 80
@@ -28,6 +32,17 @@ FILTERS = (
     ("incursions", "incursions", "i"),
 )
 """The ways on into the whole conversation: its filter, its label and its tone."""
+
+SESSIONS_LIMIT = 80
+RELAYED_TO = 200
+
+SESSIONS_SHOWN: Mapping[str, tuple[str, Callable[[EventRow], bool]]] = {
+    "": ("all", lambda _: True),
+    "handoffs": ("handoffs", lambda row: row.tag == "Passed to" or row.handoff is not None),
+    "needs-input": ("needs input", lambda row: row.tag == "Needs input" or (row.tone == "b" and bool(row.tag))),
+    "incursions": ("incursions", lambda row: row.tag == "Incursion"),
+    "messages": ("messages", lambda row: row.speech),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +129,9 @@ def _end(asked: PageRequest) -> int | None:
 
 def view(snapshot: PageReader, asked: PageRequest) -> PageView:
     frame = page.framed(snapshot, asked)
-    waiting = needs.needs_of(frame.room, frame.waiting)
+    waiting = page.needs_of(frame.room, frame.waiting)
     found = rows.stretch(snapshot, asked.room_id, limit=TALK)
-    shown = asked.number("needs") or needs.SHOWN
+    shown = asked.number("needs") or page.NEEDS_SHOWN
     context: dict[str, object] = {
         **around_stick(snapshot, asked, frame, history=HISTORY),
         "needs": waiting.needs[:shown],
@@ -133,3 +148,45 @@ def stick_view(snapshot: PageReader, asked: PageRequest) -> PageView:
     """The stick at full width: its picture, the handoff in force, the order, and every action."""
     frame = page.framed(snapshot, asked)
     return PageView(template="stick.html", context=around_stick(snapshot, asked, frame, history=LONG_HISTORY))
+
+
+def sessions_view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
+    agent, task, show, at = asked.word("agent"), asked.word("task"), asked.word("show"), asked.number("at")
+    show = show if show in SESSIONS_SHOWN else ""
+    # A row that is pointed at stands a little below the top, with what came after it in sight.
+    before = asked.number("before") or (at + SESSIONS_LIMIT // 4 if at else None)
+
+    def wanted(row: EventRow) -> bool:
+        return SESSIONS_SHOWN[show][1](row) and _about(row, agent)
+
+    found = rows.stretch(snapshot, asked.room_id, limit=SESSIONS_LIMIT, before=before, wanted=wanted, task=task)
+    agents = around.agents
+    context: dict[str, object] = {
+        **around.context,
+        "rows": found.rows,
+        "entries": chat.conversation(found.rows),
+        "agents": agents,
+        "agent": agent,
+        "task": task,
+        "show": show,
+        "shown": [(name, label) for name, (label, _) in SESSIONS_SHOWN.items()],
+        "before": before,
+        "older": found.older,
+        "rooms": rooms_to_relay_to(snapshot, asked.room_id),
+    }
+    return PageView(template="sessions.html", context=context)
+
+
+def _about(row: EventRow, agent: str) -> bool:
+    if not agent or agent in {row.by, *row.to}:
+        return True
+    return agent in row.data.get("recipients", ()) or agent == row.data.get("to_agent_id")
+
+
+def rooms_to_relay_to(snapshot: PageReader, room_id: str) -> list[RoomSummary]:
+    """Where a message may be relayed to; a token for one room reaches no other."""
+    if snapshot.visitor.room_id is not None:
+        return []
+    every = snapshot.read("rooms.list", Rooms, limit=RELAYED_TO).rooms
+    return [room for room in every if not room.closed_at and room.room_id != room_id]

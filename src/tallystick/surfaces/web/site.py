@@ -23,7 +23,7 @@ from tallystick.kernel import hints
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, rows, search, sessions, things
+from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, rows, search, things
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, PageView, read_page
 
@@ -85,7 +85,7 @@ OVERVIEW = "Go to the overview at / and choose a room there."
 
 ROOM_VIEWS: Mapping[str, Callable[..., PageView]] = {
     "": room.view,
-    "sessions": sessions.view,
+    "sessions": room.sessions_view,
     "stick": room.stick_view,
     "history": history.view,
     "replay": history.replay,
