@@ -1,21 +1,25 @@
-"""The program: a scratch folder, a store, a play, a reckoning, and how to look at it again."""
+"""The program: a scratch folder, a store, a play, a reckoning, and how to look at it again.
+
+The demo of the first start is played into the store that is served afterwards, and skipped by Enter.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tallystick.commandline import output
-from tallystick.demo import first, page, terminal
+from tallystick.demo import page, terminal
 from tallystick.demo.options import Arguments
 from tallystick.demo.run import AgentProcesses, DemoRun, Ending, reckon
-from tallystick.demo.stopping import DemoStopped, StopRequest
+from tallystick.demo.terminal import DemoStopped, StopRequest
 from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.maintenance import DemoRooms, keeper
@@ -44,11 +48,11 @@ def play_first(arguments: Arguments) -> bool:
     """Into the store that `tally up` serves afterwards, so that its page is alive; once."""
     settings = Settings.of()
     rooms = DemoRooms(settings=settings)
-    if not first.wanted(rooms):
+    if not first_wanted(rooms):
         return False
     rooms.folder.mkdir(parents=True)
     try:
-        with first.skippable() as stop:
+        with skippable() as stop:
             _perform(replace(arguments, here=True, keep=True), rooms.folder, stop)
     except (TallyError, subprocess.CalledProcessError) as failed:
         # `make up` goes on to the hub, which needs no demo.
@@ -140,3 +144,30 @@ def _look_again(arguments: Arguments, settings: Settings, workspace: DemoReposit
         f"\nLook at it again{when}:\n  tally{where} state {workspace.root}\n  tally{where} events {workspace.root}"
         f"\n  tally{where} verify\n  git -C {workspace.root} log -p"
     )
+
+
+def first_wanted(rooms: DemoRooms) -> bool:
+    """Whether this is the first start, and the demo can be played; if not, say why."""
+    if rooms.played:
+        return False
+    if not shutil.which("git"):
+        print("There is no git on this machine: the demo is left out, and everything else works.", flush=True)
+        return False
+    return True
+
+
+@contextmanager
+def skippable() -> Generator[StopRequest]:
+    """Enter or Ctrl-C ends what is played in here, and the program goes on."""
+    watched = sys.stdin.isatty()
+    stop = StopRequest(enter=watched)
+    try:
+        with stop.noted():
+            # Said when it is true: before that, a Ctrl-C would end the `make` that this runs under.
+            if watched:
+                print("A demo of half a minute; Enter skips it.", flush=True)
+            yield stop
+    except DemoStopped:
+        print("\nSkipped.", flush=True)
+    if stop.terminated:
+        raise KeyboardInterrupt

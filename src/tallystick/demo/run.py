@@ -19,9 +19,8 @@ from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.capabilities.turns.events import StickClaimed, StickReleased, StickTakenOver
 from tallystick.demo import story
 from tallystick.demo.agent import PYTHON
-from tallystick.demo.stopping import StopRequest
 from tallystick.demo.story import STICK, Cue, Seen, Story
-from tallystick.demo.terminal import Stage
+from tallystick.demo.terminal import Stage, StopRequest
 from tallystick.demo.workspace import DemoRepository
 from tallystick.harnesses import processes
 from tallystick.hub import maintenance
