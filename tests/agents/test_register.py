@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.capabilities.agents import names
+from tallystick.capabilities.agents import rules
 from tallystick.hub import maintenance
 from tests.scene import Actor, Row, Scene, refused
 
@@ -90,7 +90,7 @@ def test_without_a_name_everyone_gets_one_of_its_own_however_many_ask_at_once(sc
     with ThreadPoolExecutor(8) as pool:
         given = [cast("str", each["name"]) for each in pool.map(register, crowd)]
     assert len(set(given)) == 24
-    assert all(names.is_registered(name) for name in given)
+    assert all(rules.is_registered_name(name) for name in given)
     assert maintenance.check(scene.hub) == []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tallystick.capabilities.jobs import errors as job_errors
-from tallystick.capabilities.tasks import errors as task_errors
+from tallystick.capabilities.tasks import rules as task_errors
 from tallystick.hub.registry import OPERATIONS
 from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidInput, TallyError, UnknownOperation, every_error

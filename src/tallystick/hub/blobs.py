@@ -20,8 +20,15 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from tallystick.capabilities.blobs import queries
-from tallystick.capabilities.blobs.contract import Blob, BlobView, Content, DescribeBlob
-from tallystick.capabilities.blobs.errors import BlobElsewhere, BlobNotFound, BlobsUnavailable
+from tallystick.capabilities.blobs.contract import (
+    Blob,
+    BlobElsewhere,
+    BlobNotFound,
+    BlobsUnavailable,
+    BlobView,
+    Content,
+    DescribeBlob,
+)
 from tallystick.capabilities.blobs.operations import record
 from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller

@@ -1,4 +1,4 @@
-"""Whether a room's events are all there, in order and unchanged: the hash chain, and signed checkpoints (Ed25519) of it.
+"""Whether a room's events are all there, in order and unchanged: the hash chain, and signed checkpoints of its heads.
 
 The chain alone proves that nothing was changed by accident: who can write to the store can compute it anew. A
 checkpoint cannot be made anew without the key. Each names the rooms that moved since the one before, and the hash of

@@ -227,7 +227,7 @@ def install(invocation: Invocation, *, look: bool) -> None:
     Settings.of().make_data_dir()
     with output.progress("Starting the hub"):
         # There is one hub for a store: one that was started by hand makes way.
-        file = install(wanted, lambda: stop_hub(place))
+        file = install_unit(wanted, lambda: stop_hub(place))
         running = _started(place)
     if not invocation.finish({"file": str(file), "running": running}):
         print(f"The hub runs now and at every login: {file}")
@@ -242,7 +242,7 @@ def remove(invocation: Invocation) -> None:
     """Stop the service and delete its file; the store stays."""
 
     with output.progress("Stopping the hub"):
-        file = remove()
+        file = remove_unit()
     if not invocation.finish({"removed": str(file) if file else None}):
         print(f"The service is removed: {file}" if file else "There is no service.")
 

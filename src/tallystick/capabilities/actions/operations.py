@@ -1,4 +1,8 @@
-"""`actions.result`, `.pending` and `.task`, what messages and waits need of actions, and the capability as a whole."""
+"""`actions.result`, `.pending`, `.task`, `.attach` and `.detach`, and the capability as a whole.
+
+That an agent is attached is on the ledger, so a message is a request to it whether its program runs right now or comes
+back tomorrow. Whether it is there is seen at the moment of sending, and said to the sender.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from tallystick.capabilities.actions import attachments, queries, rules
+from tallystick.capabilities.actions import queries, rules
 from tallystick.capabilities.actions.contract import (
     ActionQueue,
     ActionView,
+    AttachAgent,
+    AttachmentResult,
     ContextFields,
+    DetachAgent,
     OpenAction,
     ReadPendingActions,
     ReportedResult,
@@ -19,21 +26,28 @@ from tallystick.capabilities.actions.contract import (
     TaskProgressResult,
 )
 from tallystick.capabilities.actions.events import (
+    ActionContext,
     ActionResultReported,
+    ActionStatus,
+    ActionSubmitted,
+    ActionType,
+    AgentAttached,
+    AgentDetached,
     ReportedTaskStatus,
     TaskContext,
     TaskDoneReported,
     TaskProgressReported,
 )
-from tallystick.capabilities.actions.model import QueueLane
-from tallystick.capabilities.actions.projections import FOLDS, TABLES
+from tallystick.capabilities.actions.model import Action, Conversation, QueueLane
+from tallystick.capabilities.actions.queries import FOLDS, TABLES
 from tallystick.capabilities.actions.submit import earlier_action, outcomes, relay, submit
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Departures, Participant
 from tallystick.capabilities.messages import rules as message_rules
 from tallystick.capabilities.messages.contract import AskedAgent
-from tallystick.capabilities.messages.events import MessageConversation, MessageKind
+from tallystick.capabilities.messages.events import MessageConversation, MessageKind, MessageSent
+from tallystick.capabilities.messages.model import SYSTEM
 from tallystick.capabilities.messages.operations import Conversations
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks.tasks import record_progress
@@ -168,20 +182,20 @@ class OpenConversations:
         return None
 
     def request(self, tx: Tx, members: Sequence[Participant], me: Caller, event: Event) -> list[AskedAgent]:
-        return attachments.request(tx, members, me, event)
+        return request(tx, members, me, event)
 
     def asked_before(self, tx: Tx, event: Event) -> list[AskedAgent]:
-        return attachments.asked_before(tx, event)
+        return asked_before(tx, event)
 
 
 class RequestsLeftBehind:
     """Answers `agents.model.Departures`."""
 
     def left(self, tx: Tx, room_id: str, agent_id: str) -> None:
-        attachments.abandon(tx, room_id, f"{agent_id} left the room", agent_id)
+        abandon(tx, room_id, f"{agent_id} left the room", agent_id)
 
     def closed(self, tx: Tx, room_id: str) -> None:
-        attachments.abandon(tx, room_id, "the room was closed")
+        abandon(tx, room_id, "the room was closed")
 
 
 def next_action(tx: Tx, room_id: str, me: Caller) -> ActionView | None:
@@ -190,10 +204,148 @@ def next_action(tx: Tx, room_id: str, me: Caller) -> ActionView | None:
     return ActionView.of(queries.written(tx, room_id, head)) if head else None
 
 
+@operation(
+    "actions.attach",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "program": "claude"},),
+)
+def attach(tx: Tx, me: Caller, ask: AttachAgent) -> AttachmentResult:
+    """Take what is said to you as requests: each message becomes an action in your queue, and its reply your answer.
+
+    For programs that serve their queue, as `tally attach` does. It lasts until you leave the room.
+    """
+    room = rooms.open_room(tx, ask.room_id)
+    member = agent_rules.membership(agents.roster(tx, room.room_id), me)
+    known = queries.attachment(tx, room.room_id, member.agent_id)
+    if known is None or known.away or known.program != ask.program:
+        body = AgentAttached(agent_id=member.agent_id, program=ask.program)
+        tx.append(room.room_id, member.agent_id, [Draft.of(body, scope_key=member.scope_key)])
+    return AttachmentResult(room_id=room.room_id, agent_id=member.agent_id, away=False)
+
+
+@operation(
+    "actions.detach",
+    reach=Reach.WORK,
+    writes=True,
+    examples=({"room_id": "ROOM", "reason": "told to end"},),
+)
+def detach(tx: Tx, me: Caller, ask: DetachAgent) -> AttachmentResult:
+    """Say that you go away for now. Requests wait for you, and whoever sends one is told so."""
+    room = rooms.open_room(tx, ask.room_id)
+    member = agent_rules.membership(agents.roster(tx, room.room_id), me)
+    known = queries.attachment(tx, room.room_id, member.agent_id)
+    if known and not known.away:
+        body = AgentDetached(agent_id=member.agent_id, reason=or_unset(ask.reason))
+        tx.append(room.room_id, member.agent_id, [Draft.of(body, scope_key=member.scope_key)])
+    return AttachmentResult(room_id=room.room_id, agent_id=member.agent_id, away=True)
+
+
+def request(tx: Tx, members: Sequence[Participant], me: Caller, event: Event) -> list[AskedAgent]:
+    """Put a message into the queue of every attached agent that it asks, in the transaction that sends it."""
+    message = event.read(MessageSent)
+    attached = queries.attached(tx, event.room_id)
+    if not attached or _asks_nothing(tx, event, message):
+        return []
+    targets = rules.asked(message, members, event.by, attached)
+    if targets:
+        rules.check_may_ask(me, targets)
+    talks = event.by in attached
+    return [_put(tx, event, index, dst, talks=talks) for index, dst in enumerate(targets)]
+
+
+def _asks_nothing(tx: Tx, event: Event, message: MessageSent) -> bool:
+    """Whether it asks nothing: it says so, or its author was asked what it replies to."""
+    about = or_none(message.conversation)
+    if about and about.kind not in {UNSET, MessageKind.USER}:
+        return True
+    replied = _replied(tx, event.room_id, message)
+    return replied is not None and any(action.dst == event.by for action in queries.of_message(tx, replied))
+
+
+def _put(tx: Tx, event: Event, index: int, dst: str, *, talks: bool) -> AskedAgent:
+    """`talks` says that the author is an attached agent itself."""
+    message = event.read(MessageSent)
+    conversation = _conversation(tx, event, message, dst)
+    rules.check_exchanges(conversation, talks=talks)
+    before = queries.waiting(tx, event.room_id, dst, QueueLane.ORDINARY, limit=rules.QUEUE_LIMIT)
+    rules.check_queue(dst, before, 1)
+    about = or_none(message.conversation)
+    body = ActionSubmitted(
+        type=ActionType.MESSAGE,
+        action_id=rules.action_of_message(event.id, index),
+        action_index=index,
+        group_id=event.id,
+        dst=dst,
+        context=ActionContext(context_id=conversation.context_id, owner_id=conversation.owner_id),
+        task_id=about.task_id if about else UNSET,
+        message_kind=MessageKind.USER,
+        text=rules.request_text(message),
+        message_id=event.id,
+    )
+    draft = Draft.of(body, scope_key=event.scope_key, text=envelope.check_body(body))
+    tx.append(event.room_id, event.by, [draft])
+    return AskedAgent(agent_id=dst, action_id=body.action_id, before=before, away=is_away(tx, event.room_id, dst))
+
+
+def _conversation(tx: Tx, event: Event, message: MessageSent, dst: str) -> Conversation:
+    """What a request goes on with: the conversation it names, that of what it replies to, else the standing one."""
+    about = or_none(message.conversation)
+    context_id = or_none(about.context_id) if about else None
+    if context_id is None and (replied := _replied(tx, event.room_id, message)):
+        context_id = _context_of(replied)
+    known = queries.conversation(tx, event.room_id, context_id) if context_id else None
+    if known and known.owner_id == event.by:
+        return known
+    standing = rules.standing_conversation(event.by, dst)
+    return queries.conversation(tx, event.room_id, standing.context_id) or standing
+
+
+def _replied(tx: Tx, room_id: str, message: MessageSent) -> Event | None:
+    replied = or_none(message.reply_to)
+    return reading.event_by_id(tx, room_id, replied) if replied else None
+
+
+def _context_of(event: Event) -> str | None:
+    said = event.content
+    about = or_none(said.conversation) if isinstance(said, MessageSent) else None
+    return or_none(about.context_id) if about else None
+
+
+def asked_before(tx: Tx, event: Event) -> list[AskedAgent]:
+    """Whom a message that was sent before had asked."""
+    return [
+        AskedAgent(agent_id=each.dst, action_id=each.action_id, before=0, away=is_away(tx, event.room_id, each.dst))
+        for each in queries.of_message(tx, event)
+    ]
+
+
+def is_away(tx: Tx, room_id: str, agent_id: str) -> bool:
+    known, member = queries.attachment(tx, room_id, agent_id), agents.member(tx, room_id, agent_id)
+    return rules.away(known, member, now=tx.now)
+
+
+def abandon(tx: Tx, room_id: str, reason: str, agent_id: str | None = None) -> None:
+    """End whatever waits for an agent that leaves, or for anybody in a room that closes: nobody waits for ever."""
+    for action in queries.unfinished(tx, room_id, agent_id or ""):
+        tx.append(room_id, SYSTEM, [Draft.of(_rejection(action, reason))])
+
+
+def _rejection(action: Action, reason: str) -> ActionResultReported:
+    return ActionResultReported(
+        action_id=action.action_id,
+        group_id=action.group_id,
+        action_index=action.action_index,
+        dst=action.src,
+        status=ActionStatus.REJECTED,
+        detail=reason,
+    )
+
+
 CAPABILITY = Capability(
     name="actions",
     package="tallystick.capabilities.actions",
-    operations=(submit, result, pending, task, relay, outcomes, attachments.attach, attachments.detach),
+    operations=(submit, result, pending, task, relay, outcomes, attach, detach),
     folds=FOLDS,
     tables=TABLES,
     offers={Conversations: OpenConversations(), Departures: RequestsLeftBehind()},

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from tallystick.capabilities.agents import names, queries, rules
+from tallystick.capabilities.agents import queries, rules
 from tallystick.capabilities.agents.contract import (
     AdoptAgent,
     AdoptAgentResult,
@@ -166,7 +166,7 @@ def candidates(tx: Tx, me: Caller, ask: FindCandidates, seen: FoundOutside) -> C
     tx.head(ask.room_id)
     members = [each for each in queries.members(tx, ask.room_id) if each.agent_id != me.agent_id]
     found = [candidate for each in members if (candidate := _candidate(tx, ask.room_id, each, me, seen))]
-    name = names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
+    name = rules.pick_name(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
     return Candidates(
         room_id=ask.room_id,
         agent_id=me.agent_id,

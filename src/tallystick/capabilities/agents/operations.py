@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from tallystick.capabilities.agents import adoption, names, queries, rules
+from tallystick.capabilities.agents import adoption, queries, rules
 from tallystick.capabilities.agents.contract import (
     AgentHeartbeat,
     Agents,
@@ -19,7 +19,7 @@ from tallystick.capabilities.agents.contract import (
     UpdateAgentResult,
 )
 from tallystick.capabilities.agents.model import Holdings, Member, Participant, Role, RoomAccess
-from tallystick.capabilities.agents.projections import FOLDS
+from tallystick.capabilities.agents.queries import FOLDS
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.operation import Reach, moment, operation
 from tallystick.ledger.capability import Capability
@@ -76,8 +76,8 @@ def _name(tx: Tx, ask: RegisterAgent, me: Caller, known: Participant | None) -> 
     if ask.name is None:
         if known and rules.is_registered(known):
             return known.name
-        return names.pick(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
-    name = names.check_registered(ask.name)
+        return rules.pick_name(queries.names(tx, ask.room_id), f"{ask.room_id}:{me.own_id}")
+    name = rules.check_registered_name(ask.name)
     check_free(tx, ask.room_id, name, me.agent_id)
     return name
 
@@ -169,7 +169,7 @@ def update_agent(tx: Tx, me: Caller, ask: UpdateAgent, branches: Mapping[str, st
     rules.check_updater(member, me, foreman=foreman)
     rules.check_role(member.role, ask.role, me, foreman=foreman)
     if ask.name is not None and ask.name != member.name:
-        check_free(tx, ask.room_id, names.check(ask.name), member.agent_id)
+        check_free(tx, ask.room_id, rules.check_name(ask.name), member.agent_id)
     draft = rules.update(member, name=ask.name, role=ask.role)
     if draft:
         tx.append(ask.room_id, rules.principal(me.agent_id), [draft])

@@ -1,18 +1,23 @@
-"""Pure decisions about membership and presence."""
+"""Pure decisions about membership and presence, and about names: what one may look like, and a generator of new ones.
+
+Where the generator starts depends only on the seed, so the same agent in the same room is offered the same name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import re
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from msgspec import UNSET
 
-from tallystick.capabilities.agents import names
 from tallystick.capabilities.agents.errors import (
     AgentNotFound,
     AlreadyRegistered,
     AmbiguousAgent,
     DuplicateAgent,
+    InvalidAgentName,
     NotYourAgent,
     PersonNeeded,
     RoleNotYours,
@@ -27,10 +32,11 @@ from tallystick.capabilities.agents.events import (
     SequenceEntered,
 )
 from tallystick.capabilities.agents.model import Liveness, Member, Participant, Role, Status
-from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person, is_service
+from tallystick.kernel.caller import Caller, Process, ProcessState, SessionKind, is_person, is_service, reserved
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.errors import InternalFault, did_you_mean
+from tallystick.kernel.errors import InternalFault, ReservedName, did_you_mean
+from tallystick.kernel.ids import digest
 
 P = TypeVar("P", bound=Participant)
 
@@ -38,6 +44,28 @@ STALLED_MS = 30 * 60_000
 """How long an agent that holds something may go without adding to the ledger."""
 TOUCH_INTERVAL_MS = 5_000
 """Presence is written at most this often per member."""
+
+SHORTEST_NAME, LONGEST_NAME = 3, 48
+
+_ADJECTIVES = """
+amber ample azure bold brave bright brisk calm civil clear cobalt coral crisp daring deft eager early fair firm
+fleet fond frank fresh gentle glad golden grand green hardy humble ivory jade jolly keen kind lively lucid lunar
+mellow merry mild misty modest nimble noble olive opal patient plain plucky proud quiet rapid ready robust rosy ruby
+russet sage sandy sharp silver sleek snowy solar solid sonic spry stable steady stout sunny swift teal tidal tidy
+tranquil true umber upbeat valiant velvet vivid warm wise witty zesty
+"""
+_NOUNS = """
+acorn anchor aspen badger beacon beaver birch bison breeze bridge brook canyon cedar cliff comet condor coral cove
+crane creek delta dune eagle ember falcon fern finch fjord forest fox garden glacier grove harbor hawk hazel heron
+hill island ivy juniper kestrel kite lagoon lake lantern lark laurel linden lynx maple marsh meadow mesa moon moose
+oak ocean orchard osprey otter owl panda peak pebble pine plover prairie quail quarry rain raven reef ridge river
+robin rook sable sparrow spruce star stone stream swan thicket tide trail tundra valley walnut willow wolf wren
+"""
+ADJECTIVES = tuple(_ADJECTIVES.split())
+NOUNS = tuple(_NOUNS.split())
+
+_REGISTERED_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_AGENT_NAME = re.compile(r"[A-Za-z0-9]+([._-][A-Za-z0-9]+)*")
 
 
 def persons_session(me: Caller) -> bool:
@@ -190,7 +218,7 @@ def stalled(alive: Liveness, progressed_at: Instant, *, holds: bool, now: Instan
 
 def is_registered(member: Participant) -> bool:
     """Whether it has taken a name besides its id."""
-    return names.is_registered(member.name) and member.name != member.agent_id
+    return is_registered_name(member.name) and member.name != member.agent_id
 
 
 def registration(member: Participant, *, name: str, role: Role, force: bool) -> Draft | None:
@@ -232,3 +260,40 @@ def update(member: Participant, *, name: str | None, role: Role | None) -> Draft
         return None
     body = MemberUpdated(actor_id=member.agent_id, name=wanted[0], role=wanted[1].value)
     return Draft.of(body, scope_key=member.scope_key)
+
+
+def is_registered_name(text: str) -> bool:
+    """Whether it is a name as agents are registered under: lower case, with hyphens."""
+    return SHORTEST_NAME <= len(text) <= LONGEST_NAME and _REGISTERED_NAME.fullmatch(text) is not None
+
+
+def check_name(text: str) -> str:
+    """A name for an agent, on whichever way it is set: one plain word, which cannot be taken for a sentence."""
+    if len(text) > LONGEST_NAME or not _AGENT_NAME.fullmatch(text):
+        raise InvalidAgentName(f"{text[:80]!r} is not a name for an agent.", name=text[:200])
+    if reserved(text):
+        raise ReservedName(f"'{text}' is reserved.", name=text)
+    return text
+
+
+def check_registered_name(text: str) -> str:
+    """A name to register under: narrower than others are, so that every registry can keep it."""
+    if not is_registered_name(check_name(text)):
+        raise InvalidAgentName(f"'{text}' is not a name to register under.", name=text)
+    return text
+
+
+def pick_name(taken: Collection[str], seed: str) -> str:
+    """A name that is not taken; with a number once all pairs of words are."""
+    used = frozenset(taken)
+    count = len(ADJECTIVES) * len(NOUNS)
+    start = int(digest(seed, length=12), 16)
+    for round_ in itertools.count(1):
+        # A stride that shares no factor with the count visits every pair, and neighbours do not look alike.
+        for step in range(count):
+            at = (start + step * 7919) % count
+            plain = f"{ADJECTIVES[at // len(NOUNS)]}-{NOUNS[at % len(NOUNS)]}"
+            name = plain if round_ == 1 else f"{plain}-{round_}"
+            if name not in used:
+                return name
+    raise AssertionError("the numbers never end")

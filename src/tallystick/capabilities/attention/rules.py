@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingKind
-from tallystick.capabilities.attention.errors import ItemBlocks, ItemNotWaiting
 from tallystick.capabilities.jobs.radar_views import RadarJob
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.messages.model import AwaitedMessage, InboxCounts
@@ -19,11 +18,25 @@ from tallystick.capabilities.turns.events import OPENINGS
 from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.errors import Conflict, NotFound
+from tallystick.kernel.hints import step
 from tallystick.kernel.operation import moment
 
 MINUTE = 60_000
 MATTERS_MS = 60 * MINUTE
 """After so long an attempt to enter is history: whoever made it does something else."""
+
+
+class ItemNotWaiting(NotFound):
+    """That does not wait for the person, or no longer."""
+
+    hint = f"{step('attention.list')} shows what does."
+
+
+class ItemBlocks(Conflict):
+    """Agents wait until that is settled, so it cannot be dismissed."""
+
+    hint = "Settle it, or snooze it: it comes back by itself."
 
 
 class OwedMessage(msgspec.Struct, frozen=True, kw_only=True):

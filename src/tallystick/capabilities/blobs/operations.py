@@ -9,6 +9,7 @@ from tallystick.capabilities.blobs import queries
 from tallystick.capabilities.blobs.contract import (
     INLINE_LIMIT,
     BlobContent,
+    BlobElsewhere,
     BlobView,
     Content,
     DescribeBlob,
@@ -16,7 +17,6 @@ from tallystick.capabilities.blobs.contract import (
     GetBlob,
     PutBlob,
 )
-from tallystick.capabilities.blobs.errors import BlobElsewhere
 from tallystick.capabilities.blobs.events import BlobAdded
 from tallystick.capabilities.blobs.queries import SQL
 from tallystick.kernel.caller import Caller

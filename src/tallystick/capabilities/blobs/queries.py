@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tallystick.capabilities.blobs.contract import Blob
-from tallystick.capabilities.blobs.errors import BlobNotFound
+from tallystick.capabilities.blobs.contract import Blob, BlobNotFound
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 

@@ -6,18 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from tallystick.capabilities.jobs import (
-    artifacts,
-    claims,
-    completion,
-    evidence,
-    managing,
-    queries,
-    radar,
-    reading,
-    rules,
-    runners,
-)
+from tallystick.capabilities.jobs import claims, evidence, managing, queries, radar, reading, rules, runners
 from tallystick.capabilities.jobs.contract import CreateJob, GetArtifact, OpenJob
 from tallystick.capabilities.jobs.errors import UnknownJob
 from tallystick.capabilities.jobs.events import JobStatus, job_body
@@ -55,7 +44,7 @@ def open_ref(tx: Tx, room_id: str, me: Caller, text: str) -> Opened | None:
             job_id, _, key = ref.value.partition("/")
             # Looked up as it stands: a key that could never have been stored is simply not there.
             asked = GetArtifact(room_id=room_id, job=job_id, artifact_key=key, offset=0, max_chars=16_000)
-            return Opened.of("artifact", text, artifacts.get.run(tx, me, asked))
+            return Opened.of("artifact", text, reading.get_artifact.run(tx, me, asked))
         case _:
             return None
 
@@ -162,15 +151,15 @@ CAPABILITY = Capability(
         claims.claim,
         claims.report,
         managing.message,
-        completion.complete,
-        completion.waive,
+        claims.complete,
+        claims.waive,
         claims.release,
         managing.requeue,
         managing.cancel,
         managing.acknowledge,
         managing.wait,
-        artifacts.put,
-        artifacts.get,
+        reading.put_artifact,
+        reading.get_artifact,
         runners.heartbeat,
         runners.list_runners,
         runners.show_executors,

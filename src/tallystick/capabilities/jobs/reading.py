@@ -1,19 +1,36 @@
-"""`jobs.list`, `open`, `tail` and `replay`: bounded reads. What a budget leaves out is never passed over."""
+"""`jobs.list`, `open`, `tail` and `replay`: bounded reads. What a budget leaves out is never passed over.
+
+`jobs.artifact.*` are texts that belong to a job, such as a report or a patch, kept on the ledger and read in pages.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import structs
 from msgspec.structs import replace
 
-from tallystick.capabilities.jobs import artifacts, claims, evidence, lines, queries, rules
-from tallystick.capabilities.jobs.contract import STALL_S, ListJobs, OpenJob, ReplayJobs, TailJob
-from tallystick.capabilities.jobs.events import JOB_KINDS, JobCreated, JobStatus, job_body
-from tallystick.capabilities.jobs.model import Claim, Job
+from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.jobs import claims, evidence, lines, queries, rules
+from tallystick.capabilities.jobs.contract import (
+    ARTIFACTS_LIMIT,
+    STALL_S,
+    GetArtifact,
+    ListJobs,
+    OpenJob,
+    PutArtifact,
+    ReplayJobs,
+    TailJob,
+)
+from tallystick.capabilities.jobs.errors import TooManyArtifacts, UnknownArtifact
+from tallystick.capabilities.jobs.events import JOB_KINDS, JobArtifactPut, JobCreated, JobStatus, job_body
+from tallystick.capabilities.jobs.model import Claim, Job, JobArtifact
 from tallystick.capabilities.jobs.projections import row_after, row_created
 from tallystick.capabilities.jobs.views import (
+    ArtifactContent,
+    ArtifactView,
     ExpectedArtifact,
     JobEvent,
     JobHeartbeat,
@@ -26,7 +43,7 @@ from tallystick.capabilities.jobs.views import (
 )
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Event
+from tallystick.kernel.envelope import Draft, Event
 from tallystick.kernel.operation import Answer, Reach, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
@@ -124,7 +141,7 @@ def open_job(tx: Tx, me: Caller, ask: OpenJob, seen: Mapping[str, FileFact]) -> 
             ExpectedArtifact(artifact=name, there=name not in proof.missing) for name in job.needs.artifacts
         ],
         branch=proof.branch,
-        artifacts=[artifacts.view(job, each) for each in queries.artifacts(tx, job)] if ask.include_artifacts else None,
+        artifacts=[artifact_view(job, each) for each in queries.artifacts(tx, job)] if ask.include_artifacts else None,
         meta=job.meta_data if ask.include_meta else None,
         count=len(events),
         has_more_events=len(found) > len(events),
@@ -217,3 +234,81 @@ def replay(tx: Tx, me: Caller, ask: ReplayJobs) -> ReplayedJobs:
         ReplayedJob(job=JobView.of(job), marker=rules.attention_marker(job.attention)) for job in found[: ask.limit]
     ]
     return ReplayedJobs(room_id=room.room_id, seq=event.seq, ts=moment(event.ts), count=len(found), jobs=shown)
+
+
+def artifact_view(job: Job, artifact: JobArtifact) -> ArtifactView:
+    return ArtifactView(
+        ref=f"artifact://jobs/{job.job_id}/{artifact.artifact_key}",
+        artifact_key=artifact.artifact_key,
+        size=artifact.size,
+        sha256=artifact.sha256,
+        seq=artifact.seq,
+    )
+
+
+def _digest(ask: PutArtifact) -> str:
+    return hashlib.sha256(ask.content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@operation(
+    "jobs.artifact.put",
+    reach=Reach.WORK,
+    writes=True,
+    io_before=_digest,
+    examples=(
+        {
+            "room_id": "ROOM",
+            "job": "JOB-001",
+            "runner_id": "r1",
+            "claim_revision": 1,
+            "artifact_key": "report",
+            "content": "# Findings",
+        },
+    ),
+)
+def put_artifact(tx: Tx, me: Caller, ask: PutArtifact, sha256: str) -> ArtifactView:
+    """Keep a text with a job that you hold; the same key again replaces it. Its ref counts as proof."""
+    tx.check_open(ask.room_id)
+    job = queries.job(tx, ask.room_id, ask.job)
+    rules.check_holder(job, ask.runner_id, ask.claim_revision)
+    queries.check_runner_owner(tx, ask.room_id, ask.runner_id, me)
+    known = queries.artifact(tx, job, ask.artifact_key)
+    if known is None and len(queries.artifacts(tx, job)) >= ARTIFACTS_LIMIT:
+        raise TooManyArtifacts(f"{job.job_id} has {ARTIFACTS_LIMIT} artifacts already.", limit=ARTIFACTS_LIMIT)
+    if known is None or known.sha256 != sha256:
+        body = JobArtifactPut(
+            job_id=job.job_id,
+            event="artifact",
+            message=f"artifact {ask.artifact_key}",
+            refs=[f"artifact://jobs/{job.job_id}/{ask.artifact_key}"],
+            artifact_key=ask.artifact_key,
+            content=ask.content,
+            sha256=sha256,
+            runner_id=ask.runner_id,
+            claim_revision=ask.claim_revision,
+        )
+        (event,) = tx.append(ask.room_id, agent_rules.principal(me.agent_id), [Draft.of(body)])
+        known = JobArtifact(artifact_key=ask.artifact_key, seq=event.seq, size=len(ask.content), sha256=sha256)
+    return artifact_view(job, known)
+
+
+@operation(
+    "jobs.artifact.get", reach=Reach.READ, examples=({"room_id": "ROOM", "job": "JOB-001", "artifact_key": "report"},)
+)
+def get_artifact(tx: Tx, me: Caller, ask: GetArtifact) -> ArtifactContent:
+    """Read a text that was kept with a job, in pages of max_chars."""
+    job = queries.job(tx, ask.room_id, ask.job)
+    found = queries.artifact(tx, job, ask.artifact_key)
+    if found is None:
+        keys = [each.artifact_key for each in queries.artifacts(tx, job)]
+        raise UnknownArtifact(
+            f"{job.job_id} has no artifact '{ask.artifact_key}'; it has {', '.join(keys) or 'none'}.", keys=keys
+        )
+    content = reading.event_at(tx, ask.room_id, found.seq).read(JobArtifactPut).content
+    end = ask.offset + ask.max_chars
+    return ArtifactContent(
+        artifact=artifact_view(job, found),
+        content=content[ask.offset : end],
+        offset=ask.offset,
+        next_offset=end if end < len(content) else None,
+    )

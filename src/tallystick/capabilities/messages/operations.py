@@ -22,7 +22,7 @@ from tallystick.capabilities.messages.contract import (
 from tallystick.capabilities.messages.errors import SourceUnavailable
 from tallystick.capabilities.messages.events import MessageConversation, MessageSent
 from tallystick.capabilities.messages.model import USER, Author
-from tallystick.capabilities.messages.projections import DEFERRED_FOLDS, DEFERRED_TABLES, FOLDS, TABLES
+from tallystick.capabilities.messages.queries import FOLDS, TABLES
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks
@@ -300,8 +300,8 @@ CAPABILITY = Capability(
     ),
     folds=FOLDS,
     tables=TABLES,
-    deferred_folds=DEFERRED_FOLDS,
-    deferred_tables=DEFERRED_TABLES,
+    deferred_folds=search.DEFERRED_FOLDS,
+    deferred_tables=search.DEFERRED_TABLES,
     offers={Authors: RoomAuthors()},
     notice=inbox.notice,
 )

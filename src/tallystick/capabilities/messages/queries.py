@@ -1,8 +1,24 @@
-"""Reads inboxes, deliveries and missing acks; each query is an indexed row or range, however long the ledger is."""
+"""Inboxes, deliveries and missing acks, read, and `chat.*`, `system.*` and `context.*` events folded into them.
+
+Each query is an indexed row or range, however long the ledger is.
+"""
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
+from tallystick.capabilities.messages import rules
+from tallystick.capabilities.messages.events import (
+    ContextChanged,
+    MessageAcked,
+    MessageSent,
+    MessagesRead,
+    NotificationAcked,
+    NotificationSent,
+    ReactionAdded,
+)
 from tallystick.capabilities.messages.model import (
+    SYSTEM,
     AwaitedMessage,
     ClientIdUse,
     DeliveredEvent,
@@ -12,7 +28,9 @@ from tallystick.capabilities.messages.model import (
     Reaction,
 )
 from tallystick.kernel.clock import Instant
-from tallystick.kernel.envelope import Event
+from tallystick.kernel.envelope import Event, to_json
+from tallystick.ledger import reading
+from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -111,3 +129,105 @@ def reacted(tx: Tx, room_id: str, seq: int, actor_id: str, emoji: str) -> bool:
 
 def listener(tx: Tx, room_id: str, agent_id: str) -> InboxListener | None:
     return tx.one(SQL["listener"], InboxListener.of_row, room_id=room_id, agent_id=agent_id)
+
+
+def _deliver(tx: Tx, event: Event, body: MessageSent | NotificationSent) -> int:
+    """Put the event into every recipient's inbox; returns how many of them owe an ack."""
+    owing, asked = 0, rules.asks_for_ack(body)
+    for recipient in body.recipients:
+        needs_ack = int(asked and recipient != event.by)
+        owing += needs_ack
+        tx.run(
+            SQL["deliver"],
+            room_id=event.room_id,
+            recipient=recipient,
+            seq=event.seq,
+            event_id=event.id,
+            kind=event.kind,
+            sender=event.by,
+            needs_ack=needs_ack,
+        )
+        tx.forget(event.room_id, "inbox", recipient)
+    return owing
+
+
+@fold(MessageSent)
+def _sent(tx: Tx, event: Event, body: MessageSent) -> None:
+    owing = _deliver(tx, event, body)
+    if owing:
+        tx.run(
+            SQL["ask_attention"],
+            room_id=event.room_id,
+            seq=event.seq,
+            event_id=event.id,
+            sender=event.by,
+            sent_at=event.ts,
+            outstanding=owing,
+        )
+        tx.forget(event.room_id, *AWAITED)
+    if body.client_id is not UNSET:
+        tx.run(
+            SQL["remember_client_id"],
+            room_id=event.room_id,
+            sender=event.by,
+            client_id=body.client_id,
+            digest=rules.fingerprint(body),
+            seq=event.seq,
+            sent_at=event.ts,
+        )
+
+
+@fold(NotificationSent)
+def _notified(tx: Tx, event: Event, body: NotificationSent) -> None:
+    _deliver(tx, event, body)
+    if event.by == SYSTEM and body.related_event_id is not UNSET and body.about == rules.OVERDUE:
+        seq = reading.seq_of_event(tx, event.room_id, body.related_event_id)
+        tx.run(SQL["mark_overdue_notified"], room_id=event.room_id, seq=seq)
+        tx.forget(event.room_id, *AWAITED)
+
+
+@fold(MessageAcked, NotificationAcked)
+def _acked(tx: Tx, event: Event, body: MessageAcked | NotificationAcked) -> None:
+    accepted = body.event_id if isinstance(body, MessageAcked) else body.notify_event_id
+    seq = reading.seq_of_event(tx, event.room_id, accepted)
+    had = delivery(tx, event.room_id, body.actor_id, seq)
+    tx.run(SQL["mark_acked"], room_id=event.room_id, actor_id=body.actor_id, seq=seq, ts=event.ts)
+    if had and had.needs_ack:
+        tx.run(SQL["settle"], room_id=event.room_id, actor_id=body.actor_id)
+        tx.forget(event.room_id, "inbox", body.actor_id)
+        tx.run(SQL["answer_attention"], room_id=event.room_id, seq=seq)
+        tx.forget(event.room_id, *AWAITED)
+
+
+@fold(MessagesRead)
+def _read(tx: Tx, event: Event, body: MessagesRead) -> None:
+    seq = reading.seq_of_event(tx, event.room_id, body.event_id)
+    if had := delivery(tx, event.room_id, body.actor_id, seq):
+        tx.run(SQL["mark_read"], room_id=event.room_id, actor_id=body.actor_id, seq=seq, place=had.place)
+        tx.forget(event.room_id, "inbox", body.actor_id)
+
+
+@fold(ReactionAdded)
+def _reacted(tx: Tx, event: Event, body: ReactionAdded) -> None:
+    seq = reading.seq_of_event(tx, event.room_id, body.event_id)
+    tx.run(SQL["react"], room_id=event.room_id, seq=seq, actor_id=body.actor_id, emoji=body.emoji)
+
+
+@fold(ContextChanged)
+def _context_changed(tx: Tx, event: Event, body: ContextChanged) -> None:
+    for change in body.ops:
+        if change.op == "delete":
+            tx.run(SQL["drop_context"], room_id=event.room_id, name=change.name)
+            continue
+        tx.run(
+            SQL["set_context"],
+            room_id=event.room_id,
+            name=change.name,
+            value=to_json({"value": change.value}),
+            changed_seq=event.seq,
+            changed_by=event.by,
+        )
+
+
+FOLDS = (_sent, _notified, _acked, _read, _reacted, _context_changed)
+TABLES = ("deliveries", "inboxes", "attention", "sends", "reactions", "context")

@@ -29,6 +29,7 @@ from tallystick.kernel.clock import from_wire
 from tallystick.kernel.envelope import Body, Event
 from tallystick.kernel.operation import JsonObject, Reach, moment, operation
 from tallystick.ledger import reading
+from tallystick.ledger.capability import fold
 from tallystick.ledger.contract import SEQ_LIMIT
 from tallystick.ledger.tx import Tx
 
@@ -237,3 +238,21 @@ def _hit(event: Event, terms: list[str]) -> SearchHit:
         ts=moment(event.ts),
         snippet=snippet(_text(event), terms),
     )
+
+
+@fold(*SEARCHED)
+def _indexed(tx: Tx, event: Event, body: Searchable) -> None:
+    tx.run(
+        SQL["index_text"],
+        room_id=event.room_id,
+        seq=event.seq,
+        kind=SEARCHED[type(body)],
+        author=event.by,
+        ts=event.ts,
+        words=" ".join(words(text_of(body))),
+    )
+
+
+DEFERRED_FOLDS = (_indexed,)
+"""Cutting a text into words takes longer than writing it down, so no sender waits for it."""
+DEFERRED_TABLES = ("texts",)

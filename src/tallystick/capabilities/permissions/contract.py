@@ -1,18 +1,20 @@
-"""Inputs and results of `permissions.*`."""
+"""Inputs and results of `permissions.*`, and a request as the rows have it."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from tallystick.capabilities.permissions.events import (
     OptionKind,
     PermissionDecision,
     PermissionOption,
+    PermissionPolicySet,
     UnansweredDefault,
 )
-from tallystick.capabilities.permissions.model import PermissionState
 from tallystick.kernel.operation import Answer, Ask, Moment
 from tallystick.ledger.contract import SEQ_LIMIT, RoomId, Text, WaitMs
 
@@ -23,6 +25,38 @@ PermissionNumber = Annotated[
     int, Meta(ge=1, le=SEQ_LIMIT, description="The request's number, as it is shown wherever it waits.")
 ]
 Pattern = Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class PermissionState(StrEnum):
+    OPEN = "open"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    WITHDRAWN = "withdrawn"
+
+
+class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    seq: int
+    """The number of the event that asked, which names it."""
+    agent_id: str
+    state: PermissionState
+    settled_seq: int | None
+    """The event that settled it; a member that leaves settles its own."""
+
+    @classmethod
+    def of_row(cls, *, seq: int, agent_id: str, state: str, settled_seq: int | None) -> PermissionRequest:
+        return cls(seq=seq, agent_id=agent_id, state=PermissionState(state), settled_seq=settled_seq)
+
+
+class PolicyVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says to a request."""
+
+    allowed: bool
+    rule: str
+    """In a sentence that the agent and the people are shown."""
+
+
+ASK_FOR_EVERYTHING = PermissionPolicySet(default=UnansweredDefault.ASK, allow_commands=[], allow_paths=[], answerers=[])
+"""The policy of a room that has set none."""
 
 
 class OfferedOption(Ask):

@@ -17,6 +17,8 @@ from tallystick.capabilities.permissions.contract import (
     ListPermissions,
     PermissionList,
     PermissionPolicyView,
+    PermissionRequest,
+    PermissionState,
     PermissionView,
     SetPermissionPolicy,
     ShowPermission,
@@ -30,8 +32,7 @@ from tallystick.capabilities.permissions.events import (
     PermissionPolicySet,
     PermissionWithdrawn,
 )
-from tallystick.capabilities.permissions.model import PermissionRequest, PermissionState
-from tallystick.capabilities.permissions.projections import FOLDS, TABLES
+from tallystick.capabilities.permissions.queries import FOLDS, TABLES
 from tallystick.capabilities.reservations import queries as reservations
 from tallystick.capabilities.reservations import rules as reservation_rules
 from tallystick.capabilities.reservations.model import PathAccess

@@ -1,11 +1,24 @@
-"""Reads requests for permission and the policy of a room."""
+"""Requests for permission and the policy of a room, read, and `x.tally.permission.*` events folded into them.
+
+Leaving and closing settle what is open.
+"""
 
 from __future__ import annotations
 
-from tallystick.capabilities.permissions.errors import PermissionNotFound
-from tallystick.capabilities.permissions.events import PermissionPolicySet
-from tallystick.capabilities.permissions.model import ASK_FOR_EVERYTHING, PermissionRequest
+from tallystick.capabilities.agents.events import MemberRemoved
+from tallystick.capabilities.permissions.contract import ASK_FOR_EVERYTHING, PermissionRequest, PermissionState
+from tallystick.capabilities.permissions.events import (
+    PermissionAnswered,
+    PermissionAsked,
+    PermissionDecision,
+    PermissionPolicySet,
+    PermissionWithdrawn,
+)
+from tallystick.capabilities.permissions.rules import PermissionNotFound
+from tallystick.capabilities.rooms.events import StickClosed
+from tallystick.kernel.envelope import Event, or_none
 from tallystick.ledger import reading
+from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -36,3 +49,48 @@ def policy(tx: Tx, room_id: str) -> PermissionPolicySet:
 
 def _seq(*, seq: int) -> int:
     return seq
+
+
+@fold(PermissionAsked)
+def _asked(tx: Tx, event: Event, body: PermissionAsked) -> None:
+    tx.run(
+        SQL["ask"],
+        room_id=event.room_id,
+        seq=event.seq,
+        agent_id=body.agent_id,
+        request_id=or_none(body.request_id),
+    )
+
+
+@fold(PermissionAnswered)
+def _answered(tx: Tx, event: Event, body: PermissionAnswered) -> None:
+    allowed = body.decision is PermissionDecision.ALLOW
+    _settle(tx, event, body.permission, PermissionState.ALLOWED if allowed else PermissionState.DENIED)
+
+
+@fold(PermissionWithdrawn)
+def _withdrawn(tx: Tx, event: Event, body: PermissionWithdrawn) -> None:
+    _settle(tx, event, body.permission, PermissionState.WITHDRAWN)
+
+
+def _settle(tx: Tx, event: Event, seq: int, state: PermissionState) -> None:
+    tx.run(SQL["settle"], room_id=event.room_id, seq=seq, state=state.value, settled_seq=event.seq)
+
+
+@fold(MemberRemoved)
+def _member_left(tx: Tx, event: Event, body: MemberRemoved) -> None:
+    tx.run(SQL["settle_of_agent"], room_id=event.room_id, agent_id=body.actor_id, settled_seq=event.seq)
+
+
+@fold(StickClosed)
+def _room_closed(tx: Tx, event: Event, _body: StickClosed) -> None:
+    tx.run(SQL["settle_all"], room_id=event.room_id, settled_seq=event.seq)
+
+
+@fold(PermissionPolicySet)
+def _policy_set(tx: Tx, event: Event, _body: PermissionPolicySet) -> None:
+    tx.run(SQL["set_policy"], room_id=event.room_id, seq=event.seq)
+
+
+FOLDS = (_asked, _answered, _withdrawn, _member_left, _room_closed, _policy_set)
+TABLES = ("permissions", "permission_policies")

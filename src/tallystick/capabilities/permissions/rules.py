@@ -10,13 +10,12 @@ from fnmatch import fnmatchcase
 from msgspec import structs
 
 from tallystick.capabilities.agents import rules as agent_rules
-from tallystick.capabilities.permissions.contract import AskPermission, SetPermissionPolicy
-from tallystick.capabilities.permissions.errors import (
-    MayNotAnswer,
-    NotYourPermission,
-    NotYourPolicy,
-    PermissionSettled,
-    TooManyPermissions,
+from tallystick.capabilities.permissions.contract import (
+    AskPermission,
+    PermissionRequest,
+    PermissionState,
+    PolicyVerdict,
+    SetPermissionPolicy,
 )
 from tallystick.capabilities.permissions.events import (
     OptionKind,
@@ -25,15 +24,51 @@ from tallystick.capabilities.permissions.events import (
     PermissionPolicySet,
     UnansweredDefault,
 )
-from tallystick.capabilities.permissions.model import PermissionRequest, PermissionState, PolicyVerdict
 from tallystick.kernel.caller import Caller, is_person
-from tallystick.kernel.errors import InvalidField
+from tallystick.kernel.errors import Conflict, InvalidField, NotAllowed, NotFound
+from tallystick.kernel.hints import step
 
 OPEN_LIMIT = 100
 """So many requests of one agent may be open at once."""
 
 _MORE_THAN_ONE_COMMAND = re.compile(r"[;&|<>$`()\n\\]")
 """What can make a second command, a file or another program of a command line: such a line is on no list."""
+
+
+class PermissionNotFound(NotFound):
+    """There is no such request for permission in this room."""
+
+    hint = f"Name a request by its number: {step('permissions.list')} shows the open ones."
+
+
+class PermissionSettled(Conflict):
+    """That request is settled: the first answer counts."""
+
+    hint = f"Nothing is to be done; {step('permissions.list')} shows what is still open."
+
+
+class MayNotAnswer(NotAllowed):
+    """Only a person, or an agent that the room's policy names, answers a request for permission."""
+
+    hint = "Have the user answer it: `tally allow` and `tally deny` at a terminal, or the page."
+
+
+class NotYourPermission(NotAllowed):
+    """Only the agent that asked withdraws a request."""
+
+    hint = f"Answer it instead, if you may: {step('permissions.list')} shows what is open."
+
+
+class NotYourPolicy(NotAllowed):
+    """Only a person says what agents may do unasked."""
+
+    hint = "Have the user set the policy at a terminal, or use a token that may manage."
+
+
+class TooManyPermissions(Conflict):
+    """That agent has too many open requests."""
+
+    hint = f"Withdraw those that nobody needs any more: {step('permissions.list')} shows them."
 
 
 def verdict(

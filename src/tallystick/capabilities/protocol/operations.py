@@ -20,7 +20,7 @@ from tallystick.capabilities.protocol.contract import (
     SendProtocol,
 )
 from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
-from tallystick.capabilities.protocol.projections import FOLDS, agents_concerned, event_type, recipients, task_of
+from tallystick.capabilities.protocol.queries import FOLDS, agents_concerned, event_type, recipients, task_of
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.turns.events import StickPassed, StickReleased

@@ -1,8 +1,11 @@
-"""`reservations.*`: take, keep and give back paths, ask whose they are, or whose they were right after any event."""
+"""`reservations.*`: take, keep and give back paths, ask whose they are, or whose they were right after any event.
+
+An edit that was refused is an attempt, and on the ledger, so that both sides see it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import structs
@@ -10,8 +13,10 @@ from msgspec import structs
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.events import MemberRemoved
-from tallystick.capabilities.reservations import attempts, loss_notices, queries, rules
+from tallystick.capabilities.reservations import loss_notices, queries, rules
 from tallystick.capabilities.reservations.contract import (
+    AttemptEdit,
+    AttemptEditResult,
     CheckPaths,
     CheckPathsResult,
     HolderView,
@@ -31,11 +36,12 @@ from tallystick.capabilities.reservations.contract import (
 from tallystick.capabilities.reservations.events import (
     ReservationExpired,
     ReservationGranted,
+    ReservationMode,
     ReservationReleased,
     ReservationRenewed,
 )
 from tallystick.capabilities.reservations.model import HeldReservation, PathAccess, Reservation
-from tallystick.capabilities.reservations.projections import FOLDS
+from tallystick.capabilities.reservations.queries import FOLDS
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.events import StickClosed
 from tallystick.kernel.caller import Caller
@@ -311,11 +317,56 @@ def replay(tx: Tx, me: Caller, ask: Replay) -> ReplayedReservations:
     )
 
 
+def _survey_attempt(tx: Tx, me: Caller, ask: AttemptEdit) -> RoomRoots:
+    tx.head(ask.room_id)
+    member = agents.participant(tx, ask.room_id, agents.acting(tx, ask.room_id, me).agent_id)
+    return rooms.roots_here(tx, ask.room_id, member.scope_key if member else "")
+
+
+def _spots(ask: AttemptEdit, survey: Callable[[], RoomRoots]) -> Sequence[RoomPath]:
+    at = survey()
+    return [scope for path in ask.paths for scope in room_paths.names_in_room(path, at)]
+
+
+@operation(
+    "reservations.attempt",
+    reach=Reach.WORK,
+    writes=True,
+    read_before=_survey_attempt,
+    io_before=_spots,
+    examples=({"room_id": "ROOM", "paths": ["src/parser.py"]},),
+)
+def attempt(tx: Tx, me: Caller, ask: AttemptEdit, spots: Sequence[RoomPath]) -> AttemptEditResult:
+    """Say that you were about to change paths and were kept from it: what others hold of them goes on the ledger.
+
+    Once for each path and holder, so that both sides see it. Hooks say it for an agent whose edit they deny.
+    """
+    rooms.open_room(tx, ask.room_id)
+    recorded = sum(_record(tx, ask.room_id, me, scope) for scope in spots)
+    return AttemptEditResult(room_id=ask.room_id, agent_id=me.agent_id, recorded=recorded)
+
+
+def _record(tx: Tx, room_id: str, me: Caller, scope: RoomPath) -> int:
+    found = rules.decide(
+        queries.overlapping(tx, room_id, scope),
+        me.agent_id,
+        scope,
+        mode=ReservationMode.EXCLUSIVE,
+        takeover_stale=False,
+        now=tx.now,
+    ).incursions
+    in_the_way = [each for each in found if each.reservation.mode is ReservationMode.EXCLUSIVE]
+    known = queries.recorded(tx, room_id, me.agent_id, scope, in_the_way) if in_the_way else ()
+    drafts = rules.incursions(in_the_way, known, me.agent_id, scope, granted=False, task_id=None)
+    tx.append(room_id, SYSTEM, drafts)
+    return len(drafts)
+
+
 CAPABILITY = Capability(
     name="reservations",
     package="tallystick.capabilities.reservations",
-    operations=(reserve, renew, release, check, attempts.attempt, status, replay),
-    folds=FOLDS,
+    operations=(reserve, renew, release, check, attempt, status, replay),
+    folds=(*FOLDS, *loss_notices.FOLDS),
     tables=("losses", "incursions", "reservations"),
     notice=loss_notices.notice,
     holdings=queries.holdings,

@@ -1,4 +1,7 @@
-"""Reservations, read. What overlaps a path costs its depth and what lies below it, whatever else the room holds."""
+"""Reservations, read, and `x.tally.reservation.*` and incursion events folded into who holds which path.
+
+What overlaps a path costs its depth and what lies below it, whatever else the room holds.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,22 @@ import msgspec
 
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
+from tallystick.capabilities.agents.events import MemberRemoved
 from tallystick.capabilities.agents.model import Member
-from tallystick.capabilities.reservations.events import IncursionRecorded
-from tallystick.capabilities.reservations.model import HeldReservation, Reservation
+from tallystick.capabilities.reservations.events import (
+    IncursionRecorded,
+    ReservationExpired,
+    ReservationGranted,
+    ReservationReleased,
+    ReservationRenewed,
+)
+from tallystick.capabilities.reservations.model import HeldReservation, Reservation, ReservationState
+from tallystick.capabilities.rooms.events import StickClosed
 from tallystick.kernel import scopes
+from tallystick.kernel.envelope import Event
 from tallystick.kernel.scopes import Overlap, RoomPath
 from tallystick.ledger import reading
-from tallystick.ledger.capability import Holding
+from tallystick.ledger.capability import Holding, fold
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -114,3 +126,85 @@ def open_incursions(tx: Tx, room_id: str) -> list[int]:
 
 def _seq(*, seq: int) -> int:
     return seq
+
+
+@fold(ReservationGranted)
+def _granted(tx: Tx, event: Event, body: ReservationGranted) -> None:
+    tx.run(
+        SQL["grant"],
+        room_id=event.room_id,
+        reservation_id=body.reservation_id,
+        agent_id=body.agent_id,
+        path=body.path,
+        key=body.key,
+        folded=scopes.fold(body.key),
+        folds=int(body.folds),
+        mode=body.mode.value,
+        task_id=body.task_id,
+        fence=event.seq,
+        granted_at=event.ts,
+        until=int(body.until),
+    )
+
+
+@fold(ReservationRenewed)
+def _renewed(tx: Tx, event: Event, body: ReservationRenewed) -> None:
+    tx.run(
+        SQL["renew"],
+        room_id=event.room_id,
+        reservation_id=body.reservation_id,
+        path=body.path,
+        until=int(body.until),
+        mode=body.mode.value,
+        task_id=body.task_id,
+    )
+
+
+@fold(ReservationReleased)
+def _released(tx: Tx, event: Event, body: ReservationReleased) -> None:
+    _end(tx, event, body.reservation_id, ReservationState.RELEASED, ending=None)
+
+
+@fold(ReservationExpired)
+def _expired(tx: Tx, event: Event, body: ReservationExpired) -> None:
+    _end(tx, event, body.reservation_id, ReservationState.EXPIRED, ending=body.ending.value)
+
+
+def _end(tx: Tx, event: Event, reservation_id: str, state: ReservationState, *, ending: str | None) -> None:
+    tx.run(
+        SQL["end"],
+        room_id=event.room_id,
+        reservation_id=reservation_id,
+        state=state.value,
+        ended_at=event.ts,
+        ended_by=event.by,
+        ending=ending,
+    )
+    tx.run(SQL["forget_incursions"], room_id=event.room_id, reservation_id=reservation_id)
+
+
+@fold(IncursionRecorded)
+def _incursion_recorded(tx: Tx, event: Event, body: IncursionRecorded) -> None:
+    tx.run(
+        SQL["incur"],
+        room_id=event.room_id,
+        reservation_id=body.reservation_id,
+        incoming_agent=body.from_agent,
+        incoming_key=scopes.fold(body.key),
+        seq=event.seq,
+    )
+
+
+@fold(MemberRemoved)
+def _left(tx: Tx, event: Event, body: MemberRemoved) -> None:
+    tx.run(SQL["forget_incursions_of_agent"], room_id=event.room_id, agent_id=body.actor_id)
+    tx.run(SQL["end_of_agent"], room_id=event.room_id, agent_id=body.actor_id, ended_at=event.ts, ended_by=event.by)
+
+
+@fold(StickClosed)
+def _closed(tx: Tx, event: Event, _body: StickClosed) -> None:
+    tx.run(SQL["forget_every_incursion"], room_id=event.room_id)
+    tx.run(SQL["end_all"], room_id=event.room_id, ended_at=event.ts, ended_by=event.by)
+
+
+FOLDS = (_granted, _renewed, _released, _expired, _incursion_recorded, _left, _closed)

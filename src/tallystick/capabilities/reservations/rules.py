@@ -8,13 +8,6 @@ import msgspec
 from msgspec import structs
 
 from tallystick.capabilities.agents.model import Liveness
-from tallystick.capabilities.reservations.errors import (
-    NotYourReservation,
-    ReservationConflict,
-    ReservationLost,
-    ReservationNotFound,
-    ReservationStale,
-)
 from tallystick.capabilities.reservations.events import (
     IncursionPayload,
     IncursionRecorded,
@@ -29,13 +22,53 @@ from tallystick.capabilities.reservations.model import HeldReservation, PathAcce
 from tallystick.kernel import scopes
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.envelope import Draft
-from tallystick.kernel.errors import Refused
+from tallystick.kernel.errors import Conflict, NotAllowed, NotFound, Refused
+from tallystick.kernel.hints import known, step
 from tallystick.kernel.operation import moment
 from tallystick.kernel.scopes import Overlap, RoomPath
+
+HOLDER = known("held_by", otherwise="NAME")
+PATH = known("path", otherwise="PATH")
 
 MINUTE = 60_000
 RECORDED_LIMIT = 50
 """So many incursions one attempt leaves at most; the answer names all it ran into."""
+
+
+class ReservationConflict(Conflict):
+    """Another active agent has reserved that path, or part of it."""
+
+    hint = (
+        f"Ask its holder with {step('messages.send', to=[HOLDER], text='…')}, or work on something else: "
+        f"{step('reservations.status')} shows what is taken."
+    )
+
+
+class ReservationStale(Conflict):
+    """An agent that has fallen silent still has that path reserved."""
+
+    hint = (
+        "Look at its uncommitted work first; then take its place with "
+        f"{step('reservations.reserve', path=PATH, takeover_stale=True)}."
+    )
+
+
+class ReservationLost(Conflict):
+    """You no longer hold that reservation."""
+
+    hint = f"Stop editing that path. If you still need it: {step('reservations.reserve', path=PATH)}."
+
+
+class NotYourReservation(NotAllowed):
+    """That reservation belongs to somebody else."""
+
+    hint = f"Ask its holder to release it: {step('reservations.status')} shows who holds what."
+
+
+class ReservationNotFound(NotFound):
+    """There is no such reservation in this room."""
+
+    hint = f"{step('reservations.status')} lists those there are."
 
 
 class ReserveDecision(msgspec.Struct, frozen=True, kw_only=True):

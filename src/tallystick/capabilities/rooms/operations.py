@@ -40,10 +40,10 @@ from tallystick.capabilities.rooms.contract import (
     SetPolicyResult,
     ShowRoom,
 )
-from tallystick.capabilities.rooms.errors import PathTaken
 from tallystick.capabilities.rooms.events import SequenceChanged, StickClosed
 from tallystick.capabilities.rooms.model import Policy, Room, Sticks
-from tallystick.capabilities.rooms.projections import FOLDS
+from tallystick.capabilities.rooms.queries import FOLDS
+from tallystick.capabilities.rooms.rules import PathTaken
 from tallystick.capabilities.turns.events import (
     STICK_EVENTS,
     StickClaimed,

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import structs
 
 from tallystick.capabilities.agents.model import Participant
-from tallystick.capabilities.rooms.errors import InvalidPolicy, InvalidSequence
 from tallystick.capabilities.rooms.events import PolicyChanged, RoomCreated, ScopeAttached, SequenceChanged
 from tallystick.capabilities.rooms.model import Policy, Scope
 from tallystick.kernel.envelope import Draft
+from tallystick.kernel.errors import Conflict, InvalidInput
+from tallystick.kernel.hints import step
 from tallystick.kernel.ids import digest
 from tallystick.workspace.room_paths import Workspace
 
@@ -22,6 +23,24 @@ HANDOFF_TEMPLATE: Mapping[str, object] = {
     "open_questions": ["What is still undecided?"],
     "do_not": ["What must the next agent leave alone?"],
 }
+
+
+class PathTaken(Conflict):
+    """That path already belongs to another open room."""
+
+    hint = f"Join that room instead with {step('rooms.join')}, or close it first."
+
+
+class InvalidSequence(InvalidInput):
+    """The new sequence must name every member exactly once."""
+
+    hint = f"{step('turns.state')} lists the members: name all of them in the order you want."
+
+
+class InvalidPolicy(InvalidInput):
+    """These timeouts do not fit together."""
+
+    hint = "Keep the heartbeat interval below the owner lease, and every value within its bounds."
 
 
 class JoinTarget(msgspec.Struct, frozen=True, kw_only=True):

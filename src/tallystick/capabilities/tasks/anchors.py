@@ -16,8 +16,8 @@ from tallystick.capabilities.tasks.contract import (
     TaskView,
     UpdateAnchor,
 )
-from tallystick.capabilities.tasks.errors import AnchorExists
 from tallystick.capabilities.tasks.events import AnchorCreated
+from tallystick.capabilities.tasks.rules import AnchorExists
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft
 from tallystick.kernel.operation import Reach, operation

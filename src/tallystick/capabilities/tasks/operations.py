@@ -14,7 +14,7 @@ from tallystick.capabilities.tasks.contract import (
     TaskView,
 )
 from tallystick.capabilities.tasks.events import TaskCreated, TaskUpdated
-from tallystick.capabilities.tasks.projections import FOLDS, TABLES
+from tallystick.capabilities.tasks.queries import FOLDS, TABLES
 from tallystick.kernel.caller import Caller
 from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability, Opened

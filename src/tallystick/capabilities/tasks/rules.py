@@ -10,10 +10,11 @@ from typing import TypeVar
 from msgspec import UNSET, UnsetType
 
 from tallystick.capabilities.tasks.contract import UpdateAnchor, UpdateCard, UpdateTask
-from tallystick.capabilities.tasks.errors import CardMovedOn, NothingToChange, TaskMovedOn
 from tallystick.capabilities.tasks.events import AnchorUpdated, CardUpdated, TaskState, TaskStep, TaskUpdated
 from tallystick.capabilities.tasks.model import Card, Task
 from tallystick.kernel.envelope import Body
+from tallystick.kernel.errors import Conflict, InvalidInput, NotFound
+from tallystick.kernel.hints import known, step
 
 T = TypeVar("T")
 BodyT = TypeVar("BodyT", bound=Body)
@@ -25,6 +26,51 @@ DONE = (
 STEPS = ("Run what proves it and keep the receipt.",)
 
 _SLUG = re.compile(r"[^a-z0-9]+")
+
+
+class UnknownTask(NotFound):
+    """There is no such task in this room."""
+
+    hint = f"{step('tasks.list')} lists those there are."
+
+
+class UnknownCard(NotFound):
+    """There is no such card in this room."""
+
+    hint = f"{step('cards.list')} lists those there are."
+
+
+class UnknownAnchor(NotFound):
+    """There is no such anchor in this room."""
+
+    hint = (
+        f"{step('anchors.list')} lists those there are; "
+        f"{step('anchors.create', anchor=known('anchor', otherwise='a:name'), title='…')} makes one."
+    )
+
+
+class AnchorExists(Conflict):
+    """That anchor is there already."""
+
+    hint = "Change it, or just use it."
+
+
+class TaskMovedOn(Conflict):
+    """The task was changed since you looked."""
+
+    hint = f"Look again with {step('tasks.show', task=known('task', 'task_id', otherwise='TASK-001'))} and decide anew."
+
+
+class CardMovedOn(Conflict):
+    """The card was changed since you looked."""
+
+    hint = f"Look again with {step('cards.show', card=known('card', 'card_id', otherwise='CARD-001'))} and decide anew."
+
+
+class NothingToChange(InvalidInput):
+    """The request names nothing to change."""
+
+    hint = "Give at least one field besides the id."
 
 
 def task_changes(task: Task, ask: UpdateTask) -> TaskUpdated:

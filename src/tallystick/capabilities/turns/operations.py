@@ -8,9 +8,10 @@ from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.contract import LISTED, MembersHere
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.messages.notifications import notify_by_hub
+from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.contract import PolicyView
 from tallystick.capabilities.rooms.model import Room, Sticks, StickSummary
-from tallystick.capabilities.turns import lost, queries, rules, waiting
+from tallystick.capabilities.turns import queries, rules, waiting
 from tallystick.capabilities.turns.contract import (
     PassStick,
     PassStickResult,
@@ -20,18 +21,22 @@ from tallystick.capabilities.turns.contract import (
     RenewTurnResult,
     RevokeTurn,
     RevokeTurnResult,
+    RoomEvents,
     ShowState,
+    StickEvent,
+    StickEvents,
     TakeOverStick,
     TakeOverStickResult,
     TurnState,
 )
 from tallystick.capabilities.turns.errors import HoldsStick
-from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickRevoked, StickTakenOver
+from tallystick.capabilities.turns.events import STICK_EVENTS, StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.capabilities.turns.model import Lease, TurnSnapshot
-from tallystick.capabilities.turns.projections import FOLDS
+from tallystick.capabilities.turns.queries import FOLDS
 from tallystick.kernel.caller import Caller
-from tallystick.kernel.envelope import Draft
-from tallystick.kernel.operation import Reach, moment, operation
+from tallystick.kernel.envelope import Draft, Event
+from tallystick.kernel.operation import Reach, as_record, moment, operation
+from tallystick.ledger import reading
 from tallystick.ledger.capability import Capability, Holding
 from tallystick.ledger.tx import Tx
 
@@ -147,7 +152,7 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     if not member.in_order:
         tx.append(ask.room_id, me.agent_id, [agent_rules.entering(snapshot.members, member)])
-    lost.lose(tx, ask.room_id, snapshot.stick.owner, turn_id=turn_id - 1, by=me.agent_id, reason=ask.reason)
+    waiting.lose(tx, ask.room_id, snapshot.stick.owner, turn_id=turn_id - 1, by=me.agent_id, reason=ask.reason)
     lease_id = waiting.lease(tx, snapshot, me, turn_id)
     return TakeOverStickResult(
         room_id=ask.room_id,
@@ -178,7 +183,7 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
     (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     claim_until = tx.now + snapshot.room.policy.claim_ttl_ms if following else None
     queries.put_lease(tx, ask.room_id, Lease(turn_id=turn_id, claim_expires_at=claim_until))
-    lost.lose(tx, ask.room_id, owner, turn_id=turn_id, by=by, reason=ask.reason)
+    waiting.lose(tx, ask.room_id, owner, turn_id=turn_id, by=by, reason=ask.reason)
     told = {"title": "Your turn was ended", "message": f"{by} ended turn {turn_id}: {ask.reason}"}
     notify_by_hub(tx, ask.room_id, to=owner, related_event_id=event.id, **told)
     return RevokeTurnResult(
@@ -186,7 +191,7 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
     )
 
 
-@operation("turns.state", reach=Reach.READ, short="state", takes_note=lost.LOOKED, examples=({"room_id": "ROOM"},))
+@operation("turns.state", reach=Reach.READ, short="state", takes_note=waiting.LOOKED, examples=({"room_id": "ROOM"},))
 def show_state(tx: Tx, me: Caller, ask: ShowState) -> TurnState:
     """Show whose turn it is, who comes next, how long leases last and whether the stick may be taken over."""
     return state_for(tx, me, ask.room_id)
@@ -222,6 +227,42 @@ def state_for(tx: Tx, me: Caller, room_id: str) -> TurnState:
         members_gone=here.gone,
         members=here.views,
     )
+
+
+def _row(event: Event) -> StickEvent:
+    return as_record(
+        StickEvent,
+        {
+            "event_seq": event.seq,
+            "event_id": event.id,
+            "room_id": event.room_id,
+            "event_type": event.kind.rpartition(".")[2],
+            "from_agent_id": None,
+            "to_agent_id": None,
+            "handoff": None,
+            "reason": None,
+            "created_at": event.ts,
+            **event.data,
+        },
+    )
+
+
+@operation("turns.history", reach=Reach.READ, examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
+def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
+    """Read the stick's history: claims, releases, passes and takeovers, with every handoff word for word.
+
+    After a takeover this is where the context is. Page on with the returned cursor as `after_event_seq`.
+    """
+    rooms.room(tx, ask.room_id)
+    kinds = [body.kind for body in STICK_EVENTS]
+    if ask.newest:
+        head = tx.head(ask.room_id).seq
+        events = reading.before(tx, ask.room_id, head + 1, kinds=kinds, limit=ask.limit)
+        events = [event for event in events if event.seq > ask.after_event_seq]
+    else:
+        events = reading.since(tx, ask.room_id, ask.after_event_seq, kinds=kinds, limit=ask.limit)
+    cursor = events[-1].seq if events else ask.after_event_seq
+    return StickEvents(events=[_row(event) for event in events], cursor=cursor)
 
 
 class RoomSticks:
@@ -268,8 +309,8 @@ CAPABILITY = Capability(
         takeover,
         revoke,
         show_state,
-        waiting.stick_events,
-        lost.lost,
+        stick_events,
+        waiting.lost,
     ),
     folds=FOLDS,
     tables=("sticks",),

@@ -1,4 +1,4 @@
-"""The stick and its lease, read into one table for the rules and written back."""
+"""The stick and its lease, read into one table for the rules and written back; stick events, folded into it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tallystick.capabilities.agents import queries as agents
+from tallystick.capabilities.agents.events import MemberRemoved
 from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.rooms import queries as rooms
+from tallystick.capabilities.rooms.events import RoomCreated, StickClosed
 from tallystick.capabilities.rooms.model import Room
+from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.capabilities.turns.model import Handed, Lease, Stick, TurnSnapshot
 from tallystick.kernel.caller import Caller, Process, SessionKind
 from tallystick.kernel.clock import Instant
+from tallystick.kernel.envelope import Event
+from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
 from tallystick.storage.queries import Queries
 
@@ -104,3 +109,58 @@ def put_lease(tx: Tx, room_id: str, new: Lease) -> None:
         session_key=new.session_key,
         session_kind=new.session_kind.value if new.session_kind else None,
     )
+
+
+@fold(RoomCreated)
+def _created(tx: Tx, event: Event, _body: RoomCreated) -> None:
+    tx.run(SQL["create"], room_id=event.room_id, ts=event.ts)
+
+
+@fold(StickClaimed)
+def _claimed(tx: Tx, event: Event, body: StickClaimed) -> None:
+    _grant(tx, event, body, received_seq=body.handoff_seq)
+
+
+@fold(StickTakenOver)
+def _taken_over(tx: Tx, event: Event, body: StickTakenOver) -> None:
+    _grant(tx, event, body, received_seq=None)
+
+
+def _grant(tx: Tx, event: Event, body: StickClaimed | StickTakenOver, *, received_seq: int | None) -> None:
+    tx.run(
+        SQL["grant"],
+        room_id=event.room_id,
+        turn_id=body.turn_id,
+        owner=body.to_agent_id,
+        received_seq=received_seq,
+        ts=event.ts,
+    )
+
+
+@fold(StickReleased, StickPassed)
+def _handed_over(tx: Tx, event: Event, body: StickReleased | StickPassed) -> None:
+    tx.run(
+        SQL["hand_over"],
+        room_id=event.room_id,
+        reserved_for=body.reserved_for,
+        pending_seq=event.seq,
+        ts=event.ts,
+    )
+
+
+@fold(StickRevoked)
+def _revoked(tx: Tx, event: Event, body: StickRevoked) -> None:
+    tx.run(SQL["revoke"], room_id=event.room_id, reserved_for=body.reserved_for, ts=event.ts)
+
+
+@fold(MemberRemoved)
+def _left(tx: Tx, event: Event, body: MemberRemoved) -> None:
+    tx.run(SQL["unreserve"], room_id=event.room_id, agent_id=body.actor_id, ts=event.ts)
+
+
+@fold(StickClosed)
+def _closed(tx: Tx, event: Event, _body: StickClosed) -> None:
+    tx.run(SQL["close"], room_id=event.room_id, ts=event.ts)
+
+
+FOLDS = (_created, _claimed, _taken_over, _handed_over, _revoked, _left, _closed)

@@ -1,8 +1,9 @@
-"""`turns.wait`, the one call an agent loops on, and `turns.history`.
+"""`turns.wait`, the one call an agent loops on, and `turns.lost`: a turn that was taken from somebody meanwhile.
 
 A wait claims the stick when its time has come. It may also bring mail, actions and questions of jobs, so that an agent
 needs one loop. A wait that listens for those is attended: it is the only one of its name, and writes once when it
-begins and once when it ends.
+begins and once when it ends. Whoever slept through a takeover would write over its successor's work: that is known
+until the agent has looked at the room, and is no event, for nothing is decided by it.
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ from tallystick.capabilities.messages import inbox
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room, RoomState
-from tallystick.capabilities.turns import lost, queries, rules
+from tallystick.capabilities.turns import queries, rules
 from tallystick.capabilities.turns.contract import (
     Closed,
+    FindLostTurn,
     HeldElsewhere,
+    LostTurn,
     NotYet,
-    RoomEvents,
-    StickEvent,
-    StickEvents,
+    ShowState,
     TakeoverAvailable,
     WaitTarget,
     WaitTurn,
     YourTurn,
 )
 from tallystick.capabilities.turns.errors import ObserverCannotHold
-from tallystick.capabilities.turns.events import STICK_EVENTS, ClaimReason, StickClaimed
+from tallystick.capabilities.turns.events import ClaimReason, StickClaimed
 from tallystick.capabilities.turns.model import Handed, Lease, TurnSnapshot
+from tallystick.capabilities.turns.queries import SQL
 from tallystick.kernel.caller import HOLDERS, Caller
 from tallystick.kernel.envelope import Draft, Event
-from tallystick.kernel.operation import Pending, Reach, WaitHooks, as_record, moment, operation
+from tallystick.kernel.operation import Pending, Reach, TakesNote, WaitHooks, moment, operation
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Envelope
 from tallystick.ledger.tx import Tx
@@ -48,6 +50,59 @@ KINDS: Mapping[WaitTarget, str] = {
     WaitTarget.MESSAGES: MessageSent.kind,
     WaitTarget.NOTIFICATIONS: NotificationSent.kind,
 }
+
+
+class TakenTurn(msgspec.Struct, frozen=True, kw_only=True):
+    turn_id: int
+    taken_by: str
+    reason: str
+
+
+def lose(tx: Tx, room_id: str, agent_id: str | None, *, turn_id: int, by: str, reason: str) -> None:
+    """Remember that an agent's turn was taken, unless it took that over itself."""
+    if agent_id is not None and agent_id != by:
+        tx.run(SQL["lose"], room_id=room_id, agent_id=agent_id, turn_id=turn_id, taken_by=by, reason=reason)
+
+
+def settle(tx: Tx, room_id: str, agent_id: str) -> None:
+    tx.run(SQL["settle"], room_id=room_id, agent_id=agent_id)
+
+
+def taken(tx: Tx, room_id: str, agent_id: str) -> TakenTurn | None:
+    return tx.one(SQL["lost"], TakenTurn, room_id=room_id, agent_id=agent_id)
+
+
+def _due(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> bool:
+    peeks = isinstance(ask, ShowState) and ask.peek
+    return not peeks and taken(tx, ask.room_id, me.agent_id) is not None
+
+
+def _noted(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> None:
+    if not (isinstance(ask, ShowState) and ask.peek):
+        settle(tx, ask.room_id, me.agent_id)
+
+
+LOOKED = TakesNote(due=_due, note=_noted)
+"""Of an operation that shows whose turn it is."""
+
+
+@operation("turns.lost", reach=Reach.READ, examples=({"room_id": "ROOM"},))
+def lost(tx: Tx, me: Caller, ask: FindLostTurn) -> LostTurn:
+    """Say whether your turn was taken from you and you have not looked since; hooks ask before an edit.
+
+    In a room where agents work side by side an edit needs no turn, so nothing is said of a lost one.
+    """
+    room = rooms.room(tx, ask.room_id)
+    found = taken(tx, ask.room_id, me.agent_id) if room.policy.mode == "turns" else None
+    if found is None:
+        return LostTurn(room_id=ask.room_id, agent_id=me.agent_id)
+    return LostTurn(
+        room_id=ask.room_id,
+        agent_id=me.agent_id,
+        turn_id=found.turn_id,
+        taken_by=found.taken_by,
+        reason=found.reason,
+    )
 
 
 class WaitNews(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,42 +189,6 @@ def handed(tx: Tx, room_id: str, seq: int | None) -> Handed | None:
     return Handed(by=event.by, kind=event.kind, body=event.body)
 
 
-def _row(event: Event) -> StickEvent:
-    return as_record(
-        StickEvent,
-        {
-            "event_seq": event.seq,
-            "event_id": event.id,
-            "room_id": event.room_id,
-            "event_type": event.kind.rpartition(".")[2],
-            "from_agent_id": None,
-            "to_agent_id": None,
-            "handoff": None,
-            "reason": None,
-            "created_at": event.ts,
-            **event.data,
-        },
-    )
-
-
-@operation("turns.history", reach=Reach.READ, examples=({"room_id": "ROOM", "newest": True, "limit": 10},))
-def stick_events(tx: Tx, me: Caller, ask: RoomEvents) -> StickEvents:
-    """Read the stick's history: claims, releases, passes and takeovers, with every handoff word for word.
-
-    After a takeover this is where the context is. Page on with the returned cursor as `after_event_seq`.
-    """
-    rooms.room(tx, ask.room_id)
-    kinds = [body.kind for body in STICK_EVENTS]
-    if ask.newest:
-        head = tx.head(ask.room_id).seq
-        events = reading.before(tx, ask.room_id, head + 1, kinds=kinds, limit=ask.limit)
-        events = [event for event in events if event.seq > ask.after_event_seq]
-    else:
-        events = reading.since(tx, ask.room_id, ask.after_event_seq, kinds=kinds, limit=ask.limit)
-    cursor = events[-1].seq if events else ask.after_event_seq
-    return StickEvents(events=[_row(event) for event in events], cursor=cursor)
-
-
 Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
 
 
@@ -177,7 +196,7 @@ Turn: TypeAlias = YourTurn | NotYet | TakeoverAvailable | Closed
     "turns.wait",
     reach=Reach.WORK,
     waits=True,
-    takes_note=lost.LOOKED,
+    takes_note=LOOKED,
     wait_hooks=WAIT_HOOKS,
     short="wait",
     examples=({"room_id": "ROOM", "max_wait_ms": 30_000}, {"room_id": "ROOM", "include": ["turn", "messages"]}),

@@ -206,9 +206,9 @@ class BlobUpload:
 
     async def _take_in(self, receive: Receive) -> Content:
         """Write the body to a file as it comes in, a megabyte at a time and never on the event loop."""
-        read = self._serving.read
+        aside = self._serving.read
         with ExitStack() as stack:
-            part = await read(lambda: stack.enter_context(self._serving.hub.blobs.incoming()))
+            part = await aside(lambda: stack.enter_context(self._serving.hub.blobs.incoming()))
             more, waiting = True, bytearray()
             while more:
                 message = await receive()
@@ -218,8 +218,8 @@ class BlobUpload:
                 more = bool(message.get("more_body"))
                 if len(waiting) >= CHUNK or not more:
                     chunk, waiting = bytes(waiting), bytearray()
-                    await read(lambda part=part, chunk=chunk: part.write(chunk))
-            return await read(part.finish)
+                    await aside(lambda part=part, chunk=chunk: part.write(chunk))
+            return await aside(part.finish)
 
 
 class BlobDownload:
