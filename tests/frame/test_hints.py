@@ -164,7 +164,7 @@ def test_every_step_in_the_source_names_an_operation_and_its_fields() -> None:
 
 def test_every_text_with_a_step_belongs_to_a_refusal_or_a_notice() -> None:
     """Whoever puts a step into another text has to say it there."""
-    own = {"hints.py", "spellings.py"}
+    own = {"hints.py"}
     places = {path.name for path in modules() if MARK.search(path.read_text("utf-8"))} - own
 
     terminal, hook = {"inbox.py", "session.py", "state.py"}, {"news.py", "replies.py"}

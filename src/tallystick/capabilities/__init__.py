@@ -1,5 +1,6 @@
 """Decisions: one folder per capability, the same file names in each.
 
-`contract` is what the outside sees, `model` the state, `rules` the pure decisions, `operations` load, decide, append
-and answer, `projections` fold events into rows, `queries` read them, `schema` creates them, `errors` are the refusals.
+`contract` is what the outside sees, `model` the state, `rules` the pure decisions and what they refuse, `operations`
+load, decide, append and answer, `queries` read the rows and fold events into them, `schema` creates them. Where there
+are many, refusals are in `errors` and folds in `projections`.
 """
