@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tallystick.client.calls import Answered
-from tallystick.hub import reservation_check, reservation_precheck
+from tallystick.hub import reservation_check
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.hook import agent_cache
@@ -55,7 +55,7 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
         absolute = [os.path.normpath(desk.root / path) for path in touched]
 
         for name in ("me", "ann"):
-            passes = reservation_precheck.concerns_nobody(database, absolute, name, system_clock())
+            passes = reservation_check.concerns_nobody(database, absolute, name, system_clock())
             taken = reservation_check.found(asking(hub, name), absolute)
             assert not (passes and taken)
 
@@ -66,7 +66,7 @@ def test_whoever_lost_its_turn_does_not_pass_until_it_has_looked(desk: Desk, dat
     desk.call("user", "turns.revoke", room_id=room_id, expected_turn_id=1, reason="it hangs")
 
     def passes(name: str) -> bool:
-        return reservation_precheck.concerns_nobody(database, [str(desk.root / "a")], name, system_clock())
+        return reservation_check.concerns_nobody(database, [str(desk.root / "a")], name, system_clock())
 
     before = passes("me"), passes("ann")
     desk.call("me", "turns.state", room_id=room_id)
@@ -88,14 +88,14 @@ def _status(desk: Desk) -> list[dict[str, object]]:
 
 
 def test_without_a_stamp_only_a_place_without_rooms_passes(desk: Desk, database: str, tmp_path: Path) -> None:
-    assert not reservation_precheck.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
-    assert reservation_precheck.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
+    assert not reservation_check.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
+    assert reservation_check.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
 
 
 def test_a_store_that_cannot_be_read_lets_nothing_pass(tmp_path: Path) -> None:
     (tmp_path / "tally.sqlite").write_bytes(b"garbage" * 1000)
 
-    assert not reservation_precheck.concerns_nobody(str(tmp_path / "tally.sqlite"), ["/a"], "me", system_clock())
+    assert not reservation_check.concerns_nobody(str(tmp_path / "tally.sqlite"), ["/a"], "me", system_clock())
 
 
 def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tallystick.capabilities.turns.contract import Artifact, Handoff
 from tallystick.hub import registry
-from tallystick.kernel import inputs, schemas
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import InvalidInput
 from tallystick.kernel.operation import AnyOperation, Ask
 from tests.scene import HANDOFF, Row, Scene, refused
@@ -19,7 +19,7 @@ OPERATIONS = sorted(registry.OPERATIONS.values(), key=lambda operation: operatio
 
 def fields(operation: AnyOperation) -> Iterator[tuple[str, Row]]:
     """An operation's own fields, each with its JSON schema; of a union the part that is not null."""
-    for name, schema in schemas.of(operation.ask).get("properties", {}).items():
+    for name, schema in inputs.schema_of(operation.ask).get("properties", {}).items():
         parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
         yield name, {**schema, **parts[0]}
 
@@ -108,7 +108,7 @@ def test_every_field_of_a_handoff_has_a_description(model: type[Ask]) -> None:
 
 
 def undescribed(model: type[Ask]) -> list[str]:
-    return [name for name, field in schemas.of(model).get("properties", {}).items() if "description" not in field]
+    return [name for name, field in inputs.schema_of(model).get("properties", {}).items() if "description" not in field]
 
 
 @pytest.mark.parametrize(

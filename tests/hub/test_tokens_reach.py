@@ -10,7 +10,7 @@ import pytest
 
 from tallystick.hub import registry
 from tallystick.hub.visitor import Visitor, permit
-from tallystick.kernel import schemas
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.kernel.operation import AnyOperation, Reach
 from tests.scene import refused
@@ -61,10 +61,10 @@ NAMES_NO_ROOM = frozenset(
 """Fields that mention a room, or a group, and name none."""
 
 
-def fields(schema: schemas.Schema, seen: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def fields(schema: inputs.Schema, seen: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Every field of an input with all that is said of it, those of the records within it too."""
-    shared = cast("dict[str, schemas.Schema]", schema.get("$defs", {}))
-    for name, each in cast("dict[str, schemas.Schema]", schema.get("properties", {})).items():
+    shared = cast("dict[str, inputs.Schema]", schema.get("$defs", {}))
+    for name, each in cast("dict[str, inputs.Schema]", schema.get("properties", {})).items():
         yield name, str(each)
         for inner in re.findall(r"#/\$defs/(\w+)", str(each)):
             if inner not in seen:
@@ -77,7 +77,7 @@ def mentions_a_room(name: str, text: str) -> bool:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_an_input_declares_every_field_that_names_a_room(operation: AnyOperation) -> None:
-    mentioned = {name for name, text in fields(schemas.of(operation.ask)) if mentions_a_room(name, text)}
+    mentioned = {name for name, text in fields(inputs.schema_of(operation.ask)) if mentions_a_room(name, text)}
     own = set(operation.ask.__struct_fields__)
     unknown = {name for name in mentioned if f"{operation.name} {name}" not in NAMES_NO_ROOM}
     assert unknown == own & set(operation.ask.rooms)

@@ -9,9 +9,9 @@ from msgspec import structs
 from tallystick.capabilities.agents.errors import AgentNotFound
 from tallystick.capabilities.agents.model import Participant, Role
 from tallystick.capabilities.messages import rules
-from tallystick.capabilities.messages.errors import DuplicateListener, UnknownRecipient
 from tallystick.capabilities.messages.events import MessageSent
 from tallystick.capabilities.messages.model import ClientIdUse, InboxListener
+from tallystick.capabilities.messages.rules import DuplicateListener, UnknownRecipient
 from tallystick.kernel.caller import ProcessState
 from tests.scene import refused
 

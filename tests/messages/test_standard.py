@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.capabilities.messages import errors
+from tallystick.capabilities.messages import rules
 from tallystick.kernel.errors import InvalidInput, NotAllowed, NotFound, Unavailable, every_error
 from tests.frame.checkout import ROOT
 from tests.messages.talk import ask_attention, elsewhere, inbox, notify, principal, say
@@ -243,7 +243,7 @@ def test_whatever_is_unavailable_can_be_tried_again() -> None:
 
 
 def test_every_refusal_about_messages_says_what_to_do_next() -> None:
-    ours = [error for error in every_error() if error.__module__ == errors.__name__]
+    ours = [error for error in every_error() if error.__module__ == rules.__name__]
     assert len(ours) == 11
     assert [error.code for error in ours if not error.hint or not error.__doc__] == []
 

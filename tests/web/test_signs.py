@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import Caller, SessionKind
-from tallystick.surfaces.web import reservations, room
+from tallystick.surfaces.web import room, work
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import Need, PageReader, PageRequest, PageView, read_page
 from tallystick.surfaces.web.people import Person
@@ -62,7 +62,7 @@ def test_one_word_says_in_every_view_whether_somebody_is_there(scene: Scene) -> 
 
     told = {name: words.rpartition(" · ")[2] for name, (_, words) in signs(scene).items()}
     assert told == {"ada": "stale", "bob": "active"}
-    assert [states(view) for view in (room.view, room.stick_view, reservations.view)] == [told] * 3
+    assert [states(view) for view in (room.view, room.stick_view, work.reservations_view)] == [told] * 3
 
 
 def test_somebody_in_two_rooms_is_shown_where_they_hold_the_stick(scene: Scene) -> None:

@@ -2,8 +2,8 @@
 
 `opened` is for whoever has an event loop: it makes the app and what works beside it, and ends both. `application` is
 for a server that only takes an app; it opens with the server's lifespan. Neither has a Unix socket, and neither bounds
-how long a request's head may take: that is the part of whatever runs it (see `connections` and `peers`). The web page's
-templates and views are loaded when the first page is asked for.
+how long a request's head may take: that is the part of whatever runs it (see `connections` and `authentication`). The
+web page's templates and views are loaded when the first page is asked for.
 """
 
 from __future__ import annotations

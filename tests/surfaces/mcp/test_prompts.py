@@ -10,7 +10,7 @@ import pytest
 
 from tallystick.harnesses.install import plan
 from tallystick.hub.registry import OPERATIONS
-from tallystick.surfaces.mcp import prompts
+from tallystick.surfaces.mcp import server
 from tallystick.surfaces.mcp.server import INSTRUCTIONS
 from tallystick.surfaces.mcp.tools import NINE, PORTALS, ToolSet
 from tests.surfaces.mcp.stage import Stage
@@ -22,8 +22,8 @@ TEXTS: dict[str, str] = {
     "skill": plan.skill_text(),
     "descriptions": DESCRIPTIONS,
     **{
-        name: json.loads(prompts.spoken(name, {}).messages[0].model_dump_json())["content"]["text"]
-        for name in prompts.COMMANDS
+        name: json.loads(server.spoken_prompt(name, {}).messages[0].model_dump_json())["content"]["text"]
+        for name in server.PROMPTS
     },
 }
 CALL = re.compile(r'(\w+)\s*\{"op": "(\w+)"(?:, "cmd": "([\w.]+)")?')

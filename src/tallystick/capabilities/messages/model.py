@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Generic, Literal, Self, TypeAlias, TypeV
 import msgspec
 from msgspec import Meta, ValidationError
 
-from tallystick.kernel import schemas
+from tallystick.kernel import inputs
 from tallystick.kernel.caller import Process
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
@@ -227,7 +227,7 @@ class _ExtensibleRecord(Custom, Generic[KnownT]):
 
     @classmethod
     def json_schema(cls) -> dict[str, object]:
-        return schemas.written_out(cls.shapes)
+        return inputs.written_out(cls.shapes)
 
     @classmethod
     def _shape(cls, given: object) -> type[KnownT]:

@@ -19,10 +19,10 @@ from tallystick.capabilities.messages.contract import (
     SendMessage,
     SendMessageResult,
 )
-from tallystick.capabilities.messages.errors import SourceUnavailable
 from tallystick.capabilities.messages.events import MessageConversation, MessageSent
 from tallystick.capabilities.messages.model import USER, Author
 from tallystick.capabilities.messages.queries import FOLDS, TABLES
+from tallystick.capabilities.messages.rules import SourceUnavailable
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.model import Room
 from tallystick.capabilities.tasks import queries as tasks

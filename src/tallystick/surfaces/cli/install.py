@@ -241,14 +241,12 @@ def _found(session: Session, hook: tuple[str, ...]) -> list[ReservedByOther]:
 
 def _passes(session: Session, repository: Repository, paths: Sequence[str]) -> bool:
     """Whether a first look shows that nobody at all has reserved any of it."""
-    from tallystick.hub import reservation_precheck
+    from tallystick.hub import reservation_check
     from tallystick.kernel.clock import system_clock
 
     if session.settings.database_url or repository.main_tree or repository.superproject:
         return False
-    return reservation_precheck.concerns_nobody(
-        str(session.settings.data_dir / "tally.sqlite"), paths, "", system_clock()
-    )
+    return reservation_check.concerns_nobody(str(session.settings.data_dir / "tally.sqlite"), paths, "", system_clock())
 
 
 def _taken(session: Session, repository: Repository, paths: Sequence[str]) -> list[ReservedByOther]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from tallystick.kernel import schemas
+from tallystick.kernel import inputs
 from tallystick.kernel.operation import AnyOperation, Record
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _KINDS: dict[str, Kind] = {"string": "text", "integer": "integer", "number": "nu
 
 
 def shape(operation: AnyOperation) -> Shape:
-    schema = schemas.of(operation.ask)
+    schema = inputs.schema_of(operation.ask)
     required = schema.get("required", [])
     return {
         "summary": operation.summary,
@@ -88,7 +88,7 @@ class FieldRow:
 
 
 def rows(model: type[Record]) -> Iterator[FieldRow]:
-    schema = schemas.of(model)
+    schema = inputs.schema_of(model)
     said = _said_beside(model)
     for name, field in schema.get("properties", {}).items():
         yield FieldRow(

@@ -227,10 +227,10 @@ def _passes(payload: Payload, paths: list[str]) -> bool:
         return False
     from time import time
 
-    from tallystick.hub import reservation_precheck
+    from tallystick.hub import reservation_check
     from tallystick.surfaces.hook import agent_cache
 
     folder = places.data_dir()
-    return reservation_precheck.concerns_nobody(
+    return reservation_check.concerns_nobody(
         f"{folder}/tally.sqlite", paths, agent_cache.agent(folder, payload.session), int(time() * 1000)
     )

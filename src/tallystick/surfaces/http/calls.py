@@ -22,12 +22,12 @@ from tallystick.hub.blobs import SIZE_LIMIT, Content, StoredBlob
 from tallystick.hub.engine import CallRequest
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import permit
-from tallystick.kernel import hints, schemas
+from tallystick.kernel import hints, inputs
 from tallystick.kernel.envelope import too_deep
 from tallystick.kernel.errors import InvalidField, TooLarge
+from tallystick.kernel.inputs import Schema
 from tallystick.kernel.json_values import is_object, why_no_json
 from tallystick.kernel.operation import AnyOperation, Ask, Reach
-from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.authentication import TokenCache
 from tallystick.surfaces.http.errors import MethodNotAllowed, NoSuchRange, WrongMediaType, spelling
 from tallystick.surfaces.http.middleware import Allowances, Limits
@@ -146,7 +146,7 @@ def pairs(query: bytes) -> list[tuple[str, str]]:
 @cache
 def kinds_of(ask: type[Ask]) -> Mapping[str, str]:
     """Each field's JSON type; a list's as `array:` and the type of its items."""
-    schema = schemas.of(ask)
+    schema = inputs.schema_of(ask)
     properties: dict[str, Schema] = schema.get("properties", {})
     return {name: _kind(each) for name, each in properties.items()}
 

@@ -31,7 +31,7 @@ class HttpConnection(HttpToolsProtocol):
     def __init__(self, config: Config, server_state: ServerState, limits: Limits) -> None:
         super().__init__(config, server_state, {})
         self._extensions: dict[str, object] = {authentication.ABORT: self.abort}
-        """What the app learns about this connection with each request; see `peers`."""
+        """What the app learns about this connection with each request; see `authentication`."""
         self._limits = limits
         self._in_head = True
         self._last = False

@@ -12,10 +12,10 @@ from tallystick import __version__
 from tallystick.capabilities.blobs.contract import BlobView, DescribeBlob
 from tallystick.hub.feed import Cursor
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel import schemas
+from tallystick.kernel import inputs
 from tallystick.kernel.errors import every_error
+from tallystick.kernel.inputs import Schema
 from tallystick.kernel.operation import AnyOperation
-from tallystick.kernel.schemas import Schema
 from tallystick.surfaces.http.bus import StreamBus
 from tallystick.surfaces.http.calls import only_reads
 from tallystick.surfaces.http.errors import status_of
@@ -42,7 +42,7 @@ class Shapes:
         }
         for name, operation in OPERATIONS.items():
             kinds |= {(name, "ask"): operation.ask, (name, "answer"): operation.answer}
-        found, self.definitions = schemas.several(kinds.values(), ref_template="#/components/schemas/{name}")
+        found, self.definitions = inputs.schemas_of(kinds.values(), ref_template="#/components/schemas/{name}")
         self._found = dict(zip(kinds, found, strict=True))
 
     def asked(self, name: str) -> Schema:

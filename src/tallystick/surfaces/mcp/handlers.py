@@ -56,7 +56,7 @@ from tallystick.kernel.errors import (
 )
 from tallystick.kernel.hints import tool_call
 from tallystick.kernel.operation import Answer, AnyOperation
-from tallystick.surfaces.mcp import prompts
+from tallystick.surfaces.mcp import server
 from tallystick.surfaces.mcp.server import ClientContext, McpRequest
 from tallystick.surfaces.mcp.shim import KEY
 from tallystick.surfaces.mcp.tools import Portal, ToolSet
@@ -314,11 +314,11 @@ class Handlers:
         return await _read(lambda: read(uri, self._asking(request), self._client.workspace(request)))
 
     async def list_prompts(self, _request: McpRequest, _params: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(prompts=prompts.listed())
+        return ListPromptsResult(prompts=server.listed_prompts())
 
     async def get_prompt(self, _request: McpRequest, params: GetPromptRequestParams) -> GetPromptResult:
         try:
-            return prompts.spoken(params.name, params.arguments or {})
+            return server.spoken_prompt(params.name, params.arguments or {})
         except TallyError as refusal:
             raise protocol_error(refusal) from refusal
 

@@ -3,6 +3,8 @@
 Who calls is asked anew at every request: MCP of 2026-07-28 has no session to tie anything to. Knowing every operation
 takes longer to load than a handshake should last, so the handshake is answered without it: the handlers are loaded by
 the first request that needs them. Lines that are no JSON-RPC are answered here: the SDK drops them without a word.
+
+Prompts, which harnesses offer to a person as slash commands, only say to the model what the person wants.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
@@ -19,10 +21,21 @@ import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    GetPromptResult,
+    JSONRPCError,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    TextContent,
+)
 from pydantic import ValidationError
 
 from tallystick import __version__
+from tallystick.kernel.errors import NotFound, did_you_mean
 from tallystick.kernel.json_values import is_object
 
 if TYPE_CHECKING:
@@ -242,3 +255,75 @@ def _request_id(line: object) -> str | int | None:
         return None
     given = line.get("id")
     return given if isinstance(given, str | int) and not isinstance(given, bool) else None
+
+
+class PromptNotFound(NotFound):
+    """There is no such prompt."""
+
+    hint = "The prompts are join, hand_over and inbox."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlashCommand:
+    about: str
+    text: str
+    argument: str = ""
+    """What may be given with it, which then stands in the text's `{}`."""
+    argument_about: str = ""
+    otherwise: str = ""
+    """What stands there when nothing was given."""
+
+
+PROMPTS: Mapping[str, SlashCommand] = {
+    "join": SlashCommand(
+        about="Join the room of this workspace and read what waits there.",
+        text="""\
+Join the others who work in this workspace: call join_path, then messages {"op": "inbox", "args": {"room_id": …}} with
+the room_id it returned, and agents {"op": "call", "cmd": "reservations.status", "args": {"room_id": …}}. Tell me in a
+few lines who is here, whose turn it is, what others have reserved and what the mail says. Change nothing yet.""",
+    ),
+    "hand_over": SlashCommand(
+        about="Hand the stick over with a handoff, and release what is reserved.",
+        argument="to",
+        argument_about="The agent who gets it; without, the next in sequence.",
+        otherwise="the next in sequence with release_stick",
+        text="""\
+Hand over to {}. If you do not hold the stick, say so and stop. Write the handoff from what really happened: status
+(done, learned, unfinished), next_action, and artifacts to look at. Release your reservations first: agents
+{{"op": "call", "cmd": "reservations.release", "args": {{"room_id": …, "path": …}}}}. Then tell me what you wrote.""",
+    ),
+    "inbox": SlashCommand(
+        about="Read the mail from other agents and answer it.",
+        text="""\
+Read your mail: messages {"op": "inbox", "args": {"room_id": …}}. Tell me what it says. Accept what asks for it with
+messages {"op": "ack", "args": {"room_id": …, "event_id": …}}, answer where an answer is due with
+messages {"op": "send", "args": {"room_id": …, "reply_to": …, "text": …}}, and mark the rest read with op read.""",
+    ),
+}
+
+
+def listed_prompts() -> list[Prompt]:
+    return [
+        Prompt(
+            name=name,
+            description=each.about,
+            arguments=[PromptArgument(name=each.argument, description=each.argument_about, required=False)]
+            if each.argument
+            else None,
+        )
+        for name, each in PROMPTS.items()
+    ]
+
+
+def spoken_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
+    """The prompt as the message of a person."""
+    command = PROMPTS.get(name)
+    if command is None:
+        raise PromptNotFound(f"There is no prompt '{name[:80]}'.{did_you_mean(name, PROMPTS)}", prompt=name[:80])
+    to = given.get(command.argument, "").strip()
+    text = (
+        command.text.format(f"{to} with pass_stick" if to else command.otherwise) if command.argument else command.text
+    )
+    return GetPromptResult(
+        description=command.about, messages=[PromptMessage(role="user", content=TextContent(text=text))]
+    )

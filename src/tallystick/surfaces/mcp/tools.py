@@ -17,11 +17,11 @@ import msgspec
 from mcp_types import Tool, ToolAnnotations
 
 from tallystick.hub.registry import OPERATIONS
-from tallystick.kernel import hints, inputs, schemas
+from tallystick.kernel import hints, inputs
 from tallystick.kernel.errors import InvalidField, InvalidInput, Refused, UnknownOperation, did_you_mean, nearest
 from tallystick.kernel.hints import CALL
+from tallystick.kernel.inputs import Schema
 from tallystick.kernel.operation import AnyOperation, Ask, JsonObject
-from tallystick.kernel.schemas import Schema
 
 _Definitions: TypeAlias = Mapping[str, Schema]
 
@@ -36,7 +36,7 @@ _NO_LIMIT = 2**31
 
 def of_ask(ask: type[Ask]) -> Schema:
     """What an operation takes."""
-    schema = schemas.of(ask)
+    schema = inputs.schema_of(ask)
     return _asked(schema, _definitions(schema))
 
 
@@ -44,7 +44,7 @@ def of_answer(answer: object) -> Schema:
     """What an operation answers: its fields and their types, one level deep; several answers become one object."""
     fields: dict[str, Schema] = {}
     for variant in get_args(answer) or (answer,):
-        schema = schemas.of(variant)
+        schema = inputs.schema_of(variant)
         for name, field in _properties(schema).items():
             shape = _shape(field, _definitions(schema))
             fields[name] = _either(fields[name], shape) if name in fields else shape

@@ -23,7 +23,7 @@ from tallystick.kernel import hints
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import filters, history, jobs, markdown, reservations, room, rows, search, things
+from tallystick.surfaces.web import filters, history, markdown, room, rows, search, things, work
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, PageView, read_page
 
@@ -89,8 +89,8 @@ ROOM_VIEWS: Mapping[str, Callable[..., PageView]] = {
     "stick": room.stick_view,
     "history": history.view,
     "replay": history.replay,
-    "reservations": reservations.view,
-    "jobs": jobs.view,
+    "reservations": work.reservations_view,
+    "jobs": work.jobs_view,
     "event": history.event,
 }
 THINGS: Mapping[str, Callable[..., PageView]] = {

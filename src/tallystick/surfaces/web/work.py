@@ -1,23 +1,93 @@
-"""`/rooms/<id>/reservations`: the workspace as a tree of who holds what until when, with conflicts and incursions."""
+"""What is done in a room: `/rooms/<id>/jobs` and `/rooms/<id>/reservations`.
+
+The one is the radar as a board, one job's thread with its tail live, runners, and the merge report; the other is the
+workspace as a tree of who holds what until when, with conflicts and incursions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tallystick.capabilities.jobs.radar_views import Radar
+from tallystick.capabilities.jobs.views import JobOpened, Jobs
 from tallystick.capabilities.reservations.contract import ReservationList, ReservationView
 from tallystick.capabilities.reservations.events import IncursionRecorded
+from tallystick.capabilities.tasks.contract import Cards, CardView
 from tallystick.kernel import scopes
 from tallystick.kernel.errors import Refused
 from tallystick.kernel.scopes import Overlap
 from tallystick.surfaces.web import page, rows
-from tallystick.surfaces.web.page import PageReader, PageRequest, PageView
+from tallystick.surfaces.web.page import PageReader, PageRequest, PageView, needs_of
 from tallystick.surfaces.web.people import state_of
 from tallystick.surfaces.web.rows import EventRow
+
+COLUMNS = ("QUEUED", "RUNNING", "DONE", "FAILED", "CANCELED")
+LIMIT = 100
+EVENTS = 100
+MERGED = 50
+"""Jobs that one report takes."""
 
 HELD = 1000
 ENDED = 20
 INCURSIONS = 20
+
+
+def jobs_view(snapshot: PageReader, asked: PageRequest) -> PageView:
+    if asked.item:
+        return _thread(snapshot, asked)
+    around = page.framed(snapshot, asked)
+    radar = snapshot.read("jobs.radar", Radar, room_id=asked.room_id, limit=LIMIT, runners_limit=50, offline_limit=10)
+    ended = [
+        job
+        for status in COLUMNS[2:]
+        for job in snapshot.read("jobs.list", Jobs, room_id=asked.room_id, status=status, limit=15).jobs
+    ]
+    board = {status: [each for each in radar.jobs if each.job.status == status] for status in COLUMNS[:2]}
+    context: dict[str, object] = {
+        **around.context,
+        "radar": radar,
+        "needs": [need for need in needs_of(around.room, around.waiting).needs if need.item.job],
+        "board": board,
+        "ended": sorted(ended, key=lambda job: job.updated_at, reverse=True)[:30],
+        "runners": [*radar.runner_leases, *radar.runner_leases_offline],
+        "mergeable": [*ended, *(each.job for each in radar.jobs)][:MERGED],
+        "report": _report(snapshot, asked.room_id),
+    }
+    return PageView(template="jobs.html", context=context)
+
+
+def _thread(snapshot: PageReader, asked: PageRequest) -> PageView:
+    around = page.framed(snapshot, asked)
+    before = asked.number("before")
+    opened = snapshot.read(
+        "jobs.open",
+        JobOpened,
+        room_id=asked.room_id,
+        job=asked.item,
+        include_prompt=True,
+        include_meta=True,
+        include_artifacts=True,
+        max_events=EVENTS,
+        **({"before_seq": before} if before else {}),
+    )
+    job, events = opened.job, opened.events
+    context: dict[str, object] = {
+        **around.context,
+        "opened": opened,
+        "job": job,
+        "events": events,
+        "older": events[-1].seq if events and opened.has_more_events else None,
+        "running": job.status == "RUNNING",
+        "active": job.status in COLUMNS[:2],
+    }
+    return PageView(template="job.html", context=context)
+
+
+def _report(snapshot: PageReader, room_id: str) -> CardView | None:
+    """The newest merge report, which is a pinned card."""
+    cards = snapshot.read("cards.list", Cards, room_id=room_id, type="report", limit=1).cards
+    return cards[0] if cards else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +136,7 @@ def _around(path: str) -> Callable[[str], bool]:
     return lambda reserved: scopes.classify(scopes.shown(reserved), place) is not Overlap.DISJOINT
 
 
-def view(snapshot: PageReader, asked: PageRequest) -> PageView:
+def reservations_view(snapshot: PageReader, asked: PageRequest) -> PageView:
     around = page.framed(snapshot, asked)
     room_id = asked.room_id
     status = snapshot.read("reservations.status", ReservationList, room_id=room_id, limit=HELD)
