@@ -104,10 +104,10 @@ PROGRAMS = {
     "token": ("tallystick.surfaces.http.commands:token", "Issue, list and revoke tokens for the hub."),
     "runner": ("tallystick.runner.options:runner", "Carry out the jobs of a room."),
     "attach": (
-        "tallystick.runtime.options:attach",
+        "tallystick.runtime.commands:attach",
         "Put a coding agent on the bus: what is said to it is a request, which it answers.",
     ),
-    "relay": ("tallystick.runtime.options:relay", "Have an owner agent carry out a task through the others."),
+    "relay": ("tallystick.runtime.commands:relay", "Have an owner agent carry out a task through the others."),
     "demo": ("tallystick.demo.options:demo", "Show three agents at work in a room of their own."),
 }
 """Commands that other parts of the program declare for themselves."""

@@ -1,16 +1,27 @@
-"""`tally attach` and `tally relay`: options first, and the program after `--`."""
+"""`tally attach` and `tally relay`: options first, and the program after `--`.
+
+Loading this loads nothing that works: that is left to a run.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tallystick.commandline.command import Invocation, Number, Program
 from tallystick.commandline.output import visible_lines
 from tallystick.harnesses.headless.protocol import Sandbox
+from tallystick.kernel.errors import InvalidField
+
+if TYPE_CHECKING:
+    from tallystick.runtime.relay import RelayEnd
+    from tallystick.runtime.room_connection import RemoteHub
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -88,9 +99,7 @@ def attach(invocation: Invocation, **given: Any) -> None:
     Whoever asks can follow its steps with `tally ask`, and is asked for permission where the harness wants one.
     """
     asked = _options(invocation, given)
-    from tallystick.runtime import command
-
-    ended = command.attach(asked)
+    ended = _attached(asked)
     invocation.finish({"name": asked.name, "ended": ended})
 
 
@@ -112,11 +121,74 @@ def relay(invocation: Invocation, *, task: str, max_turns: int, **given: Any) ->
     What the owner says is sent to them, and their answers go back. TASK is what is to be done; - reads it from stdin.
     """
     asked = _options(invocation, given)
-    from tallystick.runtime import command
     from tallystick.runtime.relay import RelayEndReason
 
-    ended = command.relay(asked, task, max_turns)
+    ended = _relayed(asked, task, max_turns)
     if not invocation.finish({"text": ended.text, "turns": ended.turns, "why": ended.why}):
         for line in visible_lines(ended.text):
             print(line)
     return 0 if ended.why in {RelayEndReason.DONE, RelayEndReason.LOCAL} else 1
+
+
+def _attached(asked: AgentOptions) -> str:
+    """Work until told to leave; how it ended."""
+    from tallystick.runtime.room_connection import teller
+    from tallystick.runtime.start import attached
+
+    tell = teller(asked.name)
+    with attached(
+        asked.program,
+        name=asked.name,
+        room=asked.room,
+        cwd=asked.cwd,
+        harness=asked.harness,
+        sandbox=Sandbox(asked.sandbox),
+        model_name=asked.model,
+        acp=asked.acp,
+        hub=_elsewhere(asked),
+        tell=tell,
+    ) as attachment:
+        _on_signals(attachment.leave)
+        tell("ready; Ctrl-C ends it")
+        ended = attachment.work()
+        tell(ended)
+    return ended
+
+
+def _relayed(asked: AgentOptions, task: str, max_turns: int) -> RelayEnd:
+    from tallystick.runtime.room_connection import teller
+    from tallystick.runtime.start import relaying
+
+    tell = teller(asked.name)
+    ended = relaying(
+        sys.stdin.read() if task == "-" else task,
+        asked.program,
+        name=asked.name,
+        room=asked.room,
+        cwd=asked.cwd,
+        harness=asked.harness,
+        sandbox=Sandbox(asked.sandbox),
+        model_name=asked.model,
+        hub=_elsewhere(asked),
+        max_turns=max_turns,
+        tell=tell,
+        prepared=_on_signals,
+    )
+    tell(f"the relay is over after {ended.turns} turns: {ended.why}")
+    return ended
+
+
+def _elsewhere(asked: AgentOptions) -> RemoteHub | None:
+    if asked.hub is None:
+        return None
+    from tallystick.runtime.room_connection import RemoteHub
+
+    token = os.environ.get("TALLYSTICK_TOKEN")
+    if not token or not asked.room:
+        raise InvalidField("A hub elsewhere needs its token in $TALLYSTICK_TOKEN, and --room.", field="hub")
+    return RemoteHub(url=asked.hub, token=token)
+
+
+def _on_signals(leave: Callable[[], None]) -> None:
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, lambda _number, _frame: leave())
