@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.capabilities.jobs.evidence_contract import BranchAsk
+from tallystick.capabilities.jobs.runners_contract import BranchAsk
 from tallystick.runner import worktrees
 from tallystick.runner.worktrees import JobFolder, UnusableFolder
 from tests.runner.samples import JOB

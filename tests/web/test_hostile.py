@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, PROMPT_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
-from tallystick.capabilities.jobs.evidence_contract import BRANCH_LIMIT, COMMAND_LIMIT
+from tallystick.capabilities.jobs.runners_contract import BRANCH_LIMIT, COMMAND_LIMIT
 from tallystick.proof.refs import REF_LIMIT
 from tests.agents.repository import repository
 from tests.http.running import RunningHub

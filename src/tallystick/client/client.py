@@ -9,7 +9,6 @@ import json
 import os
 import threading
 import time
-from urllib.parse import urlencode
 
 from tallystick.client import calls
 from tallystick.client.calls import Answered, HttpReply, Lost, Patience, Pause, Send
@@ -229,6 +228,8 @@ def _lost(error: OSError) -> Lost:
 
 class Following:
     def __init__(self, room_id: str, since_seq: int, kinds: Sequence[str], patience: float, *, met: bool) -> None:
+        from urllib.parse import urlencode  # Here: most callers follow nothing.
+
         self._query = urlencode([("room_id", room_id), *(("kinds", kind) for kind in kinds), ("follow", "true")])
         self._cursor = since_seq
         self._seconds = patience

@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from functools import cached_property
-from pathlib import Path
 
 from tallystick.client.calls import Answered, Patience
 from tallystick.client.client import Client, new_key
@@ -173,6 +172,8 @@ class Direct:
         guardian: bool = False,
         told: str = "",
     ) -> None:
+        from pathlib import Path
+
         from msgspec import structs
 
         from tallystick.hub.settings import Settings

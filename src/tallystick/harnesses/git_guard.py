@@ -4,6 +4,8 @@ The hooks are put in before whatever was there, which still runs first, and take
 into its own `hooks` folder, an existing hook is set aside by a rename. Where `core.hooksPath` points elsewhere (often
 at files that are tracked, generated or shared) nothing there is touched: git is pointed at a folder of ours whose
 hooks call those.
+
+The other checkouts of a repository, its worktrees and the one they were made from, are read off git's own files.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from pathlib import Path
 from tallystick.harnesses.errors import GuardInTheWay, NoRepository
 
 _MERGED = "GITHEAD_"
+
+POINTER = "gitdir: "
+AT_MOST = 20
 
 
 def git(*args: str, folder: Path | None = None, may_fail: bool = False) -> str:
@@ -257,3 +262,45 @@ def is_ours(path: Path) -> bool:
 def _previous(ours: Path) -> tuple[str, str]:
     scope, _, value = (ours / PREVIOUS).read_text("utf-8").partition("\n")
     return scope, value.removesuffix("\n")
+
+
+def checkouts_beside(folder: str) -> list[str]:
+    """The roots of the other checkouts of the repository that this folder is in."""
+    root = next((each for each in (Path(folder), *Path(folder).parents) if (each / ".git").exists()), None)
+    common = _common(root) if root else None
+    if root is None or common is None:
+        return []
+    found = [common.parent, *(_root(entry) for entry in sorted(_entries(common / "worktrees"))[:AT_MOST])]
+    return [str(each) for each in found if each is not None and each != root and each.is_dir()]
+
+
+def _common(root: Path) -> Path | None:
+    """The `.git` folder that all checkouts share."""
+    git = root / ".git"
+    if git.is_dir():
+        return git
+    pointer = _text(git)
+    if not pointer.startswith(POINTER):
+        return None
+    own = (root / pointer.removeprefix(POINTER)).resolve()
+    shared = _text(own / "commondir")
+    return (own / shared).resolve() if shared else None
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return [Path(entry.path) for entry in os.scandir(folder)]
+    except OSError:
+        return []
+
+
+def _root(entry: Path) -> Path | None:
+    pointer = _text(entry / "gitdir")
+    return Path(pointer).parent if pointer else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""

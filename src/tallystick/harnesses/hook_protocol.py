@@ -1,6 +1,7 @@
 """The hook protocols of the three harnesses: which event is which moment, and how each wants to be answered.
 
-An answer is what goes to standard output and standard error, and the exit code. Imported before every edit.
+An answer is what goes to standard output and standard error, and the exit code. What others wrote stands in it on one
+line, with nothing that a terminal would obey, and quoted. Imported before every edit.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ session is resumed. What is to be said then is said with the prompt."""
 BLOCK = 2
 """The exit code that all three take for a no; the reason is read from standard error."""
 
+LONGEST = 300
+LONGEST_PATH = 120
+_PLAIN_PATH = r"[\w./*@+~-]{1,240}"
+
 
 class HookReply:
     __slots__ = ("code", "err", "out")
@@ -98,3 +103,28 @@ def go_on(harness: str, reason: str) -> HookReply:
 def remark(text: str) -> HookReply:
     """Something for the person at the harness; nothing is held up by it."""
     return HookReply({"systemMessage": text}, text)
+
+
+def plain(text: object) -> str:
+    """On one line, and printable."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())
+
+
+def clipped(text: object, longest: int) -> str:
+    """The same, and not at length."""
+    line = plain(text)
+    return f"{line[:longest]}…" if len(line) > longest else line
+
+
+def quoted(text: object, longest: int = LONGEST) -> str:
+    # A quotation mark in it would end the quotation for whoever reads on.
+    inside = str(text).replace('"', "'")
+    return f'"{clipped(inside, longest)}"'
+
+
+def quoted_path(given: object) -> str:
+    """A path as it stands, unless it could be taken for a sentence: then it is a quotation."""
+    text = str(given)
+    import re  # Here: most hooks say nothing of any path.
+
+    return text if re.fullmatch(_PLAIN_PATH, text) else quoted(text, LONGEST_PATH)

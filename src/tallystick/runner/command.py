@@ -16,13 +16,14 @@ from pathlib import Path
 import msgspec
 
 from tallystick.capabilities.jobs.events import JobCanceled, JobQuestioned
-from tallystick.capabilities.jobs.radar_views import RadarJob
+from tallystick.capabilities.jobs.views import RadarJob
 from tallystick.capabilities.rooms.contract import ListRooms, Rooms
 from tallystick.client import typed
 from tallystick.client.nearest import Nearest
-from tallystick.commandline import ids, output
+from tallystick.commandline import output
 from tallystick.harnesses.headless.protocol import Sandbox
 from tallystick.harnesses.install import plan
+from tallystick.kernel import ids
 from tallystick.kernel.errors import Conflict, InvalidField, NoRoomHere, NotFound, TallyError, Unavailable
 from tallystick.ledger.contract import Envelope
 from tallystick.runner import executors

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tallystick.capabilities.jobs.evidence_contract import COMMAND_LIMIT, BranchAsk, FileAsk, ObservedAsk
+from tallystick.capabilities.jobs.runners_contract import COMMAND_LIMIT, BranchAsk, FileAsk, ObservedAsk
 from tallystick.capabilities.rooms.contract import RoomView
 from tallystick.harnesses.headless.protocol import CommandEnded, Failed, HarnessAnswer, Outcome, ProcessStart, Sign
 from tallystick.proof import files

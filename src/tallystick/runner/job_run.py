@@ -12,10 +12,9 @@ from pathlib import Path
 from msgspec import structs
 
 from tallystick.capabilities.jobs.contract import SUMMARY_LIMIT, ResumePointAsk
-from tallystick.capabilities.jobs.evidence_contract import BranchAsk, FileAsk
+from tallystick.capabilities.jobs.runners_contract import BranchAsk, FileAsk
 from tallystick.capabilities.jobs.views import Reported
-from tallystick.harnesses.headless.messages import MessageFolder
-from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, Sign
+from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, MessageFolder, Sign
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.runner import answer, evidence, executors, prompt, rules, slices, worktrees
 from tallystick.runner.answer import BadAnswer, ExecutorNote, clipped

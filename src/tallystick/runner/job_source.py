@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from tallystick.capabilities.jobs import views
 from tallystick.capabilities.jobs.contract import (
     MESSAGE_LIMIT,
     PAGE_LIMIT,
@@ -32,8 +33,7 @@ from tallystick.capabilities.jobs.events import (
     JobReleased,
     JobRequeued,
 )
-from tallystick.capabilities.jobs.radar_views import Radar, RadarJob, RunnerLease
-from tallystick.capabilities.jobs.views import ClaimJobResult, JobChanged, JobEvent, JobOpened, JobView, Reported
+from tallystick.capabilities.jobs.runners_contract import RunnerLease
 from tallystick.capabilities.rooms.contract import RoomView, ShowRoom
 from tallystick.capabilities.tasks.contract import AnchorSnapshot, CardView, ShowAnchor, ShowSnapshot, TaskSnapshot
 from tallystick.client import typed
@@ -97,14 +97,14 @@ class JobSource:
         )
         self._call("runners.heartbeat", beat, RunnerLease)
 
-    def queued(self) -> list[RadarJob]:
+    def queued(self) -> list[views.RadarJob]:
         ask = ShowRadar(room_id=self.room_id, status="QUEUED", limit=PAGE_LIMIT)
-        return self._call("jobs.radar", ask, Radar).jobs
+        return self._call("jobs.radar", ask, views.Radar).jobs
 
     def claim(self) -> ClaimedJob | None:
         """The next job for this runner, lost ones included; None when there is nothing to do."""
         ask = ClaimJob(room_id=self.room_id, runner_id=self.runner_id, lease_ttl_ms=self._lease_ms, allow_stale=True)
-        got = self._call("jobs.claim", ask, ClaimJobResult)
+        got = self._call("jobs.claim", ask, views.ClaimJobResult)
         job = got.job
         if job is None or got.claim_revision is None:
             return None
@@ -125,15 +125,15 @@ class JobSource:
             meta=got.meta,
         )
 
-    def report(self, job: ClaimedJob, note: ExecutorNote, more: SliceReport | None = None) -> Reported:
+    def report(self, job: ClaimedJob, note: ExecutorNote, more: SliceReport | None = None) -> views.Reported:
         """Put something on the job's record, and renew the claim."""
         return self._report(job, note, more or SliceReport())
 
-    def renew(self, job: ClaimedJob, message: str) -> Reported:
+    def renew(self, job: ClaimedJob, message: str) -> views.Reported:
         """Keep the claim; leaves no event."""
         return self._report(job, ExecutorNote(kind="heartbeat", message=message), SliceReport())
 
-    def release(self, job: ClaimedJob, reason: str | None, answer_wait_s: int = 0) -> JobView:
+    def release(self, job: ClaimedJob, reason: str | None, answer_wait_s: int = 0) -> views.JobView:
         """Give the job back, so that another runner goes on where this one stops."""
         ask = ReleaseJob(
             room_id=self.room_id,
@@ -143,13 +143,13 @@ class JobSource:
             reason=reason,
             answer_wait_s=answer_wait_s,
         )
-        return self._call("jobs.release", ask, JobChanged).job
+        return self._call("jobs.release", ask, views.JobChanged).job
 
     def waits(self, job_id: str) -> bool:
         """Whether a job still waits for its manager's answer."""
-        return self._call("jobs.open", OpenJob(room_id=self.room_id, job=job_id, max_events=0), JobOpened).waits
+        return self._call("jobs.open", OpenJob(room_id=self.room_id, job=job_id, max_events=0), views.JobOpened).waits
 
-    def record(self, job: ClaimedJob) -> JobOpened:
+    def record(self, job: ClaimedJob) -> views.JobOpened:
         """Where earlier slices left the job, whoever ran them."""
         return self._open(job, 0)
 
@@ -169,7 +169,7 @@ class JobSource:
             branch=seen.branch,
             heard_seq=seen.heard_seq,
         )
-        self._call("jobs.complete", ask, JobChanged)
+        self._call("jobs.complete", ask, views.JobChanged)
 
     def room(self) -> RoomView:
         """The room's folders and what it takes for proof."""
@@ -212,7 +212,7 @@ class JobSource:
         ask = FollowEvents(room_id=self.room_id, since_seq=since_seq, kinds=FREEING, max_wait_ms=max_wait_ms)
         return self._call("events.follow", ask, Events).cursor
 
-    def _report(self, job: ClaimedJob, note: ExecutorNote, more: SliceReport) -> Reported:
+    def _report(self, job: ClaimedJob, note: ExecutorNote, more: SliceReport) -> views.Reported:
         ask = ReportJob(
             room_id=self.room_id,
             job=job.job_id,
@@ -229,13 +229,13 @@ class JobSource:
             observed=list(more.observed),
             lease_ttl_ms=self._lease_ms,
         )
-        return self._call("jobs.report", ask, Reported)
+        return self._call("jobs.report", ask, views.Reported)
 
-    def _open(self, job: ClaimedJob, events: int) -> JobOpened:
+    def _open(self, job: ClaimedJob, events: int) -> views.JobOpened:
         ask = OpenJob(
             room_id=self.room_id, job=job.job_id, max_events=events, include_artifacts=True, include_messages=True
         )
-        return self._call("jobs.open", ask, JobOpened)
+        return self._call("jobs.open", ask, views.JobOpened)
 
     def _task(self, task_id: str) -> str:
         got = self._call("tasks.snapshot", ShowSnapshot(room_id=self.room_id, task=task_id), TaskSnapshot)
@@ -251,7 +251,7 @@ class JobSource:
         return typed.call(self._calls, operation, ask, answer)
 
 
-def _word(event: JobEvent) -> ManagerWord:
+def _word(event: views.JobEvent) -> ManagerWord:
     return ManagerWord(seq=event.seq, ref=event.ref, message=event.message, refs=tuple(event.refs))
 
 

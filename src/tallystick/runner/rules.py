@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT, ResumePointAsk
-from tallystick.capabilities.jobs.evidence_contract import ObservedAsk
+from tallystick.capabilities.jobs.runners_contract import ObservedAsk
 from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.kernel.json_values import is_list
 from tallystick.runner.answer import ExecutorAnswer, clipped

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from tallystick.harnesses.headless.messages import MessageFolder
 from tallystick.harnesses.headless.protocol import (
     Began,
     CommandEnded,
     Failed,
     HarnessAnswer,
     HarnessStep,
+    MessageFolder,
     ProcessStart,
     Reader,
     Sign,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.capabilities.jobs.evidence_contract import BranchAsk, ConflictAsk
+from tallystick.capabilities.jobs.runners_contract import BranchAsk, ConflictAsk
 from tallystick.runner.rules import ClaimedJob
 
 PATHS_LIMIT = 100

@@ -23,11 +23,11 @@ from tallystick.capabilities.rooms.contract import JoinRoomResult, Rooms
 from tallystick.client import typed
 from tallystick.client.bus import BusClient
 from tallystick.client.bus_protocol import BusClosed, Envelope
-from tallystick.commandline import ids
 from tallystick.commandline.output import visible
 from tallystick.harnesses.acp.protocol import AcpOption
 from tallystick.harnesses.acp.turn import WantedAction
 from tallystick.harnesses.headless import protocol
+from tallystick.kernel import ids
 from tallystick.kernel.errors import Refused, TallyError
 from tallystick.kernel.ids import digest, new_id
 from tallystick.runtime import rules

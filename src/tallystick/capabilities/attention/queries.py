@@ -6,7 +6,7 @@ from tallystick.capabilities.attention.events import ItemRestored, ItemSetAside
 from tallystick.capabilities.attention.rules import OwedMessage, RoomFacts, SeenIncursion, UnacceptedMessage
 from tallystick.capabilities.jobs import radar
 from tallystick.capabilities.jobs.contract import ShowRadar
-from tallystick.capabilities.jobs.radar_views import RadarJob
+from tallystick.capabilities.jobs.views import RadarJob
 from tallystick.capabilities.messages import queries as messages
 from tallystick.capabilities.permissions import operations as permissions
 from tallystick.capabilities.reservations import queries as reservations

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from tallystick.capabilities.attention.contract import SAID_LIMIT, WaitingItem, WaitingKind
-from tallystick.capabilities.jobs.radar_views import RadarJob
+from tallystick.capabilities.jobs.views import RadarJob
 from tallystick.capabilities.messages.events import MessageSent, NotificationSent
 from tallystick.capabilities.messages.model import AwaitedMessage, InboxCounts
 from tallystick.capabilities.permissions.contract import PermissionView

@@ -27,9 +27,9 @@ from tallystick.capabilities.jobs.events import (
     JobWaived,
     ResumePoint,
 )
-from tallystick.capabilities.jobs.evidence_contract import BranchAsk
 from tallystick.capabilities.jobs.model import AUTO, ExecutorOrder, Job, Runner
 from tallystick.capabilities.jobs.queries import SQL
+from tallystick.capabilities.jobs.runners_contract import BranchAsk
 from tallystick.capabilities.jobs.views import ClaimJobResult, JobChanged, JobEvent, JobView, Reported
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.envelope import Draft

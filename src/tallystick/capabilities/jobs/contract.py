@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from tallystick.capabilities.jobs.events import PriorityName
-from tallystick.capabilities.jobs.evidence_contract import BranchAsk, FileAsk, Observed
 from tallystick.capabilities.jobs.model import RunnerState
+from tallystick.capabilities.jobs.runners_contract import BranchAsk, FileAsk, Observed
 from tallystick.kernel.operation import Ask, JsonObject, Reach
 from tallystick.ledger.contract import SEQ_LIMIT, Replay, RoomId, Text, WaitMs
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT

@@ -23,8 +23,8 @@ from tallystick.capabilities.jobs.events import (
     ObservedCommand,
     job_body,
 )
-from tallystick.capabilities.jobs.evidence_contract import FileAsk, ObservedAsk
 from tallystick.capabilities.jobs.model import Job, number_of
+from tallystick.capabilities.jobs.runners_contract import FileAsk, ObservedAsk
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.tasks import queries as tasks
 from tallystick.kernel.caller import Caller

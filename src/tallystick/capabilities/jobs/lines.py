@@ -10,8 +10,19 @@ from tallystick.capabilities.jobs import rules
 from tallystick.capabilities.jobs.contract import ListJobs, MessageJob, OpenJob, ShowRadar
 from tallystick.capabilities.jobs.events import JobStatus
 from tallystick.capabilities.jobs.model import ExecutorOrder, Job, Runner
-from tallystick.capabilities.jobs.radar_views import Issue, Radar, RadarJob, RunnerView
-from tallystick.capabilities.jobs.views import JobChanged, JobEvent, JobOpened, Jobs, JobTail, JobView, kind_and_message
+from tallystick.capabilities.jobs.runners_contract import RunnerView
+from tallystick.capabilities.jobs.views import (
+    Issue,
+    JobChanged,
+    JobEvent,
+    JobOpened,
+    Jobs,
+    JobTail,
+    JobView,
+    Radar,
+    RadarJob,
+    kind_and_message,
+)
 from tallystick.kernel.clock import Instant, to_wire
 from tallystick.kernel.hints import NextStep, step, tool_call
 

@@ -13,7 +13,7 @@ from tallystick.capabilities.jobs.events import JobStatus, job_body
 from tallystick.capabilities.jobs.model import Job
 from tallystick.capabilities.jobs.projections import FOLDS, TABLES
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.radar_views import RunnerView
+from tallystick.capabilities.jobs.runners_contract import RunnerView
 from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.capabilities.tasks.contract import JobRef, JobToken
 from tallystick.capabilities.tasks.work import JobOrder, JobOutcome, Work, WorkBrief

@@ -17,16 +17,18 @@ from tallystick.capabilities.jobs.lines import Standing
 from tallystick.capabilities.jobs.managing import send
 from tallystick.capabilities.jobs.model import Job, Runner, RunnerState, number_of
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.radar_views import (
+from tallystick.capabilities.jobs.runners_contract import RunnerView
+from tallystick.capabilities.jobs.views import (
     AttentionView,
     Issue,
+    JobChanged,
+    JobView,
     LastSaid,
     Radar,
     RadarJob,
     RunnerStatus,
-    RunnerView,
+    with_reason,
 )
-from tallystick.capabilities.jobs.views import JobChanged, JobView, with_reason
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller
 from tallystick.kernel.clock import Instant

@@ -15,7 +15,7 @@ from tallystick.capabilities.jobs.contract import (
 from tallystick.capabilities.jobs.events import ExecutorsOrdered
 from tallystick.capabilities.jobs.model import EXECUTOR_ORDER, PROFILES, ExecutorOrder, texts
 from tallystick.capabilities.jobs.queries import SQL
-from tallystick.capabilities.jobs.radar_views import ExecutorsView, ExecutorTable, RunnerLease, Runners, RunnerView
+from tallystick.capabilities.jobs.runners_contract import ExecutorsView, ExecutorTable, RunnerLease, Runners, RunnerView
 from tallystick.capabilities.jobs.views import Bootstrap
 from tallystick.capabilities.rooms import queries as rooms
 from tallystick.kernel.caller import Caller

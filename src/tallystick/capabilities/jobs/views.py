@@ -1,4 +1,4 @@
-"""What `jobs.*` and `runners.*` answer."""
+"""What `jobs.*` answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tallystick.capabilities.jobs.events import (
     ResumePoint,
     job_body,
 )
-from tallystick.capabilities.jobs.model import Claim, Job, MessageState
+from tallystick.capabilities.jobs.model import Claim, Job, MessageState, RunnerState
+from tallystick.capabilities.jobs.runners_contract import RunnerView
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.operation import Answer, JsonObject, Moment, moment
@@ -325,3 +326,75 @@ class ArtifactContent(Answer):
     offset: int
     next_offset: int | None
     """Where to go on; None at the end."""
+
+
+class AttentionView(Answer):
+    failed: bool
+    """It failed, and nobody has acknowledged it."""
+    needs_manager: bool
+    """A question was asked after the manager's last word."""
+    needs_proof: bool
+    has_error: bool
+    stale: bool
+    """Its claim has run out."""
+    stalled: bool
+    """Its claim is renewed, and nothing comes of it."""
+
+
+class LastSaid(Answer):
+    ref: str
+    kind: str
+    message: str
+
+
+class RadarJob(Answer):
+    job: JobView
+    marker: Literal["!", "?", "~", ""]
+    attention: AttentionView
+    why: str
+    """In words, why it does not move; empty when it does."""
+    last: LastSaid
+    """What waits for an answer, else what was said last."""
+    runner_state: RunnerState | None
+
+
+class RunnerStatus(Answer):
+    status: RunnerState
+    live_count: int
+    idle_count: int
+    offline_count: int
+    """Lost within the last 24 h."""
+    runner_id: str | None
+    active_job_id: str | None
+    lease_expires_at: Moment | None
+
+
+class Issue(Answer):
+    kind: str
+    severity: Literal["error", "warn", "stale"]
+    runner_id: str | None
+    job_id: str | None
+    message: str
+
+
+class Radar(Answer):
+    runner_status: RunnerStatus
+    runner_leases: list[RunnerView]
+    runner_leases_offline: list[RunnerView]
+    runner_diagnostics: list[Issue]
+    jobs: list[RadarJob]
+    """The most urgent first."""
+    count: int
+    has_more: bool
+    truncated: bool
+    """Whether max_chars left something out."""
+    left_out: int
+    """How many jobs it left out."""
+    runner_bootstrap: Bootstrap | None
+    """Set when jobs are queued and no runner is there."""
+    reply: JobChanged | None
+    """The answer that was given with reply_job."""
+    cursor: int
+    """Pass it as since_seq to wait for the next change."""
+    text: str | None
+    """With fmt=lines, all of the above lists as lines, and only so."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tallystick.harnesses.headless import messages, protocol
+from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.protocol import (
     Began,
     CommandEnded,
@@ -64,13 +64,17 @@ class ClaudeCode:
 
 def _hooks(folder: Path) -> dict[str, object]:
     """The hooks that take messages. The structured answer is a tool too and ends the turn, so it is denied once."""
-    matchers = {messages.AFTER_TOOL: f"^(?!{_STRUCTURED}$).*$", messages.BEFORE_TOOL: f"^{_STRUCTURED}$"}
+    matchers = {protocol.AFTER_TOOL: f"^(?!{_STRUCTURED}$).*$", protocol.BEFORE_TOOL: f"^{_STRUCTURED}$"}
     return {
         event: [
             {
                 "matcher": matcher,
                 "hooks": [
-                    {"type": "command", "command": messages.command(folder, event), "timeout": messages.TIMEOUT_S}
+                    {
+                        "type": "command",
+                        "command": protocol.take_command(folder, event),
+                        "timeout": protocol.TAKE_TIMEOUT_S,
+                    }
                 ],
             }
         ]

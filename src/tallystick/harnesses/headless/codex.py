@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tallystick.harnesses.headless import messages, protocol
+from tallystick.harnesses.headless import protocol
 from tallystick.harnesses.headless.protocol import (
     Began,
     CommandEnded,
@@ -61,7 +61,7 @@ class Codex:
 
 _LAYER = "/<session-flags>/config.toml"
 """Where Codex says that a setting of the command line came from."""
-_EVENTS = {messages.AFTER_TOOL: "post_tool_use", messages.STOP: "stop"}
+_EVENTS = {protocol.AFTER_TOOL: "post_tool_use", protocol.STOP: "stop"}
 """What it calls them where it keeps which hooks are trusted."""
 
 
@@ -69,11 +69,11 @@ def _hooks(folder: Path) -> Sequence[str]:
     """Settings for the hooks that take messages, and for trusting exactly those: no other hook gains by it."""
     settings, trusted = list[str](), list[str]()
     for event, name in _EVENTS.items():
-        command = messages.command(folder, event)
-        hook = {"async": False, "command": command, "timeout": messages.TIMEOUT_S, "type": "command"}
+        command = protocol.take_command(folder, event)
+        hook = {"async": False, "command": command, "timeout": protocol.TAKE_TIMEOUT_S, "type": "command"}
         identity = json.dumps({"event_name": name, "hooks": [hook]}, separators=(",", ":"), ensure_ascii=False)
         digest = hashlib.sha256(identity.encode()).hexdigest()
-        line = f'type="command",command={json.dumps(command)},timeout={messages.TIMEOUT_S}'
+        line = f'type="command",command={json.dumps(command)},timeout={protocol.TAKE_TIMEOUT_S}'
         settings.append(f"hooks.{event}=[{{hooks=[{{{line}}}]}}]")
         trusted.append(f'"{_LAYER}:{name}:0:0"={{trusted_hash="sha256:{digest}"}}')
     return [*settings, f"hooks.state={{{','.join(trusted)}}}"]

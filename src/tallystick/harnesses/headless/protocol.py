@@ -1,7 +1,9 @@
-"""Calling a harness once without a terminal: how to start it, and what its output means.
+"""Calling a harness once without a terminal: how to start it, what its output means, and how to reach it at work.
 
-Everything here is a pure function of text. Whoever starts the process writes `files`, sends `stdin`, feeds the reader
-line by line and asks it for the outcome at the end. `programs` names the harnesses this is known for.
+All but `MessageFolder` is a pure function of text. Whoever starts the process writes `files`, sends `stdin`, feeds the
+reader line by line and asks it for the outcome at the end. A message for an agent at work is left in a folder, with one
+answer for each hook event, and taken there by a hook of its harness. Whoever renames the folder has it, so every
+message is taken once, also when several tools end at the same time. `programs` names the harnesses that are known.
 """
 
 from __future__ import annotations
@@ -11,14 +13,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import Literal, Protocol, TypeAlias
 
+from tallystick.harnesses import hook_protocol
 from tallystick.harnesses.registry import HARNESSES
 from tallystick.kernel.json_values import object_of, objects_of
 
 STEP_CHARS = 200
 SAID_CHARS = 1_000_000
 """The longest answer that is kept; more is the output of something that ran wild."""
+
+BEFORE_TOOL, AFTER_TOOL, STOP = "PreToolUse", "PostToolUse", "Stop"
+TAKE_TIMEOUT_S = 10
+"""What a harness allows its hook; it takes a few milliseconds."""
 
 
 class Sandbox(StrEnum):
@@ -178,3 +186,50 @@ def gave_up(exit_code: int, errors: str) -> str:
     how = f"ended by signal {-exit_code}" if exit_code < 0 else f"exited with {exit_code}"
     said = one_line("\n".join(errors.strip().splitlines()[-3:]))
     return f"{how}: {said}" if said else how
+
+
+def take_command(folder: Path, event: str) -> str:
+    """What a hook runs, in a shell: take what waits and say it."""
+    waiting, taken = quote(str(folder / "waiting")), f"{quote(str(folder))}/taken.$$"
+    return f"mv {waiting} {taken} 2>/dev/null && cat {taken}/{event}; true"
+
+
+class MessageFolder:
+    """The side of whoever leaves messages. `taken` is the number of the newest that the agent was given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._waiting = folder, folder / "waiting"
+        self._texts: dict[int, str] = {}
+        self._made = 0
+        self._given = 0
+        folder.mkdir()
+
+    def give(self, number: int, text: str) -> None:
+        back = self._folder / "back"
+        try:
+            self._waiting.rename(back)
+        except OSError:
+            self._settle()
+        else:
+            import shutil  # Here: whoever only asks what harnesses there are needs none of it.
+
+            shutil.rmtree(back)
+        self._texts[number] = text
+        whole = "\n\n".join(self._texts[each] for each in sorted(self._texts))
+        self._made += 1
+        new = self._folder / f"new.{self._made}"
+        new.mkdir()
+        (new / AFTER_TOOL).write_text(hook_protocol.tell(AFTER_TOOL, whole).out, "utf-8")
+        (new / BEFORE_TOOL).write_text(hook_protocol.deny("", BEFORE_TOOL, whole).out, "utf-8")
+        (new / STOP).write_text(hook_protocol.go_on("", whole).out, "utf-8")
+        new.rename(self._waiting)
+
+    @property
+    def taken(self) -> int:
+        if self._texts and not self._waiting.exists():
+            self._settle()
+        return self._given
+
+    def _settle(self) -> None:
+        self._given = max([self._given, *self._texts])
+        self._texts.clear()

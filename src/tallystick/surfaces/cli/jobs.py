@@ -7,9 +7,9 @@ from typing import IO
 import click
 
 from tallystick.capabilities.jobs.views import JobWaited
-from tallystick.commandline import ids
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json, visible_lines
+from tallystick.kernel import ids
 from tallystick.kernel.hints import said
 from tallystick.kernel.operation import as_record
 from tallystick.ledger.contract import Envelope

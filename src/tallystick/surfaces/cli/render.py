@@ -226,7 +226,7 @@ def _told(reply: CallReply) -> None:
 
 
 def _runners(reply: CallReply) -> None:
-    from tallystick.capabilities.jobs.radar_views import Runners
+    from tallystick.capabilities.jobs.runners_contract import Runners
 
     found = reply.read(Runners)
     if not found.runners:

@@ -6,8 +6,8 @@ operation in its own words; what fits several is refused here.
 
 from __future__ import annotations
 
-from tallystick.commandline.ids import is_beginning, meant, one_of
 from tallystick.kernel.errors import Refused
+from tallystick.kernel.ids import is_beginning, meant, one_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

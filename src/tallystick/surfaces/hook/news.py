@@ -11,11 +11,11 @@ from tallystick.capabilities.protocol.events import WorkBlocked, WorkHandedOver
 from tallystick.capabilities.reservations.events import ReservationGranted, ReservationReleased
 from tallystick.capabilities.rooms.events import NoteAdded
 from tallystick.capabilities.turns.events import StickPassed, StickReleased, StickRevoked, StickTakenOver
+from tallystick.harnesses.hook_protocol import plain, quoted
 from tallystick.hub import event_text, reservation_check
 from tallystick.kernel.hints import said, step, tool_call
 from tallystick.kernel.json_values import objects_of
 from tallystick.ledger.contract import Envelope
-from tallystick.surfaces.hook.quoting import plain, quoted
 from tallystick.surfaces.hook.seen import ToldSoFar, mark
 
 TYPE_CHECKING = False

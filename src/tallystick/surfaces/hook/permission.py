@@ -13,11 +13,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from tallystick.harnesses import hook_protocol
+from tallystick.harnesses.hook_protocol import quoted
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import digest
-from tallystick.surfaces.hook.quoting import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from contextlib import closing, suppress
 from tallystick.client.nearest import Nearest
 from tallystick.commandline import times
 from tallystick.harnesses import hook_protocol
+from tallystick.harnesses.hook_protocol import plain, quoted, quoted_path
 from tallystick.hub import reservation_check
 from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import said, step, tool_call
 from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
-from tallystick.surfaces.hook import agent_cache, quoting, seen
-from tallystick.surfaces.hook.quoting import plain, quoted
+from tallystick.surfaces.hook import agent_cache, seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def advice(mode: object, *, alone: bool, worker: bool) -> str:
 def denial(found: Sequence[ReservedByOther]) -> str:
     """Who holds what, until when, and what to do instead."""
     named = [
-        f"{quoting.path(each.reserved)} is reserved by {plain(each.holder)} until {_moment(each.until)}."
+        f"{quoted_path(each.reserved)} is reserved by {plain(each.holder)} until {_moment(each.until)}."
         for each in found
     ]
     named = list(dict.fromkeys(named))
@@ -138,7 +138,7 @@ def _handoff(ask: Asking, room_id: str, state: Row) -> Iterable[str]:
 
 def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
     every = _rows(ask("reservations.status", {"room_id": room_id, "limit": 100}).data, "reservations")
-    mine = [quoting.path(row["path"]) for row in every if row["agent_id"] == me]
+    mine = [quoted_path(row["path"]) for row in every if row["agent_id"] == me]
     others = [row for row in every if row["agent_id"] != me]
     if mine:
         yield f"You still have reserved: {', '.join(mine[:SHOWN])}{_and_more(mine)}."
@@ -148,14 +148,14 @@ def _reserved(ask: Asking, me: str, room_id: str) -> Iterable[str]:
 
 def _elsewhere(ask: Asking, room_id: str, folder: str) -> Iterable[str]:
     """Who works in other checkouts of the same repository: they have rooms of their own."""
-    from tallystick.harnesses import checkouts
+    from tallystick.harnesses import git_guard
 
-    for root in checkouts.beside(folder)[:SHOWN]:
+    for root in git_guard.checkouts_beside(folder)[:SHOWN]:
         for room in _rows(ask("rooms.list", {"context_path": root, "limit": 1}).data, "rooms"):
             members = [plain(each) for each in list_of(room["members"])]
             if members and room["room_id"] != room_id:
                 here = f"{', '.join(members[:SHOWN])}{_and_more(members)}"
-                yield f"In another checkout of this repository, {quoting.path(root)} (room {room['room_id']}): {here}."
+                yield f"In another checkout of this repository, {quoted_path(root)} (room {room['room_id']}): {here}."
 
 
 def held_sticks(ask: Asking, rooms: Iterable[str]) -> list[Row]:
@@ -193,7 +193,7 @@ def _and_more(found: Sequence[object]) -> str:
 def _held(rows: Sequence[Row]) -> str:
     """Who has what, until when."""
     return "; ".join(
-        f"{quoting.path(row['path'])} by {plain(row['name'])} until {_moment(row['until'])}" for row in rows[:SHOWN]
+        f"{quoted_path(row['path'])} by {plain(row['name'])} until {_moment(row['until'])}" for row in rows[:SHOWN]
     )
 
 

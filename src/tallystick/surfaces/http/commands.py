@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import ids, output, times
+from tallystick.commandline import output, times
 from tallystick.commandline.command import Group, Invocation, Program
 from tallystick.commandline.output import counted
+from tallystick.kernel import ids
 from tallystick.kernel.json_values import objects_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tallystick.capabilities.jobs.radar_views import Radar
+from tallystick.capabilities.jobs.views import Radar
 from tallystick.capabilities.reservations.contract import ReservationList
 from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.capabilities.turns.contract import StickEvent, StickEvents, TurnState

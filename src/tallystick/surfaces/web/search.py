@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tallystick.capabilities.agents.contract import Agents
-from tallystick.capabilities.jobs.radar_views import Runners
+from tallystick.capabilities.jobs.runners_contract import Runners
 from tallystick.capabilities.messages.contract import SearchHit, SearchHits
 from tallystick.capabilities.rooms.contract import Rooms, RoomSummary
 from tallystick.surfaces.web.page import TABS, PageReader, PageRequest, PageView

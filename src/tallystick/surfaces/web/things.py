@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tallystick.capabilities.agents.contract import AgentView
 from tallystick.capabilities.blobs.events import BlobAdded
-from tallystick.capabilities.jobs.radar_views import Runners, RunnerView
+from tallystick.capabilities.jobs.runners_contract import Runners, RunnerView
 from tallystick.capabilities.jobs.views import Jobs, JobView
 from tallystick.capabilities.reservations.contract import ReservationList
 from tallystick.capabilities.tasks.contract import CardView, Tasks, TaskView

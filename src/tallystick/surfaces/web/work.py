@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tallystick.capabilities.jobs.radar_views import Radar
-from tallystick.capabilities.jobs.views import JobOpened, Jobs
+from tallystick.capabilities.jobs.views import JobOpened, Jobs, Radar
 from tallystick.capabilities.reservations.contract import ReservationList, ReservationView
 from tallystick.capabilities.reservations.events import IncursionRecorded
 from tallystick.capabilities.tasks.contract import Cards, CardView
