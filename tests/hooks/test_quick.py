@@ -18,7 +18,7 @@ from tallystick.client.calls import Answered
 from tallystick.hub import reservation_check
 from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
-from tallystick.surfaces.hook import agent_cache
+from tallystick.surfaces.hook import session_files
 from tests.harnesses.trees import binary
 from tests.hooks.desk import Desk, caller
 from tests.surfaces.cli.place import TALLY
@@ -102,21 +102,21 @@ def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) 
     parent = Path(f"/proc/{os.getppid()}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
     folder = str(tmp_path)
 
-    agent_cache.leave(folder, "s", "me", os.getppid(), parent)
-    assert agent_cache.agent(folder, "s") == "me"
-    assert agent_cache.agent(folder, "other session") is None
+    session_files.remember_agent(folder, "s", "me", os.getppid(), parent)
+    assert session_files.remembered_agent(folder, "s") == "me"
+    assert session_files.remembered_agent(folder, "other session") is None
 
-    agent_cache.leave(folder, "s", "me", os.getppid(), "1")
-    assert agent_cache.agent(folder, "s") is None, "another process under the same number"
+    session_files.remember_agent(folder, "s", "me", os.getppid(), "1")
+    assert session_files.remembered_agent(folder, "s") is None, "another process under the same number"
 
-    agent_cache.leave(folder, "s", "me", os.getppid(), parent)
+    session_files.remember_agent(folder, "s", "me", os.getppid(), parent)
     (file,) = (tmp_path / "hooks").iterdir()
-    old = file.stat().st_mtime - agent_cache.FRESH_SECONDS - 1
+    old = file.stat().st_mtime - session_files.FRESH_SECONDS - 1
     os.utime(file, (old, old))
-    assert agent_cache.agent(folder, "s") is None, "an old stamp"
+    assert session_files.remembered_agent(folder, "s") is None, "an old stamp"
 
-    os.utime(file, (old - agent_cache.KEPT_SECONDS, old - agent_cache.KEPT_SECONDS))
-    agent_cache.sweep(folder)
+    os.utime(file, (old - session_files.KEPT_SECONDS, old - session_files.KEPT_SECONDS))
+    session_files.forget_old_agents(folder)
     assert list((tmp_path / "hooks").iterdir()) == []
 
 

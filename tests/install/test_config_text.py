@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.harnesses.errors import ConfigUnreadable
-from tallystick.harnesses.install import json_file, toml_file
+from tallystick.harnesses.install import file_formats
 
 ENTRY: dict[str, object] = {"command": "tally", "args": ["mcp"]}
 keys = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -51,17 +51,20 @@ def _held(draw: st.DrawFn, start: str, parts: list[str], end: str) -> str:
 def test_any_json_with_comments_is_read_as_it_was_meant(case: tuple[str, object]) -> None:
     text, value = case
 
-    assert json_file.read_json(text).value == value
+    assert file_formats.read_json(text).value == value
 
 
 @given(odd_texts())
 def test_what_is_added_is_one_insertion_into_the_text(case: tuple[str, object]) -> None:
     text, value = case
 
-    after, piece = json_file.add_json(text, ("mcpServers", "tally"), ENTRY)
+    after, piece = file_formats.add_json(text, ("mcpServers", "tally"), ENTRY)
 
     whole = cast("dict[str, dict[str, object]]", value)
-    assert json_file.read_json(after).value == {**whole, "mcpServers": {**whole.get("mcpServers", {}), "tally": ENTRY}}
+    assert file_formats.read_json(after).value == {
+        **whole,
+        "mcpServers": {**whole.get("mcpServers", {}), "tally": ENTRY},
+    }
     assert after.count(piece) >= 1
     assert text in {after[:at] + after[at + len(piece) :] for at in range(len(after)) if after.startswith(piece, at)}
 
@@ -69,9 +72,9 @@ def test_what_is_added_is_one_insertion_into_the_text(case: tuple[str, object]) 
 @given(odd_texts())
 def test_what_was_added_can_be_cut_out_without_knowing_the_insertion(case: tuple[str, object]) -> None:
     text, value = case
-    after, _ = json_file.add_json(text, ("mcpServers", "tally"), ENTRY)
+    after, _ = file_formats.add_json(text, ("mcpServers", "tally"), ENTRY)
 
-    left = json_file.read_json(json_file.removed(after, ("mcpServers", "tally"))).value
+    left = file_formats.read_json(file_formats.removed_json(after, ("mcpServers", "tally"))).value
 
     assert left == {"mcpServers": {}, **cast("dict[str, object]", value)}
 
@@ -80,10 +83,13 @@ def test_what_was_added_can_be_cut_out_without_knowing_the_insertion(case: tuple
 def test_a_list_grows_at_its_end(case: tuple[str, object]) -> None:
     text, value = case
 
-    once, _ = json_file.add_json(text, ("hooks", "Stop"), 1, to_list=True)
-    twice, _ = json_file.add_json(once, ("hooks", "Stop"), {"a": [2]}, to_list=True)
+    once, _ = file_formats.add_json(text, ("hooks", "Stop"), 1, to_list=True)
+    twice, _ = file_formats.add_json(once, ("hooks", "Stop"), {"a": [2]}, to_list=True)
 
-    assert json_file.read_json(twice).value == {**cast("dict[str, object]", value), "hooks": {"Stop": [1, {"a": [2]}]}}
+    assert file_formats.read_json(twice).value == {
+        **cast("dict[str, object]", value),
+        "hooks": {"Stop": [1, {"a": [2]}]},
+    }
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_a_list_grows_at_its_end(case: tuple[str, object]) -> None:
     ],
 )
 def test_additions_follow_the_style_of_the_file(text: str, after: str) -> None:
-    assert json_file.add_json(text, ("s", "t"), 1)[0] == after
+    assert file_formats.add_json(text, ("s", "t"), 1)[0] == after
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_additions_follow_the_style_of_the_file(text: str, after: str) -> None:
 )
 def test_text_that_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(ConfigUnreadable):
-        json_file.read_json(text)
+        file_formats.read_json(text)
 
 
 TOML = [
@@ -124,17 +130,17 @@ TOML = [
 def test_a_table_is_added_at_the_end_and_taken_away_again(text: str) -> None:
     path = ("mcp_servers", "tally")
 
-    after, piece = toml_file.added(text, path, {"command": 'C:\\a "b"', "args": ["mcp", "ä"]})
+    after, piece = file_formats.added_toml(text, path, {"command": 'C:\\a "b"', "args": ["mcp", "ä"]})
 
     assert after == text + piece
     assert tomllib.loads(after.replace("\r\n", "\n"))["mcp_servers"]["tally"] == {
         "command": 'C:\\a "b"',
         "args": ["mcp", "ä"],
     }
-    assert toml_file.read_toml(toml_file.removed(after, path)) == toml_file.read_toml(text)
+    assert file_formats.read_toml(file_formats.removed_toml(after, path)) == file_formats.read_toml(text)
 
 
 def test_tables_below_ours_go_with_it_and_others_stay() -> None:
     text = "[mcp_servers.tally]\na = 1\n[mcp_servers.tally.tools.x]\nb = 2\n[mcp_servers.tallyho]\nc = 3\n"
 
-    assert toml_file.removed(text, ("mcp_servers", "tally")) == "[mcp_servers.tallyho]\nc = 3\n"
+    assert file_formats.removed_toml(text, ("mcp_servers", "tally")) == "[mcp_servers.tallyho]\nc = 3\n"

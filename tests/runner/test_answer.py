@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT
-from tallystick.runner import answer
-from tallystick.runner.answer import SCHEMA, BadAnswer, ExecutorAnswer, ExecutorNote
+from tallystick.runner import rules
+from tallystick.runner.rules import ANSWER_SCHEMA, BadAnswer, ExecutorAnswer, ExecutorNote
 
 
 def test_a_whole_answer_is_read_as_it_is() -> None:
@@ -20,7 +20,7 @@ def test_a_whole_answer_is_read_as_it_is() -> None:
         "events": [{"kind": "checkpoint", "message": "counted", "percent": 100, "refs": ["CMD: count"]}],
     }
 
-    assert answer.read(data) == ExecutorAnswer(
+    assert rules.read_answer(data) == ExecutorAnswer(
         status="DONE",
         summary="three sheep",
         refs=("CARD-001",),
@@ -29,7 +29,7 @@ def test_a_whole_answer_is_read_as_it_is() -> None:
 
 
 def test_a_plain_program_may_leave_refs_and_events_out() -> None:
-    assert answer.read({"status": "FAILED", "summary": "no sheep"}) == ExecutorAnswer(
+    assert rules.read_answer({"status": "FAILED", "summary": "no sheep"}) == ExecutorAnswer(
         status="FAILED", summary="no sheep"
     )
 
@@ -49,19 +49,19 @@ def test_a_plain_program_may_leave_refs_and_events_out() -> None:
 )
 def test_an_answer_of_another_shape_is_refused_with_the_reason(data: dict[str, object] | None, why: str) -> None:
     with pytest.raises(BadAnswer) as refusal:
-        answer.read(data, "I did it!")
+        rules.read_answer(data, "I did it!")
 
     assert str(refusal.value) == why
 
 
 def test_an_executor_cannot_speak_as_the_hub_or_the_runner() -> None:
     for kind in ("completed", "proof_gate", "manager", "heartbeat", "claimed", ""):
-        assert answer.note({"kind": kind, "message": "m"}) == ExecutorNote(kind="progress", message="m")
+        assert rules.read_note({"kind": kind, "message": "m"}) == ExecutorNote(kind="progress", message="m")
 
 
 def test_what_is_no_note_is_none() -> None:
-    assert answer.note({"status": "DONE", "summary": "s"}) is None
-    assert answer.note({"message": 3}) is None
+    assert rules.read_note({"status": "DONE", "summary": "s"}) is None
+    assert rules.read_note({"message": 3}) is None
 
 
 def test_the_schema_requires_every_property_and_allows_no_other() -> None:
@@ -72,7 +72,7 @@ def test_the_schema_requires_every_property_and_allows_no_other() -> None:
         for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():  # pyright: ignore[reportUnknownVariableType]
             check(each)  # pyright: ignore[reportUnknownArgumentType]
 
-    check(SCHEMA)
+    check(ANSWER_SCHEMA)
 
 
 # Half characters and control characters too: programs write them.
@@ -84,12 +84,12 @@ notes = st.fixed_dictionaries({"message": texts}, optional={"kind": texts, "refs
 def test_whatever_is_read_fits_the_limits_of_the_hub(
     refs: list[str], events: list[dict[str, object]], summary: str
 ) -> None:
-    found = answer.read({"status": "DONE", "summary": summary, "refs": refs, "events": events})
+    found = rules.read_answer({"status": "DONE", "summary": summary, "refs": refs, "events": events})
 
     assert len(found.every_ref) <= REFS_LIMIT
     assert all(0 < len(ref) <= REF_LIMIT for ref in found.every_ref)
-    assert len(found.events) <= answer.MOST_NOTES
+    assert len(found.events) <= rules.MOST_NOTES
     whole = "".join([found.summary, *found.every_ref, *(note.message for note in found.events)])
     assert "\0" not in whole
     assert whole.encode().decode() == whole
-    assert all(0 < len(note.message) <= MESSAGE_LIMIT and note.kind in answer.KINDS for note in found.events)
+    assert all(0 < len(note.message) <= MESSAGE_LIMIT and note.kind in rules.NOTE_KINDS for note in found.events)

@@ -7,14 +7,24 @@ from hypothesis import strategies as st
 
 from tallystick.capabilities.jobs.contract import MESSAGE_LIMIT, SUMMARY_LIMIT
 from tallystick.runner import rules
-from tallystick.runner.answer import ExecutorAnswer, ExecutorNote, Status
-from tallystick.runner.rules import GATE, ContinueJob, EndJob, JobLimits, Next, Prior, SliceCount
+from tallystick.runner.rules import (
+    GATE,
+    AnswerStatus,
+    ContinueJob,
+    EndJob,
+    ExecutorAnswer,
+    ExecutorNote,
+    JobLimits,
+    Next,
+    Prior,
+    SliceCount,
+)
 
 NOTHING = Prior()
 BOUNDS = JobLimits(max_failures=3, max_slices=5, max_claims=4)
 
 
-def said(status: Status, summary: str = "three sheep", *refs: str) -> ExecutorAnswer:
+def said(status: AnswerStatus, summary: str = "three sheep", *refs: str) -> ExecutorAnswer:
     return ExecutorAnswer(status=status, summary=summary, refs=refs)
 
 

@@ -22,8 +22,7 @@ from tallystick.proof.files import FileFact
 from tallystick.proof.refs import REF_LIMIT, REFS_LIMIT, Ref, RefKind, parse, salvage
 from tallystick.proof.verdict import Known, Observation, Own, ProofVerdict, Thing, judge
 from tallystick.runner import worktrees
-from tallystick.runner.answer import ExecutorAnswer, clipped
-from tallystick.runner.rules import ClaimedJob
+from tallystick.runner.rules import ClaimedJob, ExecutorAnswer, clipped
 from tallystick.runner.worktrees import JobFolder
 
 

@@ -17,7 +17,7 @@ from tallystick.harnesses.headless.programs import PROGRAMS
 from tallystick.harnesses.headless.protocol import HarnessRequest, ProcessStart, Reader, Sandbox
 from tallystick.harnesses.install import plan
 from tallystick.kernel.errors import InvalidInput
-from tallystick.runner import answer, prompt
+from tallystick.runner import prompt, rules
 from tallystick.runner.rules import ClaimedJob, Prior, Slice, Surroundings
 
 HARNESSES: Mapping[ExecutorName, str] = MappingProxyType(
@@ -78,7 +78,7 @@ class Executor:
             prompt=text,
             scratch=scratch,
             sandbox=self.sandbox,
-            schema=answer.SCHEMA,
+            schema=rules.ANSWER_SCHEMA,
             model=job.model,
             effort=EFFORT.get(job.profile),
             messages=scratch / MESSAGES if self.name in HOOKED else None,

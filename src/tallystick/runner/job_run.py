@@ -16,13 +16,24 @@ from tallystick.capabilities.jobs.runners_contract import BranchAsk, FileAsk
 from tallystick.capabilities.jobs.views import Reported
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, MessageFolder, Sign
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.runner import answer, evidence, executors, prompt, rules, slices, worktrees
-from tallystick.runner.answer import BadAnswer, ExecutorNote, clipped
+from tallystick.runner import evidence, executors, prompt, rules, slices, worktrees
 from tallystick.runner.evidence import FirstHand, Observations, Offer, Workplace
 from tallystick.runner.executors import COMMAND, Executor
 from tallystick.runner.job_source import HeldJob, JobSource, StopReason, claim_lost
 from tallystick.runner.prompt import Profile
-from tallystick.runner.rules import ContinueJob, EndJob, JobLimits, Next, Prior, Slice, SliceCount, SliceReport
+from tallystick.runner.rules import (
+    BadAnswer,
+    ContinueJob,
+    EndJob,
+    ExecutorNote,
+    JobLimits,
+    Next,
+    Prior,
+    Slice,
+    SliceCount,
+    SliceReport,
+    clipped,
+)
 from tallystick.runner.slices import Progress, SliceEnd, SliceStopped
 from tallystick.runner.worktrees import JobFolder, UnusableFolder
 
@@ -243,7 +254,7 @@ class JobRun:
             case HarnessAnswer(data=data, text=text):
                 pass
         try:
-            said = answer.read(data, text)
+            said = rules.read_answer(data, text)
         except BadAnswer as wrong:
             return rules.failed(str(wrong), self._prior, self._count, self._settings.bounds)
         for note in said.events:
@@ -260,7 +271,7 @@ class JobRun:
 
     def _end(self, end: EndJob, folder: JobFolder) -> ContinueJob | None:
         """Complete the job, unless the hub says that it must go on: for want of proof, or for a word of the manager."""
-        said = answer.ExecutorAnswer(status=end.status, summary=end.summary, refs=end.refs)
+        said = rules.ExecutorAnswer(status=end.status, summary=end.summary, refs=end.refs)
         at = self._prior, self._count, self._settings.bounds
         try:
             kept = self._end_with_branch(end, folder, heard_seq=self._delivered)
@@ -321,7 +332,7 @@ class JobRun:
                 raise _Stopped
             self._seen.add(check, evidence.check_status(ended))
 
-    def _offer(self, said: answer.ExecutorAnswer, folder: JobFolder) -> Offer:
+    def _offer(self, said: rules.ExecutorAnswer, folder: JobFolder) -> Offer:
         """What goes to the hub as proof of a DONE; whether ids exist is the hub's to say."""
         place = Workplace(folder=folder, room=self._source.room(), remote=self._settings.remote)
         offered = evidence.offer(said, self._job, place, self._seen, began_at=self._work_began_at)

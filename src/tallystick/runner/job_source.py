@@ -41,9 +41,8 @@ from tallystick.client.typed import AnswerT, OperationCaller
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.operation import Ask
 from tallystick.ledger.contract import Events, FollowEvents, ListEvents
-from tallystick.runner.answer import ExecutorNote, clipped
 from tallystick.runner.evidence import FirstHand
-from tallystick.runner.rules import ClaimedJob, ManagerWord, SliceReport, Surroundings
+from tallystick.runner.rules import ClaimedJob, ExecutorNote, ManagerWord, SliceReport, Surroundings, clipped
 
 THREAD_EVENTS = 40
 TASK_CHARS, ANCHOR_CHARS, CARD_CHARS = 7_000, 2_500, 300

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from tallystick.capabilities.jobs.views import JobEvent
 from tallystick.kernel.json_values import is_list
-from tallystick.runner.answer import KINDS, clipped
-from tallystick.runner.rules import ClaimedJob, Prior, Slice, Surroundings
+from tallystick.runner.rules import NOTE_KINDS, ClaimedJob, Prior, Slice, Surroundings, clipped
 
 
 class Profile(StrEnum):
@@ -201,7 +200,7 @@ def _feedback(job: ClaimedJob, slice_: Slice) -> str:
     }
     return (
         f"room={job.room_id} job={job.job_id} runner={slice_.runner_id} claim_revision={job.claim_revision}\n"
-        f"Your events are put on the job's record, where the manager sees them. Kinds: {', '.join(KINDS)}."
+        f"Your events are put on the job's record, where the manager sees them. Kinds: {', '.join(NOTE_KINDS)}."
         " Use checkpoint for a milestone that was checked, question for a decision you need, progress for the rest.\n"
         "What should be seen before you answer you may report yourself:"
         f' `tally jobs report {holder} --kind question --message "…"`, or with the MCP tool'

@@ -28,10 +28,9 @@ from tallystick.harnesses.headless.protocol import (
 )
 from tallystick.harnesses.process_group import ProcessGroup
 from tallystick.kernel.errors import TallyError
-from tallystick.runner import answer
-from tallystick.runner.answer import ExecutorNote
+from tallystick.runner import rules
 from tallystick.runner.job_source import HeldJob, JobSource, StopReason, claim_lost
-from tallystick.runner.rules import ManagerWord
+from tallystick.runner.rules import ExecutorNote, ManagerWord
 
 
 class Progress:
@@ -47,7 +46,7 @@ class Progress:
             case Began() | CommandEnded():
                 pass
             case Told(data=data):
-                if (note := answer.note(data)) is not None:
+                if (note := rules.read_note(data)) is not None:
                     self._report(note)
             case HarnessStep(text=text, ok=ok):
                 self._step(text if ok else f"{text} (failed)")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tallystick.harnesses.errors import ConfigTaken
-from tallystick.harnesses.install import fallback_server, json_file, toml_file
+from tallystick.harnesses.install import fallback_server, file_formats
 from tallystick.harnesses.install.config_edit import FileDraft
 from tallystick.kernel.json_values import is_list, is_object, list_of, object_of
 
@@ -190,7 +190,7 @@ def servers(harness: str, text: str) -> Mapping[str, object]:
     """The MCP servers that a configuration names."""
     if not text.strip():
         return {}
-    whole: object = toml_file.read_toml(text) if harness == "codex" else json_file.read_json(text).value
+    whole: object = file_formats.read_toml(text) if harness == "codex" else file_formats.read_json(text).value
     return object_of(object_of(whole).get(TABLES[harness]))
 
 
@@ -201,7 +201,7 @@ def name_of_ours(known: Mapping[str, object]) -> str | None:
 
 def trusted_hooks(text: str) -> Mapping[str, object]:
     """What Codex's configuration says of the hooks that somebody has looked at, by file, event and place in it."""
-    whole: object = toml_file.read_toml(text) if text.strip() else {}
+    whole: object = file_formats.read_toml(text) if text.strip() else {}
     return object_of(object_of(object_of(whole).get("hooks")).get("state"))
 
 
@@ -230,8 +230,8 @@ def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDra
         draft = _without(harness, draft.taken_back(is_server), earlier, _pieces(draft))
     path, text = (TABLES[harness], name), draft.text or ""
     if harness == "codex":
-        return draft.inserted(*toml_file.added(text, path, _codex_server(program)))
-    return draft.inserted(*json_file.add_json(text, path, wanted))
+        return draft.inserted(*file_formats.added_toml(text, path, _codex_server(program)))
+    return draft.inserted(*file_formats.add_json(text, path, wanted))
 
 
 def remove_server(harness: str, draft: FileDraft) -> FileDraft:
@@ -255,19 +255,19 @@ def _without(harness: str, draft: FileDraft, name: str, written: Sequence[str]) 
     if draft.text is None or name not in servers(harness, draft.text):
         return draft
     if harness == "codex":
-        return replace(draft, text=toml_file.removed(draft.text, (TABLES[harness], name)))
-    text = json_file.removed(draft.text, (TABLES[harness], name))
+        return replace(draft, text=file_formats.removed_toml(draft.text, (TABLES[harness], name)))
+    text = file_formats.removed_json(draft.text, (TABLES[harness], name))
     return _tidied(replace(draft, text=text), written, (TABLES[harness],))
 
 
 def _tidied(draft: FileDraft, written: Sequence[str], *paths: tuple[str, ...]) -> FileDraft:
     """Without what is empty now and came with our pieces, and without a file that holds nothing else."""
     for path in paths:
-        found = json_file.find_json(json_file.read_json(draft.text), path) if draft.text else None
+        found = file_formats.find_json(file_formats.read_json(draft.text), path) if draft.text else None
         if draft.text and found and not found.members and any(f'"{path[-1]}": ' in piece for piece in written):
-            draft = replace(draft, text=json_file.removed(draft.text, path))
+            draft = replace(draft, text=file_formats.removed_json(draft.text, path))
     ours = draft.receipt is not None and draft.receipt.created
-    empty = draft.text and draft.text.strip() and not json_file.read_json(draft.text).members
+    empty = draft.text and draft.text.strip() and not file_formats.read_json(draft.text).members
     return replace(draft, text=None) if ours and empty else draft
 
 
@@ -293,7 +293,7 @@ def add_hooks(harness: str, draft: FileDraft, program: TallyProgram) -> FileDraf
         return draft
     draft = remove_hooks(draft)
     for event, group in wanted.items():
-        draft = draft.inserted(*json_file.add_json(draft.text or "", ("hooks", event), group, to_list=True))
+        draft = draft.inserted(*file_formats.add_json(draft.text or "", ("hooks", event), group, to_list=True))
     return draft
 
 
@@ -311,7 +311,7 @@ def remove_hooks(draft: FileDraft) -> FileDraft:
     draft = draft.taken_back(is_hook).gone_if_empty()
     events = list(our_hooks(draft.text or ""))
     while draft.text and (found := _first(draft.text)):
-        draft = replace(draft, text=json_file.cut_json(draft.text, *found))
+        draft = replace(draft, text=file_formats.cut_json(draft.text, *found))
     return _tidied(draft, written, *(("hooks", event) for event in events), ("hooks",)) if events else draft
 
 
@@ -330,19 +330,19 @@ def hook_groups(text: str) -> Mapping[str, list[object]]:
     """The groups of hooks that settings hold, by event."""
     if not text.strip():
         return {}
-    hooks = json_file.find_json(json_file.read_json(text), ("hooks",))
+    hooks = file_formats.find_json(file_formats.read_json(text), ("hooks",))
     found = object_of(hooks.value if hooks else None)
     return {event: each for event, each in found.items() if is_list(each)}
 
 
-def _first(text: str) -> tuple[json_file.Node, int] | None:
+def _first(text: str) -> tuple[file_formats.Node, int] | None:
     """Where our first command stands: the list and its place there. A group that holds nothing else goes whole."""
-    root = json_file.read_json(text)
+    root = file_formats.read_json(text)
     for event in our_hooks(text):
-        holder = json_file.find_json(root, ("hooks", event))
+        holder = file_formats.find_json(root, ("hooks", event))
         for index, member in enumerate(holder.members if holder else ()):
             commands = our_commands(member.node.value)
-            inside = json_file.find_json(member.node, ("hooks",))
+            inside = file_formats.find_json(member.node, ("hooks",))
             if holder and inside and commands:
                 if len(commands) == len(inside.members):
                     return holder, index

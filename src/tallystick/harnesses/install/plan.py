@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from tallystick.harnesses.errors import ConfigUnreadable, UnknownHarness
-from tallystick.harnesses.install import config_entries, fallback_server, json_file
+from tallystick.harnesses.install import config_entries, fallback_server, file_formats
 from tallystick.harnesses.install.config_edit import ConfigEdits, FileChange, FileDraft, InstallReceipts, read_text
 from tallystick.harnesses.install.config_entries import HOOK_COMMAND, SERVER, STATUS_EVENT, TallyProgram, command_of
 from tallystick.kernel.json_values import list_of, object_of
@@ -140,7 +140,7 @@ def add_permission(draft: FileDraft, name: str) -> FileDraft:
     rule = f"mcp__{name}"
     if rule in list_of(_at(draft.text, PERMISSIONS)):
         return draft
-    return draft.inserted(*json_file.add_json(draft.text or "", PERMISSIONS, rule, to_list=True))
+    return draft.inserted(*file_formats.add_json(draft.text or "", PERMISSIONS, rule, to_list=True))
 
 
 def remove_permission(draft: FileDraft) -> FileDraft:
@@ -148,10 +148,10 @@ def remove_permission(draft: FileDraft) -> FileDraft:
     rules = [rule for piece in (draft.receipt.pieces if draft.receipt else ()) if (rule := _rule_in(piece))]
     draft = draft.taken_back(lambda piece: _rule_in(piece) is not None).gone_if_empty()
     for rule in rules:
-        holder = json_file.find_json(json_file.read_json(draft.text), PERMISSIONS) if draft.text else None
+        holder = file_formats.find_json(file_formats.read_json(draft.text), PERMISSIONS) if draft.text else None
         at = next((at for at, each in enumerate(holder.members if holder else ()) if each.node.value == rule), None)
         if draft.text and holder and at is not None:
-            draft = replace(draft, text=json_file.cut_json(draft.text, holder, at))
+            draft = replace(draft, text=file_formats.cut_json(draft.text, holder, at))
     return draft
 
 
@@ -169,13 +169,13 @@ def add_status_line(draft: FileDraft, program: TallyProgram) -> FileDraft:
     if present is not None and not HOOK_COMMAND.search(command_of(present)):
         return replace(draft, note="there is another status line, which stays")
     draft = remove_status_line(draft)
-    return draft.inserted(*json_file.add_json(draft.text or "", STATUS_LINE, wanted))
+    return draft.inserted(*file_formats.add_json(draft.text or "", STATUS_LINE, wanted))
 
 
 def remove_status_line(draft: FileDraft) -> FileDraft:
     draft = draft.taken_back(is_status_line).gone_if_empty()
     if draft.text and HOOK_COMMAND.search(command_of(_at(draft.text, STATUS_LINE))):
-        draft = replace(draft, text=json_file.removed(draft.text, STATUS_LINE))
+        draft = replace(draft, text=file_formats.removed_json(draft.text, STATUS_LINE))
     return draft
 
 
@@ -184,7 +184,7 @@ def is_status_line(piece: str) -> bool:
 
 
 def _at(text: str | None, path: tuple[str, ...]) -> object:
-    found = json_file.find_json(json_file.read_json(text), path) if text and text.strip() else None
+    found = file_formats.find_json(file_formats.read_json(text), path) if text and text.strip() else None
     return found.value if found else None
 
 

@@ -112,10 +112,10 @@ def _give_up(answering: _thread.LockType, words: list[str], fields: dict[str, ob
 
 def _open(words: list[str], fields: dict[str, object], what: str) -> HookReply:
     """Let everything pass; what was wrong is said to the person, once in a session."""
-    from tallystick.surfaces.hook import seen
+    from tallystick.surfaces.hook import session_files
 
     session = fields.get("session_id")
-    if STATUS in words or (isinstance(session, str) and not seen.hears_first(places.data_dir(), session)):
+    if STATUS in words or (isinstance(session, str) and not session_files.hears_first(places.data_dir(), session)):
         return hook_protocol.ALLOW
     return hook_protocol.remark(f"Tallystick could not answer `tally hook {' '.join(words)}`: {what}{ALLOWED}")
 
@@ -176,11 +176,11 @@ def _before_edit(payload: Payload) -> HookReply:
 
 def _has_heard(payload: Payload) -> bool:
     """Whether the agent has been told all there is, as far as a quick look can tell."""
-    from tallystick.surfaces.hook import seen
+    from tallystick.surfaces.hook import session_files
 
     folder = places.data_dir()
     database = None if os.environ.get("TALLYSTICK_DATABASE_URL") else f"{folder}/tally.sqlite"
-    return seen.nothing_new(database, seen.read(folder, payload.heard_by))
+    return session_files.nothing_new(database, session_files.told_so_far(folder, payload.heard_by))
 
 
 def _fields() -> dict[str, object]:
@@ -228,9 +228,9 @@ def _passes(payload: Payload, paths: list[str]) -> bool:
     from time import time
 
     from tallystick.hub import reservation_check
-    from tallystick.surfaces.hook import agent_cache
+    from tallystick.surfaces.hook import session_files
 
     folder = places.data_dir()
     return reservation_check.concerns_nobody(
-        f"{folder}/tally.sqlite", paths, agent_cache.agent(folder, payload.session), int(time() * 1000)
+        f"{folder}/tally.sqlite", paths, session_files.remembered_agent(folder, payload.session), int(time() * 1000)
     )

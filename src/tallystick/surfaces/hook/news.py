@@ -16,7 +16,7 @@ from tallystick.hub import event_text, reservation_check
 from tallystick.kernel.hints import said, step, tool_call
 from tallystick.kernel.json_values import objects_of
 from tallystick.ledger.contract import Envelope
-from tallystick.surfaces.hook.seen import ToldSoFar, mark
+from tallystick.surfaces.hook.session_files import ToldSoFar, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tallystick.kernel import places
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import said, step, tool_call
 from tallystick.kernel.json_values import is_object, list_of, object_of, objects_of
-from tallystick.surfaces.hook import agent_cache, seen
+from tallystick.surfaces.hook import session_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -253,13 +253,13 @@ def at_start(payload: Payload) -> HookReply:
         joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
         text = greeting(line.ask, joined, payload.folder)
         _, now = news.since(line.ask, payload.folder, None)
-    agent_cache.sweep(places.data_dir())
+    session_files.forget_old_agents(places.data_dir())
     _remember(payload)
     if payload.event in hook_protocol.GLUED.get(payload.harness, ()):
-        seen.forget(places.data_dir(), payload.heard_by)
+        session_files.forget_told(places.data_dir(), payload.heard_by)
         return hook_protocol.ALLOW
     if payload.session:
-        seen.keep(places.data_dir(), payload.heard_by, now)
+        session_files.keep_told(places.data_dir(), payload.heard_by, now)
     return hook_protocol.tell(payload.event, text)
 
 
@@ -308,14 +308,14 @@ def at_stop(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import news
 
     folder = places.data_dir()
-    told = seen.read(folder, payload.heard_by) or seen.ToldSoFar()
+    told = session_files.told_so_far(folder, payload.heard_by) or session_files.ToldSoFar()
     with closing(line_of(payload)) as line:
         rooms = reservation_check.rooms(line.ask, payload.folder)
         held = held_sticks(line.ask, rooms)
         owed = None if payload.again else news.owed(line.ask, rooms, told.owed)
     if owed:
         told.owed = owed[1]
-        seen.keep(folder, payload.heard_by, told)
+        session_files.keep_told(folder, payload.heard_by, told)
     if held and payload.again:
         return hook_protocol.remark(still_holding(held))
     reasons = [*([owed[0]] if owed else []), *([reminder(held)] if held else [])]
@@ -327,15 +327,15 @@ def at_news(payload: Payload) -> HookReply:
     from tallystick.surfaces.hook import news
 
     folder = places.data_dir()
-    told = seen.read(folder, payload.heard_by)
+    told = session_files.told_so_far(folder, payload.heard_by)
     with closing(line_of(payload)) as line:
         if told is None and payload.harness in hook_protocol.GLUED:
             joined = line.call("rooms.join", context_path=payload.folder, in_order=False)
             lines, now = [greeting(line.ask, joined, payload.folder)], news.since(line.ask, payload.folder, None)[1]
-            seen.keep(folder, payload.heard_by, now)
+            session_files.keep_told(folder, payload.heard_by, now)
             return hook_protocol.tell(payload.event, lines[0])
         lines, now = news.since(line.ask, payload.folder, told)
-    seen.keep(folder, payload.heard_by, now)
+    session_files.keep_told(folder, payload.heard_by, now)
     return hook_protocol.tell(payload.event, "\n".join(["Tallystick:", *lines])) if lines else hook_protocol.ALLOW
 
 
@@ -377,4 +377,6 @@ def _remember(payload: Payload) -> None:
     caller = identity.of_this_process(told=registry.HarnessSession.read(payload.told))
     window = identity.nearest_window(tuple(processes.ancestors(os.getpid())))
     if process := caller.process or (window.process if window else None):
-        agent_cache.leave(places.data_dir(), payload.session, caller.agent_id, process.pid, process.started_at)
+        session_files.remember_agent(
+            places.data_dir(), payload.session, caller.agent_id, process.pid, process.started_at
+        )

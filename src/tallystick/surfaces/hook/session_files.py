@@ -1,7 +1,9 @@
-"""How far a session has been told what is going on, so that a hook after every tool need not ask each time.
+"""What a hook leaves for the next ones of its session: who its agent is, and how far it has been told what goes on.
 
-Most looks are one column of one row of the embedded store. On PostgreSQL, and where the session has not been told
-anything yet, the hook asks at most every few seconds.
+The agent is remembered for a minute, so that most hooks need not find out. The stamp counts only while the very process
+it names is above us; when it has grown old the next hook goes the long way, which also shows that the agent is still
+there. How far a session was told is mostly looked up in one column of one row of the embedded store. On PostgreSQL, and
+where the session has not been told anything yet, the hook asks at most every few seconds.
 """
 
 from __future__ import annotations
@@ -23,9 +25,64 @@ if TYPE_CHECKING:
         def fetchall(self) -> list[tuple[int, ...]]: ...
 
 
+FRESH_SECONDS = 60
+KEPT_SECONDS = 24 * 3600
+_LEVELS = 16
+
 PAUSE_SECONDS = 5
 """So long a session hears nothing more after it was told something, or where the store cannot be looked at."""
 BUSY_MS = 100
+
+
+def remembered_agent(folder: str, session: str) -> str | None:
+    """The agent of this session; None when there is no fresh stamp of a process above this one."""
+    try:
+        with open(_agent_file(folder, session), encoding="utf-8") as file:  # noqa: PTH123
+            fresh = 0 <= time() - os.fstat(file.fileno()).st_mtime < FRESH_SECONDS
+            name, pid, started_at = file.read().split("\n")[:3]
+    except (OSError, ValueError):
+        return None
+    return name if fresh and _is_above(pid, started_at) else None
+
+
+def remember_agent(folder: str, session: str, name: str, pid: int, started_at: str) -> None:
+    path = _agent_file(folder, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+    part = f"{path}.{os.getpid()}"
+    with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(f"{name}\n{pid}\n{started_at}\n")
+    os.replace(part, path)  # noqa: PTH105
+
+
+def forget_old_agents(folder: str) -> None:
+    """Remove the stamps of sessions that are long over."""
+    try:
+        for entry in os.scandir(f"{folder}/hooks"):
+            if time() - entry.stat().st_mtime > KEPT_SECONDS:
+                os.unlink(entry.path)  # noqa: PTH108
+    except OSError:
+        return  # There are none, or another hook was faster.
+
+
+def _agent_file(folder: str, session: str) -> str:
+    key = f"{os.environ.get('TALLYSTICK_AGENT', '')} {session}"
+    # Two sessions may share a name: then each finds that the other's process is not above it.
+    return f"{folder}/hooks/{crc32(key.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _is_above(pid: str, started_at: str) -> bool:
+    """Whether that exact process is an ancestor of this one, as far as /proc can tell."""
+    above = str(os.getppid())
+    for _ in range(_LEVELS):
+        try:
+            with open(f"/proc/{above}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return False
+        if above == pid:
+            return fields[19] == started_at
+        above = fields[1]
+    return False
 
 
 class ToldSoFar:
@@ -42,9 +99,9 @@ class ToldSoFar:
         self.at = at
 
 
-def read(folder: str, session: str) -> ToldSoFar | None:
+def told_so_far(folder: str, session: str) -> ToldSoFar | None:
     try:
-        with open(_file(folder, session), encoding="utf-8") as file:  # noqa: PTH123
+        with open(_told_file(folder, session), encoding="utf-8") as file:  # noqa: PTH123
             written = os.fstat(file.fileno()).st_mtime
             room_id, seq, notices, owed = file.read().split("\n")[:4]
         return ToldSoFar(room_id, int(seq), notices, int(owed), written)
@@ -52,8 +109,8 @@ def read(folder: str, session: str) -> ToldSoFar | None:
         return None
 
 
-def keep(folder: str, session: str, seen: ToldSoFar) -> None:
-    path = _file(folder, session)
+def keep_told(folder: str, session: str, seen: ToldSoFar) -> None:
+    path = _told_file(folder, session)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
     part = f"{path}.{os.getpid()}"
     with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123
@@ -61,10 +118,10 @@ def keep(folder: str, session: str, seen: ToldSoFar) -> None:
     os.replace(part, path)  # noqa: PTH105
 
 
-def forget(folder: str, session: str) -> None:
+def forget_told(folder: str, session: str) -> None:
     """Tell the session everything anew, as one that has just begun."""
     with suppress(OSError):
-        os.unlink(_file(folder, session))  # noqa: PTH108
+        os.unlink(_told_file(folder, session))  # noqa: PTH108
 
 
 def mark(texts: list[str]) -> str:
@@ -96,7 +153,7 @@ def _head(database: str, room_id: str) -> int | None:
     return found[0][0] if found else None
 
 
-def _file(folder: str, session: str) -> str:
+def _told_file(folder: str, session: str) -> str:
     key = f"{os.environ.get('TALLYSTICK_AGENT', '')} {session}"
     return f"{folder}/hooks/{crc32(key.encode('utf-8', 'surrogatepass')):08x}.seen"
 
