@@ -11,10 +11,14 @@ from tests.frame.checkout import BENCH, PACKAGE, modules, nodes, shown
 from tests.ledger.shapes.everything import golden
 
 LONGEST_MODULE = 400
+MODULES = 306
+"""Modules of the package, `__init__.py` aside: one for each idea that a reader would look for."""
+SINGLE_USERS = 66
+"""Those that one other module imports, and nobody else."""
 AMBIGUOUS_CLASSES = 0
-CASTS = 40
+CASTS = 38
 SHORT = 60
-SHORT_WITH_ONE_USER = 4
+SHORT_WITH_ONE_USER = 1
 """Modules of fewer lines than `SHORT` that only one other imports: what is cut by size, not by idea, adds to them."""
 STANDARD = {"contract", "errors", "events", "model", "operations", "projections", "queries", "rules"}
 """What every capability's folder has, however little is in it."""
@@ -66,6 +70,18 @@ def test_no_module_is_too_long_to_read() -> None:
     sizes = {shown(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
 
     assert {name: size for name, size in sizes.items() if size > LONGEST_MODULE} == {}
+
+
+def test_there_is_a_module_for_an_idea_and_no_more() -> None:
+    found = [shown(path) for path in modules() if path.name != "__init__.py"]
+
+    assert len(found) <= MODULES
+
+
+def test_most_modules_serve_more_than_one() -> None:
+    alone = [shown(path) for path, by in _users().items() if len(by) == 1]
+
+    assert len(alone) <= SINGLE_USERS, alone
 
 
 def test_a_short_module_serves_more_than_one() -> None:
