@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.bus.talking import WAYS, House
+from tests.bus.talking import WAYS, BusSession
 from tests.http import conftest as http
 from tests.http.running import RunningHub
 
@@ -16,8 +16,8 @@ no_stream_stays_open = http.no_stream_stays_open
 
 
 @pytest.fixture(params=list(WAYS))
-def house(request: pytest.FixtureRequest, hub: RunningHub) -> Generator[House]:
+def bus_session(request: pytest.FixtureRequest, hub: RunningHub) -> Generator[BusSession]:
     """A session reached over each transport."""
-    found = House(hub, WAYS[request.param])
+    found = BusSession(hub, WAYS[request.param])
     yield found
     found.close()

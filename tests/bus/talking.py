@@ -1,4 +1,4 @@
-"""Talking to the bus of a running hub: one party over the socket or over HTTP, with the same words."""
+"""Talking to the bus of a running hub: one peer over the socket or over HTTP, with the same words."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ Opening: TypeAlias = Callable[[RunningHub], Way]
 WAYS: dict[str, Opening] = {"socket": SocketWay, "http": lambda hub: HttpWay(hub.local)}
 
 
-class Party:
+class BusPeer:
     """One agent, script or person at a connection."""
 
     def __init__(self, way: Way, src: str, session: str | None = None) -> None:
@@ -157,33 +157,33 @@ class Party:
         self.way.close()
 
 
-class House:
-    """A session in a running hub, and the parties that are opened in it."""
+class BusSession:
+    """A session in a running hub, and the peers that are opened in it."""
 
     def __init__(self, hub: RunningHub, opening: Opening) -> None:
         self.hub, self._opening = hub, opening
-        self._parties: list[Party] = []
+        self._peers: list[BusPeer] = []
         self.session = ""
 
-    def party(self, src: str) -> Party:
-        found = Party(self._opening(self.hub), src, self.session or None)
-        self._parties.append(found)
+    def peer(self, src: str) -> BusPeer:
+        found = BusPeer(self._opening(self.hub), src, self.session or None)
+        self._peers.append(found)
         return found
 
-    def agents(self, *names: str) -> Iterator[Party]:
+    def agents(self, *names: str) -> Iterator[BusPeer]:
         """Agents that are in the session and connected."""
         if not self.session:
-            opener = self.party(names[0])
+            opener = self.peer(names[0])
             self.session = cast("str", opener.ask("session.create", {"name": "a session"})["session"])
             opener.close()
         for name in names:
-            party = self.party(name)
-            party.do("agent.add", {"id": name})
-            yield party
+            peer = self.peer(name)
+            peer.do("agent.add", {"id": name})
+            yield peer
 
     def close(self) -> None:
-        for party in self._parties:
-            party.close()
+        for peer in self._peers:
+            peer.close()
 
 
 def running(folder: Path, database_url: str | None = None) -> RunningHub:

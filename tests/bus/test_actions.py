@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.actions.calls import control, message
-from tests.bus.talking import House
+from tests.bus.talking import BusSession
 
 
-def test_an_action_reaches_its_target_whole_and_the_result_its_requester(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_an_action_reaches_its_target_whole_and_the_result_its_requester(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
 
     placed = boss.submit(message("a1", "worker", "plan it"), group="g1", context={"context_id": "c1"}, task_id="t1")
     got = worker.receive("action.submit")
@@ -18,7 +18,7 @@ def test_an_action_reaches_its_target_whole_and_the_result_its_requester(house: 
     assert (got["src"], got["dst"], got["session"], got["seq"]) == (
         "boss",
         "worker",
-        house.session,
+        bus_session.session,
         placed["actions"][0]["seq"],
     )
     assert got["payload"] == {
@@ -40,7 +40,7 @@ def test_an_action_reaches_its_target_whole_and_the_result_its_requester(house: 
     assert (result["src"], result["dst"], result["session"], result["payload"]) == (
         "worker",
         "boss",
-        house.session,
+        bus_session.session,
         {
             "group_id": "g1",
             "action_id": "a1",
@@ -52,8 +52,8 @@ def test_an_action_reaches_its_target_whole_and_the_result_its_requester(house: 
     )
 
 
-def test_one_envelope_carries_actions_for_many_and_results_correlate_by_index(house: House) -> None:
-    boss, left, right = house.agents("boss", "left", "right")
+def test_one_envelope_carries_actions_for_many_and_results_correlate_by_index(bus_session: BusSession) -> None:
+    boss, left, right = bus_session.agents("boss", "left", "right")
 
     boss.submit(message("a0", "left"), message("a1", "right"), control("a2", "left", "compact"))
     assert (left.handed(), right.handed()) == ("a0", "a1")
@@ -70,8 +70,8 @@ def test_one_envelope_carries_actions_for_many_and_results_correlate_by_index(ho
     ]
 
 
-def test_actions_come_one_at_a_time_and_an_interrupt_overtakes(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_actions_come_one_at_a_time_and_an_interrupt_overtakes(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"), control("a2", "worker", "new"), message("a3", "worker"))
 
     order = [worker.handed()]
@@ -87,31 +87,31 @@ def test_actions_come_one_at_a_time_and_an_interrupt_overtakes(house: House) -> 
     assert order == ["a1", "a2", "stop", "a3"]
 
 
-def test_what_was_submitted_before_its_target_came_is_delivered_when_it_comes(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_what_was_submitted_before_its_target_came_is_delivered_when_it_comes(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     worker.close()
     boss.submit(message("a1", "worker"), message("a2", "worker"))
 
-    (again,) = house.agents("worker")
+    (again,) = bus_session.agents("worker")
 
     assert again.handed() == "a1"
     again.answer("a1", "accepted")
     assert again.handed() == "a2"
 
 
-def test_what_was_delivered_and_not_answered_is_delivered_again_after_a_reconnect(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_what_was_delivered_and_not_answered_is_delivered_again_after_a_reconnect(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"))
     first = worker.receive("action.submit")
     worker.close()
 
-    (again,) = house.agents("worker")
+    (again,) = bus_session.agents("worker")
 
     assert again.receive("action.submit") == first
 
 
-def test_what_was_answered_is_never_delivered_again(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_what_was_answered_is_never_delivered_again(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"), message("a2", "worker"))
     assert worker.handed() == "a1"
     worker.answer("a1", "accepted")
@@ -119,19 +119,19 @@ def test_what_was_answered_is_never_delivered_again(house: House) -> None:
     worker.answer("a2", "queued")
     worker.close()
 
-    (again,) = house.agents("worker")
+    (again,) = bus_session.agents("worker")
     boss.submit(message("a3", "worker"))
     again.answer("a2", "completed")
 
     assert again.handed() == "a3"
 
 
-def test_a_second_connection_of_an_agent_replaces_the_first(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_second_connection_of_an_agent_replaces_the_first(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"))
     assert worker.handed() == "a1"
 
-    (second,) = house.agents("worker")
+    (second,) = bus_session.agents("worker")
     told = worker.receive("agent.replaced")
     assert second.handed() == "a1"
     second.answer("a1", "completed")
@@ -141,23 +141,23 @@ def test_a_second_connection_of_an_agent_replaces_the_first(house: House) -> Non
     assert told["payload"] == {"id": "worker", "reason": "replaced by another connection"}
 
 
-def test_results_that_came_while_their_requester_was_away_wait_for_it(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_results_that_came_while_their_requester_was_away_wait_for_it(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"), message("a2", "worker"))
     worker.answer("a1", "completed")
     seen = boss.receive("action.result")["seq"]
     boss.close()
     worker.answer("a2", "accepted", "completed")
 
-    back = house.party("boss")
+    back = bus_session.peer("boss")
     back.do("agent.add", {"id": "boss", "since_seq": seen})
 
     results = [back.receive("action.result")["payload"] for _ in range(2)]
     assert [(each["action_id"], each["status"]) for each in results] == [("a2", "accepted"), ("a2", "completed")]
 
 
-def test_what_waits_for_an_agent_that_is_removed_comes_back_to_who_asked(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_what_waits_for_an_agent_that_is_removed_comes_back_to_who_asked(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"))
     assert worker.handed() == "a1"
 
@@ -169,18 +169,18 @@ def test_what_waits_for_an_agent_that_is_removed_comes_back_to_who_asked(house: 
     assert (said["action_id"], said["status"], said["detail"]) == ("a1", "rejected", "worker left the room")
 
 
-def test_an_action_that_was_submitted_elsewhere_is_delivered_like_any_other(house: House) -> None:
-    (worker,) = house.agents("worker")
+def test_an_action_that_was_submitted_elsewhere_is_delivered_like_any_other(bus_session: BusSession) -> None:
+    (worker,) = bus_session.agents("worker")
 
-    house.hub.user.call(
-        "actions.submit", room_id=house.session, group_id="g1", actions=[message("a1", "worker", "from the page")]
+    bus_session.hub.user.call(
+        "actions.submit", room_id=bus_session.session, group_id="g1", actions=[message("a1", "worker", "from the page")]
     )
 
     assert worker.handed() == "a1"
 
 
-def test_the_same_submission_with_its_key_is_done_once_per_session_and_sender(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_the_same_submission_with_its_key_is_done_once_per_session_and_sender(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     payload = {"group_id": "g1", "actions": [message("a1", "worker")]}
     first = boss.do("action.submit", payload, idempotency_key="k1")
 
@@ -194,11 +194,11 @@ def test_the_same_submission_with_its_key_is_done_once_per_session_and_sender(ho
     assert boss.refused("action.submit", other, idempotency_key="k1", session=elsewhere) == "agent_not_found"
 
 
-def test_a_connection_that_was_replaced_answers_no_more(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_connection_that_was_replaced_answers_no_more(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"))
     assert worker.handed() == "a1"
-    (newer,) = house.agents("worker")
+    (newer,) = bus_session.agents("worker")
     worker.receive("agent.replaced")
     assert newer.handed() == "a1"
     result = {"action_id": "a1", "status": "accepted"}
@@ -211,8 +211,8 @@ def test_a_connection_that_was_replaced_answers_no_more(house: House) -> None:
     worker.do("action.result", result)
 
 
-def test_refusals_of_the_rules_reach_the_sender_by_their_codes(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_refusals_of_the_rules_reach_the_sender_by_their_codes(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker"), message("a2", "worker"), group="g1", context={"context_id": "c1"})
 
     def result(action_id: str, status: str) -> str:

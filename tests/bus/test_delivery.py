@@ -1,4 +1,4 @@
-"""A desk between two looks: whoever comes back at that moment gets every result, in order."""
+"""A delivery queue between two looks: whoever comes back at that moment gets every result, in order."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Ledger:
         self.feeds = SimpleNamespace(listen=self._listen)
 
     @contextmanager
-    def _listen(self, _room_id: str, bell: Wake) -> Generator[Wake]:
-        self.bell = bell
-        yield bell
+    def _listen(self, _room_id: str, wake: Wake) -> Generator[Wake]:
+        self.wake = wake
+        yield wake
 
     async def look(self, _at: object) -> object:
         await self.gate.wait()
@@ -78,17 +78,17 @@ def test_who_comes_back_while_a_result_is_on_its_way_misses_none_of_the_earlier_
 
     async def play() -> tuple[list[str], list[str]]:
         ledger = Ledger(5, looked(6, accepted), looked(6), looked(7, completed), looked(7), [accepted, completed])
-        desk = DeliveryQueue(cast("Any", ledger), "room", lambda _desk: None)
+        queue = DeliveryQueue(cast("Any", ledger), "room", lambda _queue: None)
         gone, back = Connection(), Connection()
-        desk.attach(attachment(gone))
+        queue.attach(attachment(gone))
         await rest()
         ledger.gate.clear()
-        ledger.bell.ring()
+        ledger.wake.ring()
         await rest()
-        desk.attach(attachment(back))
+        queue.attach(attachment(back))
         ledger.gate.set()
         await rest()
-        desk.stop()
+        queue.stop()
         return gone.said, back.said
 
     assert asyncio.run(play()) == (["accepted"], ["accepted", "completed"])

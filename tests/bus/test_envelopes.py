@@ -9,7 +9,7 @@ import pytest
 
 from tallystick.bus.envelope import InvalidEnvelope, read
 from tallystick.hub.registry import OPERATIONS
-from tests.bus.talking import House, Row, envelope
+from tests.bus.talking import BusSession, Row, envelope
 
 GOOD = {"v": 1, "type": "session.list", "id": "x1", "ts": "2026-01-31T12:00:00Z", "src": "boss"}
 
@@ -22,8 +22,8 @@ def with_(**more: object) -> bytes:
     return json.dumps({**GOOD, **more}).encode()
 
 
-def test_a_reply_names_its_request_and_leaves_out_what_is_absent(house: House) -> None:
-    boss = house.party("boss")
+def test_a_reply_names_its_request_and_leaves_out_what_is_absent(bus_session: BusSession) -> None:
+    boss = bus_session.peer("boss")
 
     good = boss.ask("hub.health")
     bad = boss.ask("hub.wealth")
@@ -90,9 +90,9 @@ def test_a_line_with_half_a_character_is_told_so() -> None:
     ],
 )
 def test_whatever_is_no_envelope_is_answered_with_a_code(
-    house: House, line: bytes, code: str, corr: str | None
+    bus_session: BusSession, line: bytes, code: str, corr: str | None
 ) -> None:
-    boss = house.party("boss")
+    boss = bus_session.peer("boss")
 
     reply = boss.way.exchange(line)
 
@@ -102,20 +102,20 @@ def test_whatever_is_no_envelope_is_answered_with_a_code(
     assert boss.do("hub.health")["ok"] is True
 
 
-def test_what_is_null_is_absent(house: House) -> None:
+def test_what_is_null_is_absent(bus_session: BusSession) -> None:
     line = with_(dst=None, session=None, seq=None, idempotency_key=None, corr=None, payload=None)
 
-    assert house.party("boss").way.exchange(line)["status"] == "ok"
+    assert bus_session.peer("boss").way.exchange(line)["status"] == "ok"
 
 
-def test_an_unknown_field_comes_with_the_nearest_name(house: House) -> None:
-    reply = house.party("boss").way.exchange(with_(sesion="S"))
+def test_an_unknown_field_comes_with_the_nearest_name(bus_session: BusSession) -> None:
+    reply = bus_session.peer("boss").way.exchange(with_(sesion="S"))
 
     assert reply["error"]["message"] == "Unknown field 'sesion'. Did you mean 'session'?"
 
 
-def test_a_connection_has_one_src(house: House) -> None:
-    boss = house.party("boss")
+def test_a_connection_has_one_src(bus_session: BusSession) -> None:
+    boss = bus_session.peer("boss")
     boss.do("hub.health")
 
     other = boss.way.exchange(json.dumps(envelope("hub.health", "worker")).encode())
@@ -126,8 +126,8 @@ def test_a_connection_has_one_src(house: House) -> None:
     )
 
 
-def test_seq_rises_strictly_per_connection(house: House) -> None:
-    boss = house.party("boss")
+def test_seq_rises_strictly_per_connection(bus_session: BusSession) -> None:
+    boss = bus_session.peer("boss")
     boss.do("hub.health", seq=1)
     boss.do("hub.health")
     boss.do("hub.health", seq=7)
@@ -138,13 +138,13 @@ def test_seq_rises_strictly_per_connection(house: House) -> None:
     assert boss.refused("hub.health", seq=8) == "seq_out_of_order"
     boss.do("hub.health", seq=9)
 
-    house.party("boss").do("hub.health", seq=1)
+    bus_session.peer("boss").do("hub.health", seq=1)
 
 
-def test_every_operation_is_reachable_by_its_name(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_every_operation_is_reachable_by_its_name(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
 
     codes = {name: boss.ask(name, {"no_such_field": 1}).get("error", {}).get("code") for name in sorted(OPERATIONS)}
 
     assert set(codes.values()) == {"unknown_field"}
-    assert boss.do("turns.state")["room_id"] == house.session
+    assert boss.do("turns.state")["room_id"] == bus_session.session

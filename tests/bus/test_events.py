@@ -6,11 +6,11 @@ import pytest
 
 from tallystick.bus import records
 from tests.actions.calls import message
-from tests.bus.talking import House, Row
+from tests.bus.talking import BusSession, Row
 
 
-def test_a_message_is_an_event_and_is_in_the_inbox(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_message_is_an_event_and_is_in_the_inbox(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     worker.do("events.stream", {"types": ["message.created"]})
     first = boss.do("message.created", {"text": "we begin", "context_id": "c1", "task_id": "t1"}, dst="worker")
 
@@ -34,8 +34,8 @@ def test_a_message_is_an_event_and_is_in_the_inbox(house: House) -> None:
     assert [each["event"]["data"]["text"] for each in inbox] == ["we begin", "and go on"]
 
 
-def test_a_message_answers_an_action_once(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_message_answers_an_action_once(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.submit(message("a1", "worker", "plan it"))
     reply = {"text": "a plan", "kind": "reply", "reply_to_action_id": "a1"}
 
@@ -52,8 +52,8 @@ def test_a_message_answers_an_action_once(house: House) -> None:
 
 
 @pytest.mark.parametrize("kind", ["control", "system"])
-def test_a_message_of_another_kind_is_seen_as_such_and_asks_nothing(house: House, kind: str) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_message_of_another_kind_is_seen_as_such_and_asks_nothing(bus_session: BusSession, kind: str) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     worker.do("actions.attach", {"program": "claude"})
 
     boss.do("message.created", {"text": "it was interrupted", "kind": kind}, dst="worker")
@@ -63,8 +63,8 @@ def test_a_message_of_another_kind_is_seen_as_such_and_asks_nothing(house: House
     assert worker.do("actions.pending")["next"] is None
 
 
-def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     worker.do("agent.update", {"id": "worker", "name": "Willy"})
 
     for name in ("Willy", "worker"):
@@ -95,21 +95,21 @@ def test_a_message_is_signed_with_its_senders_own_name_or_not_at_all(house: Hous
         ({"text": "x", "parent_message_id": "nothing"}, "event_not_found"),
     ],
 )
-def test_a_message_that_says_nothing_or_may_not_is_refused(house: House, payload: Row, code: str) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_message_that_says_nothing_or_may_not_is_refused(bus_session: BusSession, payload: Row, code: str) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     worker.do("message.created", {"text": "mine", "context_id": "theirs"})
 
     assert boss.refused("message.created", payload) == code
 
 
-def test_a_message_to_nobody_known_is_refused(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_message_to_nobody_known_is_refused(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
 
     assert boss.refused("message.created", {"text": "hello?"}, dst="nobody") == "agent_not_found"
 
 
-def test_tasks_are_updated_and_done_with_their_context(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_tasks_are_updated_and_done_with_their_context(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.do("events.stream", {"types": ["task.updated", "task.done"]})
 
     worker.do("task.updated", {"task_id": "t1", "status": "running", "context_id": "c1", "owner_id": "boss"})
@@ -122,8 +122,8 @@ def test_tasks_are_updated_and_done_with_their_context(house: House) -> None:
     ]
 
 
-def test_a_task_that_is_updated_to_done_is_told_as_done_and_once(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_task_that_is_updated_to_done_is_told_as_done_and_once(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.do("events.stream", {"types": ["task.updated", "task.done"]})
 
     worker.do("task.updated", {"task_id": "t1", "status": "done"})
@@ -136,8 +136,8 @@ def test_a_task_that_is_updated_to_done_is_told_as_done_and_once(house: House) -
     ]
 
 
-def test_a_task_of_ours_follows_what_the_bus_says_of_it(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_task_of_ours_follows_what_the_bus_says_of_it(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     task_id = boss.do("tasks.create", {"title": "Rewrite the parser"})["task_id"]
 
     boss.do("task.updated", {"task_id": task_id, "status": "blocked"})
@@ -148,8 +148,8 @@ def test_a_task_of_ours_follows_what_the_bus_says_of_it(house: House) -> None:
     assert (blocked["status"], done["status"], done["summary"]) == ("blocked", "done", "done after all")
 
 
-def test_history_gives_the_newest_or_goes_on_from_a_cursor(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_history_gives_the_newest_or_goes_on_from_a_cursor(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     for number in range(5):
         boss.do("events.append", {"kind": "x.test.tick", "data": {"number": number}})
 
@@ -166,14 +166,14 @@ def test_history_gives_the_newest_or_goes_on_from_a_cursor(house: House) -> None
         "id": newest["records"][1]["envelope"]["id"],
         "ts": newest["records"][1]["ts"],
         "src": "boss",
-        "session": house.session,
+        "session": bus_session.session,
         "seq": 7,
         "payload": {"kind": "x.test.tick", "data": {"number": 4}},
     }
 
 
-def test_a_stream_goes_on_from_its_cursor_and_misses_nothing(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_stream_goes_on_from_its_cursor_and_misses_nothing(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     for number in range(3):
         boss.do("events.append", {"kind": "x.test.tick", "data": {"number": number}})
 
@@ -186,8 +186,8 @@ def test_a_stream_goes_on_from_its_cursor_and_misses_nothing(house: House) -> No
     assert {each["corr"] for each in seen} == {opened["corr"]}
 
 
-def test_a_stream_that_does_not_stay_ends_at_the_head(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_stream_that_does_not_stay_ends_at_the_head(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
 
     boss.do("events.stream", {"follow": False})
 
@@ -195,8 +195,8 @@ def test_a_stream_that_does_not_stay_ends_at_the_head(house: House) -> None:
     assert boss.receive("events.end")["payload"] == {"cursor": 2, "reason": "head"}
 
 
-def test_two_streams_of_one_connection_are_told_apart(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_two_streams_of_one_connection_are_told_apart(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     one = boss.ask("events.stream", {"types": ["agent.updated"]})["corr"]
     two = boss.ask("events.stream", {"types": ["message.created"]})["corr"]
 
@@ -207,13 +207,13 @@ def test_two_streams_of_one_connection_are_told_apart(house: House) -> None:
     assert seen == {one: "agent.updated", two: "message.created"}
 
 
-def test_what_is_done_on_other_surfaces_is_on_the_bus_by_the_same_types(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_what_is_done_on_other_surfaces_is_on_the_bus_by_the_same_types(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     boss.do("events.stream", {})
-    user = house.hub.user
+    user = bus_session.hub.user
 
-    user.call("messages.send", room_id=house.session, text="from the page")
-    user.call("events.append", room_id=house.session, kind="x.test.tick", data={})
+    user.call("messages.send", room_id=bus_session.session, text="from the page")
+    user.call("events.append", room_id=bus_session.session, kind="x.test.tick", data={})
 
     assert [boss.receive("events.record")["payload"]["envelope"]["type"] for _ in range(2)] == [
         "message.created",

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tests.actions.calls import message
-from tests.bus.talking import HttpWay, Party, Row, SocketWay, envelope
+from tests.bus.talking import BusPeer, HttpWay, Row, SocketWay, envelope
 from tests.http.running import Client, Reply, RunningHub
 
 
@@ -100,7 +100,7 @@ def test_an_agent_without_a_stream_joins_and_waits_for_its_actions(hub: RunningH
 
     reply = post(local, {**envelope("actions.pending", "worker"), "session": room, "payload": {"max_wait_ms": 60_000}})
 
-    pending = Party(HttpWay(local), "worker", room).do("actions.pending")
+    pending = BusPeer(HttpWay(local), "worker", room).do("actions.pending")
     assert reply.json["payload"] == pending
     assert pending["next"]["action_id"] == "a1"
 
@@ -145,9 +145,9 @@ def test_a_revoked_token_ends_its_stream(hub: RunningHub) -> None:
 
 def test_a_stream_that_nobody_reads_is_cut_off_and_the_others_go_on(process_hub: RunningHub) -> None:
     session = process_hub.user.room()
-    boss = Party(SocketWay(process_hub), "boss", session)
+    boss = BusPeer(SocketWay(process_hub), "boss", session)
     boss.do("agent.add", {"id": "boss"})
-    deaf = Party(HttpWay(process_hub.local), "deaf", session)
+    deaf = BusPeer(HttpWay(process_hub.local), "deaf", session)
     deaf.do("agent.add", {"id": "deaf"})
     deaf.do("events.stream", {})
     big = {"kind": "x.test.big", "data": {"text": "x" * 200_000}}

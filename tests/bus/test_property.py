@@ -69,7 +69,7 @@ class Box:
     """One connection, with what came on it."""
 
     def __init__(self) -> None:
-        self.party: BusConnection | None = None
+        self.connection: BusConnection | None = None
         self.lines: deque[Row] = deque()
         self.handed: set[str] = set()
         self._some = asyncio.Event()
@@ -120,18 +120,18 @@ class World:
 
     async def ask(self, box: Box, src: str, type: str, payload: Row) -> Row:
         here = {"session": self.session} if self.session else {}
-        request = cast("BusConnection", box.party).read(
+        request = cast("BusConnection", box.connection).read(
             json.dumps(envelope(type, src, payload=payload, **here)).encode()
         )
         assert not isinstance(request, BusReply), request.line
-        reply = json.loads((await cast("BusConnection", box.party).answered(request)).line)
+        reply = json.loads((await cast("BusConnection", box.connection).answered(request)).line)
         assert reply["status"] == "ok", reply
         return cast("Row", reply)
 
     async def connect(self, name: str, **more: object) -> Box:
         box = self.boxes[name] = Box()
         nobody = Caller(agent_id="", session=SessionKind.NAMED)
-        box.party = self.bus.connect(Visitor(caller=nobody, trusted=True), box)
+        box.connection = self.bus.connect(Visitor(caller=nobody, trusted=True), box)
         if not self.session:
             self.session = (await self.ask(box, name, "session.create", {}))["session"]
         await self.ask(box, name, "agent.add", {"id": name, **more})
@@ -139,7 +139,7 @@ class World:
 
     def disconnect(self, name: str) -> None:
         if box := self.boxes.pop(name, None):
-            cast("BusConnection", box.party).close()
+            cast("BusConnection", box.connection).close()
 
     async def begin(self) -> None:
         """Everybody joins once; who is connected afterwards is up to the play."""

@@ -6,12 +6,12 @@ from typing import cast
 
 import pytest
 
-from tests.bus.talking import House, Row
+from tests.bus.talking import BusSession, Row
 from tests.waiting import until
 
 
-def test_a_session_is_created_listed_and_closed(house: House) -> None:
-    boss = house.party("boss")
+def test_a_session_is_created_listed_and_closed(bus_session: BusSession) -> None:
+    boss = bus_session.peer("boss")
 
     made = boss.ask("session.create", {"name": "release"})
     session = made["session"]
@@ -28,18 +28,18 @@ def test_a_session_is_created_listed_and_closed(house: House) -> None:
     assert boss.refused("agent.update", {"id": "boss", "name": "late"}, session=session) == "room_closed"
 
 
-def test_a_session_of_the_bus_is_a_room_everywhere(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_session_of_the_bus_is_a_room_everywhere(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
 
-    shown = house.hub.user.call("rooms.show", room_id=house.session)
+    shown = bus_session.hub.user.call("rooms.show", room_id=bus_session.session)
 
     members = cast("list[Row]", shown["members"])
     assert (shown["title"], [each["agent_id"] for each in members]) == ("a session", ["boss"])
-    assert boss.do("rooms.show") == boss.do("rooms.show", {"room_id": house.session})
+    assert boss.do("rooms.show") == boss.do("rooms.show", {"room_id": bus_session.session})
 
 
-def test_an_agent_is_online_while_it_is_connected(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_an_agent_is_online_while_it_is_connected(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
 
     def statuses() -> dict[str, str]:
         return {each["id"]: each["status"] for each in boss.do("agent.list")["agents"]}
@@ -54,8 +54,8 @@ def test_an_agent_is_online_while_it_is_connected(house: House) -> None:
     assert shown["status"] == "offline"
 
 
-def test_every_envelope_of_an_agent_is_its_heartbeat(house: House) -> None:
-    boss, _idle = house.agents("boss", "idle")
+def test_every_envelope_of_an_agent_is_its_heartbeat(bus_session: BusSession) -> None:
+    boss, _idle = bus_session.agents("boss", "idle")
 
     def seen() -> dict[str, str]:
         return {each["id"]: each["last_seen_at"] for each in boss.do("agent.list")["agents"]}
@@ -66,8 +66,8 @@ def test_every_envelope_of_an_agent_is_its_heartbeat(house: House) -> None:
     assert seen()["idle"] == first["idle"]
 
 
-def test_adding_an_agent_again_changes_nothing_but_its_name(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_adding_an_agent_again_changes_nothing_but_its_name(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
 
     boss.do("agent.add", {"id": "boss"})
     added = boss.do("agent.add", {"id": "boss", "name": "The-Boss"})
@@ -77,8 +77,8 @@ def test_adding_an_agent_again_changes_nothing_but_its_name(house: House) -> Non
     assert types == ["session.created", "agent.added", "agent.updated"]
 
 
-def test_a_rename_is_an_event_and_shows_everywhere_at_once(house: House) -> None:
-    boss, worker = house.agents("boss", "worker")
+def test_a_rename_is_an_event_and_shows_everywhere_at_once(bus_session: BusSession) -> None:
+    boss, worker = bus_session.agents("boss", "worker")
     boss.do("events.stream", {})
 
     renamed = worker.do("agent.update", {"id": "worker", "name": "Willy"})
@@ -90,26 +90,26 @@ def test_a_rename_is_an_event_and_shows_everywhere_at_once(house: House) -> None
         "worker",
         {"id": "worker", "name": "Willy", "role": "peer"},
     )
-    user = house.hub.user
-    listed = cast("list[Row]", user.call("agents.list", room_id=house.session)["agents"])
+    user = bus_session.hub.user
+    listed = cast("list[Row]", user.call("agents.list", room_id=bus_session.session)["agents"])
     assert [each["name"] for each in listed] == ["boss", "Willy"]
-    frames = user.stream(house.session).until("actor.update")
+    frames = user.stream(bus_session.session).until("actor.update")
     assert frames[-1].json["data"] == {"actor_id": "worker", "name": "Willy", "role": "peer"}
     assert boss.submit({"type": "message", "dst": "Willy", "action_id": "a1", "kind": "user", "text": "hi"})
 
 
-def test_a_rename_made_elsewhere_reaches_the_bus(house: House) -> None:
-    (boss,) = house.agents("boss")
+def test_a_rename_made_elsewhere_reaches_the_bus(bus_session: BusSession) -> None:
+    (boss,) = bus_session.agents("boss")
     boss.do("events.stream", {"types": ["agent.updated"]})
 
-    house.hub.user.call("agents.update", room_id=house.session, agent_id="boss", name="Chief")
+    bus_session.hub.user.call("agents.update", room_id=bus_session.session, agent_id="boss", name="Chief")
 
     assert boss.receive("events.record")["payload"]["envelope"]["payload"]["name"] == "Chief"
 
 
 @pytest.mark.parametrize("type", ["agent.add", "agent.update", "agent.remove"])
-def test_an_agent_speaks_for_itself_only(house: House, type: str) -> None:
-    boss, _ = house.agents("boss", "worker")
+def test_an_agent_speaks_for_itself_only(bus_session: BusSession, type: str) -> None:
+    boss, _ = bus_session.agents("boss", "worker")
     more = {"name": "mine"} if type == "agent.update" else {}
 
     assert boss.refused(type, {"id": "worker", **more}) == "src_mismatch"
@@ -138,8 +138,10 @@ def test_an_agent_speaks_for_itself_only(house: House, type: str) -> None:
         ("turns.state", {"room": "x"}, "unknown_field"),
     ],
 )
-def test_a_payload_that_is_wrong_is_refused_by_its_field(house: House, type: str, payload: Row, code: str) -> None:
-    (boss,) = house.agents("boss")
+def test_a_payload_that_is_wrong_is_refused_by_its_field(
+    bus_session: BusSession, type: str, payload: Row, code: str
+) -> None:
+    (boss,) = bus_session.agents("boss")
 
     assert boss.refused(type, payload) == code
 
@@ -158,8 +160,8 @@ LOST = {"type": "message", "dst": "x", "action_id": "a", "action_index": 0, "kin
         ("events.stream", {}),
     ],
 )
-def test_a_command_about_a_session_needs_one_that_exists(house: House, type: str, payload: Row) -> None:
-    (boss,) = house.agents("boss")
+def test_a_command_about_a_session_needs_one_that_exists(bus_session: BusSession, type: str, payload: Row) -> None:
+    (boss,) = bus_session.agents("boss")
 
     assert boss.refused(type, payload, session="nowhere") == "room_not_found"
     boss.session = None

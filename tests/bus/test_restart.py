@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.actions.calls import control, message
-from tests.bus.talking import WAYS, House, running
+from tests.bus.talking import WAYS, BusSession, running
 from tests.places import Place
 
 
 @pytest.mark.parametrize("way", list(WAYS))
 def test_order_and_what_was_answered_survive_a_kill_of_the_hub(place: Place, way: str) -> None:
     hub = running(place.data_dir.parent, place.database_url).start()
-    house = House(hub, WAYS[way])
+    bus_session = BusSession(hub, WAYS[way])
     try:
-        boss, worker = house.agents("boss", "worker")
+        boss, worker = bus_session.agents("boss", "worker")
         boss.submit(message("a1", "worker"), message("a2", "worker"), control("a3", "worker", "new"))
         boss.submit(message("a4", "worker"))
         assert worker.handed() == "a1"
@@ -27,8 +27,8 @@ def test_order_and_what_was_answered_survive_a_kill_of_the_hub(place: Place, way
         hub.kill()
         hub.start()
 
-        (worker,) = house.agents("worker")
-        boss = house.party("boss")
+        (worker,) = bus_session.agents("worker")
+        boss = bus_session.peer("boss")
         boss.do("agent.add", {"id": "boss", "since_seq": results_after})
         assert worker.handed() == "a2"
         worker.answer("a2", "completed")
@@ -39,7 +39,7 @@ def test_order_and_what_was_answered_survive_a_kill_of_the_hub(place: Place, way
         worker.answer("a4", "completed")
         results = [boss.receive("action.result")["payload"] for _ in range(4)]
     finally:
-        house.close()
+        bus_session.close()
         hub.stop()
 
     assert [(each["action_id"], each["status"]) for each in results] == [
@@ -52,19 +52,19 @@ def test_order_and_what_was_answered_survive_a_kill_of_the_hub(place: Place, way
 
 def test_a_keyed_submission_that_is_repeated_after_a_kill_is_done_once(tmp_path: Path) -> None:
     hub = running(tmp_path).start()
-    house = House(hub, WAYS["socket"])
+    bus_session = BusSession(hub, WAYS["socket"])
     try:
-        boss, _ = house.agents("boss", "worker")
+        boss, _ = bus_session.agents("boss", "worker")
         payload = {"group_id": "g1", "actions": [message("a1", "worker")]}
         first = boss.do("action.submit", payload, idempotency_key="g1")
 
         hub.kill()
         hub.start()
 
-        (boss,) = house.agents("boss")
+        (boss,) = bus_session.agents("boss")
         again = boss.do("action.submit", payload, idempotency_key="g1")
     finally:
-        house.close()
+        bus_session.close()
         hub.stop()
 
     assert again == first

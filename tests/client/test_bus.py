@@ -206,23 +206,23 @@ def joined(talk: Talk, cursor: int) -> None:
     talk.hear(json.dumps(reply).encode())
 
 
-def seats(talk: Talk) -> list[Row]:
-    return [json.loads(each.line)["payload"] for each in talk.seats()]
+def reattached(talk: Talk) -> list[Row]:
+    return [json.loads(each.line)["payload"] for each in talk.reattached()]
 
 
 def test_a_seat_is_taken_again_from_the_last_result_that_came() -> None:
     talk = Talk("boss")
     joined(talk, 7)
-    first = seats(talk)
+    first = reattached(talk)
     talk.hear(json.dumps({"type": "action.result", "session": "S", "seq": 12, "payload": {}}).encode())
 
-    assert (first, seats(talk)) == ([{"id": "boss", "since_seq": 7}], [{"id": "boss", "since_seq": 12}])
+    assert (first, reattached(talk)) == ([{"id": "boss", "since_seq": 7}], [{"id": "boss", "since_seq": 12}])
 
 
 def test_the_reply_to_a_seat_that_is_taken_again_is_nobodys_delivery() -> None:
     talk = Talk("boss")
     joined(talk, 7)
-    (again,) = talk.seats()
+    (again,) = talk.reattached()
 
     def replied(**rest: object) -> bytes:
         return json.dumps({"type": "agent.add", "corr": again.id, "session": "S", **rest}).encode()
@@ -240,11 +240,11 @@ def test_a_seat_that_another_connection_took_or_that_was_left_is_not_taken_again
     talk = Talk("boss")
     joined(talk, 7)
     talk.hear(json.dumps({"type": "agent.replaced", "session": "S", "payload": {"id": "boss"}}).encode())
-    after = seats(talk)
+    after = reattached(talk)
     joined(talk, 7)
     talk.leave("S")
 
-    assert (after, seats(talk)) == ([], [])
+    assert (after, reattached(talk)) == ([], [])
 
 
 @pytest.mark.parametrize("text", ["half \ud83d", "\0", "\n"])

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.damage.house import House
+from tests.damage.data_directory import DataDirectory
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def directory(tmp_path: Path) -> DataDirectory:
     """A data directory with a sound store in it, closed."""
-    house = House(tmp_path / "data")
-    house.furnish()
-    return house
+    directory = DataDirectory(tmp_path / "data")
+    directory.fill()
+    return directory
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> House:
+def empty(tmp_path: Path) -> DataDirectory:
     """A data directory without a store."""
     (tmp_path / "data").mkdir(mode=0o700)
-    return House(tmp_path / "data")
+    return DataDirectory(tmp_path / "data")

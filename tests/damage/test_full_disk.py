@@ -13,11 +13,11 @@ import pytest
 
 from tallystick.hub.hub import Hub
 from tallystick.storage.errors import DiskFull
-from tests.damage.house import House
+from tests.damage.data_directory import DataDirectory
 from tests.http.running import Json, RunningHub
 from tests.scene import refused
 
-LARGE = '{"room_id": "%s", "kind": "x.house.word", "data": {"words": "' + "x" * 50_000 + '"}}'
+LARGE = '{"room_id": "%s", "kind": "x.directory.word", "data": {"words": "' + "x" * 50_000 + '"}}'
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 
@@ -41,55 +41,55 @@ def fill(disk: Path, *, leave: int = 0) -> Path:
     return ballast
 
 
-def append_for_ever(house: House, hub: Hub) -> None:
+def append_for_ever(directory: DataDirectory, hub: Hub) -> None:
     while True:
-        house.append(hub, 10_000)
+        directory.append(hub, 10_000)
 
 
 def test_an_append_to_a_full_disk_is_refused_and_succeeds_once_there_is_space(disk: Path) -> None:
-    house = House(disk / "data")
-    house.furnish()
-    with house.hub() as hub:
+    directory = DataDirectory(disk / "data")
+    directory.fill()
+    with directory.hub() as hub:
         ballast = fill(disk, leave=200_000)
         with refused("disk_full") as full:
-            append_for_ever(house, hub)
-        said = house.tally("--as", "ada", "call", "events.append", "--input", LARGE % house.room_id)
-        assert house.read(hub) == house.words
+            append_for_ever(directory, hub)
+        said = directory.tally("--as", "ada", "call", "events.append", "--input", LARGE % directory.room_id)
+        assert directory.read(hub) == directory.words
 
         ballast.unlink()
 
-        house.append(hub, 10_000)
-        assert (house.read(hub), house.flaws(hub)) == (house.words, [])
+        directory.append(hub, 10_000)
+        assert (directory.read(hub), directory.flaws(hub)) == (directory.words, [])
     assert (full.value.retryable, bool(full.value.advice)) == (True, True)
     assert said.is_refusal(3, "disk_full"), said
-    house.assert_whole()
+    directory.assert_whole()
 
 
 def test_a_log_that_cannot_be_settled_for_want_of_space_loses_nothing(disk: Path) -> None:
-    house = House(disk / "data")
-    house.furnish()
-    with house.hub() as hub:
-        while house.log.stat().st_size < 2_000_000:
-            house.append(hub, 20_000)
+    directory = DataDirectory(disk / "data")
+    directory.fill()
+    with directory.hub() as hub:
+        while directory.log.stat().st_size < 2_000_000:
+            directory.append(hub, 20_000)
         ballast = fill(disk)
 
-    with house.hub() as hub:
-        assert house.read(hub) == house.words
+    with directory.hub() as hub:
+        assert directory.read(hub) == directory.words
 
     ballast.unlink()
-    house.assert_whole()
+    directory.assert_whole()
 
 
 def test_a_store_cannot_be_made_on_a_full_disk_and_can_be_made_later(disk: Path) -> None:
-    house = House(disk / "data")
+    directory = DataDirectory(disk / "data")
     ballast = fill(disk)
 
     with refused("disk_full"):
-        house.furnish()
+        directory.fill()
 
     ballast.unlink()
-    house.furnish()
-    house.assert_whole()
+    directory.fill()
+    directory.assert_whole()
 
 
 def test_a_hub_on_a_full_disk_reads_on_and_writes_again_once_there_is_space(disk: Path) -> None:

@@ -11,26 +11,26 @@ from pathlib import Path
 import pytest
 
 from tallystick.kernel.errors import Fault
-from tests.damage.house import ADA, House
+from tests.damage.data_directory import ADA, DataDirectory
 from tests.damage.writer import leave_a_log
 
 DAMAGE = {"store_damaged", "not_our_file", "disk_failed"}
 
 
-def outcome(house: House) -> str:
+def outcome(directory: DataDirectory) -> str:
     """How a damaged store answers: `whole`, `caught` by verification, or the code of its refusal."""
     try:
-        with house.hub() as hub:
-            flaws = house.flaws(hub)
-            assert flaws or house.read(hub) == house.words, "a wrong answer that verification does not see"
+        with directory.hub() as hub:
+            flaws = directory.flaws(hub)
+            assert flaws or directory.read(hub) == directory.words, "a wrong answer that verification does not see"
     except Fault as fault:
         return fault.code if fault.advice else "no hint"
     return "caught" if flaws else "whole"
 
 
-def settle(house: House) -> None:
+def settle(directory: DataDirectory) -> None:
     """Move everything from the log into the database."""
-    with house.foreign() as connection:
+    with directory.foreign() as connection:
         connection.pragma("wal_checkpoint", "truncate")
 
 
@@ -38,33 +38,35 @@ def flipped(sound: bytes, at: int, bit: int) -> bytes:
     return sound[:at] + bytes([sound[at] ^ 1 << bit]) + sound[at + 1 :]
 
 
-def test_a_sound_store_is_found_sound_however_often_it_is_verified(house: House) -> None:
-    with house.hub() as hub:
+def test_a_sound_store_is_found_sound_however_often_it_is_verified(directory: DataDirectory) -> None:
+    with directory.hub() as hub:
         for number in range(5):
-            hub.call("notes.add", {"room_id": house.room_id, "body": f"note {number}"}, ADA)
-            assert house.flaws(hub) == []
+            hub.call("notes.add", {"room_id": directory.room_id, "body": f"note {number}"}, ADA)
+            assert directory.flaws(hub) == []
 
 
 @pytest.mark.parametrize("kept", [0.001, 0.1, 0.5, 0.9, 0.999])
-def test_a_database_that_was_cut_short_is_refused_or_caught(house: House, kept: float) -> None:
-    settle(house)
-    sound = house.database.read_bytes()
-    os.truncate(house.database, int(len(sound) * kept))
+def test_a_database_that_was_cut_short_is_refused_or_caught(directory: DataDirectory, kept: float) -> None:
+    settle(directory)
+    sound = directory.database.read_bytes()
+    os.truncate(directory.database, int(len(sound) * kept))
 
-    assert outcome(house) in DAMAGE | {"caught"}
+    assert outcome(directory) in DAMAGE | {"caught"}
 
-    house.database.write_bytes(sound)
-    house.assert_whole()
+    directory.database.write_bytes(sound)
+    directory.assert_whole()
 
 
-def test_one_flipped_bit_anywhere_is_refused_or_caught_or_changes_nothing(house: House, tmp_path: Path) -> None:
-    settle(house)
-    sound, dice = house.database.read_bytes(), random.Random(11)
+def test_one_flipped_bit_anywhere_is_refused_or_caught_or_changes_nothing(
+    directory: DataDirectory, tmp_path: Path
+) -> None:
+    settle(directory)
+    sound, dice = directory.database.read_bytes(), random.Random(11)
     # Most of a small store is empty pages, where a bit changes nothing.
     written = [at for at, byte in enumerate(sound) if byte]
     seen: Counter[str] = Counter()
     for number in range(100):
-        damaged = House(tmp_path / str(number), house.room_id, list(house.words))
+        damaged = DataDirectory(tmp_path / str(number), directory.room_id, list(directory.words))
         damaged.folder.mkdir()
         damaged.database.write_bytes(flipped(sound, dice.choice(written), dice.randrange(8)))
 
@@ -84,82 +86,82 @@ def test_one_flipped_bit_anywhere_is_refused_or_caught_or_changes_nothing(house:
         pytest.param(b"session_kind TEXT", 5, id="a capital letter, which SQLite does not mind"),
     ],
 )
-def test_a_flipped_bit_in_the_schema_is_told_as_damage(house: House, place: bytes, bit: int) -> None:
-    settle(house)
+def test_a_flipped_bit_in_the_schema_is_told_as_damage(directory: DataDirectory, place: bytes, bit: int) -> None:
+    settle(directory)
     # Pages that the migrations have left behind hold the same words, so all of them are hit.
-    house.database.write_bytes(house.database.read_bytes().replace(place, flipped(place, 0, bit)))
+    directory.database.write_bytes(directory.database.read_bytes().replace(place, flipped(place, 0, bit)))
 
-    assert outcome(house) == "store_damaged"
-
-
-def test_a_schema_of_a_format_that_there_is_not_is_told_as_damage(house: House) -> None:
-    settle(house)
-    house.database.write_bytes(flipped(house.database.read_bytes(), 47, 0))
-
-    assert outcome(house) == "store_damaged"
+    assert outcome(directory) == "store_damaged"
 
 
-def test_what_a_killed_process_had_acknowledged_is_there_afterwards(house: House) -> None:
-    leave_a_log(house)
+def test_a_schema_of_a_format_that_there_is_not_is_told_as_damage(directory: DataDirectory) -> None:
+    settle(directory)
+    directory.database.write_bytes(flipped(directory.database.read_bytes(), 47, 0))
 
-    house.assert_whole()
-
-
-def test_a_log_that_was_cut_short_leaves_a_sound_beginning(house: House) -> None:
-    settled = len(house.words)
-    leave_a_log(house)
-    os.truncate(house.log, house.log.stat().st_size // 2)
-
-    with house.hub() as hub:
-        left = house.read(hub)
-        assert house.flaws(hub) == []
-
-    assert settled <= len(left) < len(house.words)
-    assert left == house.words[: len(left)]
+    assert outcome(directory) == "store_damaged"
 
 
-def test_a_log_that_was_deleted_leaves_what_was_settled(house: House) -> None:
-    settled = list(house.words)
-    leave_a_log(house)
-    house.log.unlink()
+def test_what_a_killed_process_had_acknowledged_is_there_afterwards(directory: DataDirectory) -> None:
+    leave_a_log(directory)
 
-    with house.hub() as hub:
-        assert (house.read(hub), house.flaws(hub)) == (settled, [])
+    directory.assert_whole()
 
 
-def test_a_flipped_bit_in_the_log_leaves_a_sound_beginning(house: House, tmp_path: Path) -> None:
-    leave_a_log(house)
-    database, log, dice = house.database.read_bytes(), house.log.read_bytes(), random.Random(5)
+def test_a_log_that_was_cut_short_leaves_a_sound_beginning(directory: DataDirectory) -> None:
+    settled = len(directory.words)
+    leave_a_log(directory)
+    os.truncate(directory.log, directory.log.stat().st_size // 2)
+
+    with directory.hub() as hub:
+        left = directory.read(hub)
+        assert directory.flaws(hub) == []
+
+    assert settled <= len(left) < len(directory.words)
+    assert left == directory.words[: len(left)]
+
+
+def test_a_log_that_was_deleted_leaves_what_was_settled(directory: DataDirectory) -> None:
+    settled = list(directory.words)
+    leave_a_log(directory)
+    directory.log.unlink()
+
+    with directory.hub() as hub:
+        assert (directory.read(hub), directory.flaws(hub)) == (settled, [])
+
+
+def test_a_flipped_bit_in_the_log_leaves_a_sound_beginning(directory: DataDirectory, tmp_path: Path) -> None:
+    leave_a_log(directory)
+    database, log, dice = directory.database.read_bytes(), directory.log.read_bytes(), random.Random(5)
     for number in range(20):
-        damaged = House(tmp_path / str(number), house.room_id)
+        damaged = DataDirectory(tmp_path / str(number), directory.room_id)
         damaged.folder.mkdir()
         damaged.database.write_bytes(database)
         damaged.log.write_bytes(flipped(log, dice.randrange(len(log)), dice.randrange(8)))
 
         with damaged.hub() as hub:
             left = damaged.read(hub)
-            assert (left, damaged.flaws(hub)) == (house.words[: len(left)], [])
+            assert (left, damaged.flaws(hub)) == (directory.words[: len(left)], [])
 
 
-def test_an_old_copy_of_the_database_under_a_newer_log_is_refused_or_caught(house: House) -> None:
-    settle(house)
-    old = house.database.read_bytes()
-    with house.hub() as hub:
+def test_an_old_copy_of_the_database_under_a_newer_log_is_refused_or_caught(directory: DataDirectory) -> None:
+    settle(directory)
+    old = directory.database.read_bytes()
+    with directory.hub() as hub:
         for _ in range(60):
-            house.append(hub, 2000)
-    settle(house)
-    leave_a_log(house, events=5)
-    house.database.write_bytes(old)
+            directory.append(hub, 2000)
+    settle(directory)
+    leave_a_log(directory, events=5)
+    directory.database.write_bytes(old)
 
-    assert outcome(house) in DAMAGE | {"caught"}
+    assert outcome(directory) in DAMAGE | {"caught"}
 
 
-def test_a_log_without_its_database_is_refused_instead_of_dropped(house: House) -> None:
-    leave_a_log(house)
-    away = house.database.rename(house.folder / "away")
+def test_a_log_without_its_database_is_refused_instead_of_dropped(directory: DataDirectory) -> None:
+    leave_a_log(directory)
+    away = directory.database.rename(directory.folder / "away")
 
-    assert outcome(house) == "store_damaged"
-    assert house.tally("join", "/").is_refusal(4, "store_damaged")
+    assert outcome(directory) == "store_damaged"
+    assert directory.tally("join", "/").is_refusal(4, "store_damaged")
 
-    away.rename(house.database)
-    house.assert_whole()
+    away.rename(directory.database)
+    directory.assert_whole()

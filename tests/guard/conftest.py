@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard.repository import Repo
-from tests.hooks.desk import Desk
+from tests.hooks.hooked import HookedWorkspace
 from tests.surfaces.cli.place import Place
 
 
@@ -26,8 +26,8 @@ def made(tmp_path: Path, hub: Path | None) -> Repo:
     """A repository with one commit and without the sample hooks that git brings along."""
     folder = tmp_path / "machine"
     folder.mkdir()
-    desk = Desk(Place(root=folder, hub=hub))
-    repo = Repo(desk, desk.root)
+    hooked = HookedWorkspace(Place(root=folder, hub=hub))
+    repo = Repo(hooked, hooked.root)
     repo.ok("init", "-q", "-b", "main")
     shutil.rmtree(repo.hooks)
     repo.ok("add", "-A")

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hooks.desk import Desk
+from tests.hooks.hooked import HookedWorkspace
 from tests.surfaces.cli.place import TALLY, Done
 
 IDENTITY = {
@@ -22,7 +22,7 @@ IDENTITY = {
 
 @dataclass(frozen=True, slots=True)
 class Repo:
-    desk: Desk
+    hooked: HookedWorkspace
     top: Path
 
     @property
@@ -30,7 +30,7 @@ class Repo:
         return self.top / ".git" / "hooks"
 
     def git(self, *args: str, cwd: Path | None = None, agent: str = "me", check: bool = False) -> Done:
-        env = {**self.desk.place.env, **IDENTITY, **self.desk.env, "TALLYSTICK_AGENT": agent}
+        env = {**self.hooked.place.env, **IDENTITY, **self.hooked.env, "TALLYSTICK_AGENT": agent}
         env["PATH"] = f"{Path(TALLY).parent}{os.pathsep}{env['PATH']}"
         done = subprocess.run(["git", *args], cwd=cwd or self.top, env=env, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, done.stderr
@@ -40,8 +40,8 @@ class Repo:
         return self.git(*args, cwd=cwd, agent=agent, check=True).out.strip()
 
     def guard(self, *args: str, cwd: Path | None = None) -> Done:
-        env = {**IDENTITY, **self.desk.env}
-        return self.desk.place.run("--json", "guard", *args, cwd=cwd or self.top, env=env)
+        env = {**IDENTITY, **self.hooked.env}
+        return self.hooked.place.run("--json", "guard", *args, cwd=cwd or self.top, env=env)
 
     def write(self, name: str, text: str = "x\n", *, top: Path | None = None) -> None:
         path = (top or self.top) / name

@@ -75,7 +75,7 @@ def _husky(repo: Repo) -> None:
 
 
 def _global(repo: Repo) -> None:
-    folder = repo.desk.place.home / "githooks"
+    folder = repo.hooked.place.home / "githooks"
     folder.mkdir()
     (folder / "pre-commit").write_text(SAYS, "utf-8")
     (folder / "pre-commit").chmod(0o755)
@@ -105,8 +105,8 @@ def test_uninstall_restores_exactly_what_was_there(repo: Repo, before: object) -
 def test_hooks_elsewhere_are_called_where_they_are_and_never_touched(repo: Repo, before: object) -> None:
     assert callable(before)
     before(repo)
-    held = repo.desk.reserve("ann", "a.py")
-    was = {path: path.read_bytes() for path in repo.desk.place.root.rglob("*hus*/_/*")}
+    held = repo.hooked.reserve("ann", "a.py")
+    was = {path: path.read_bytes() for path in repo.hooked.place.root.rglob("*hus*/_/*")}
     repo.guard("install")
     repo.stage("b.py")
 

@@ -9,11 +9,11 @@ import pytest
 
 from tallystick.commandline import times
 from tests.guard.repository import Repo
-from tests.hooks.desk import GONE
+from tests.hooks.hooked import GONE
 
 
 def test_a_commit_of_a_path_that_somebody_else_reserved_is_refused(repo: Repo) -> None:
-    held = repo.desk.reserve("ann", "src/*")
+    held = repo.hooked.reserve("ann", "src/*")
     repo.guard("install")
     repo.stage("src/a.py")
     head = repo.ok("rev-parse", "HEAD")
@@ -29,7 +29,7 @@ def test_a_commit_of_a_path_that_somebody_else_reserved_is_refused(repo: Repo) -
 
 
 def test_the_holder_others_elsewhere_and_those_who_insist_may_commit(repo: Repo) -> None:
-    repo.desk.reserve("ann", "src/*")
+    repo.hooked.reserve("ann", "src/*")
     repo.guard("install")
 
     repo.stage("other.py")
@@ -43,7 +43,7 @@ def test_the_holder_others_elsewhere_and_those_who_insist_may_commit(repo: Repo)
 
 
 def test_a_holder_who_is_gone_is_named_and_holds_nobody_up(repo: Repo) -> None:
-    held = repo.desk.reserve(GONE, "a.py")
+    held = repo.hooked.reserve(GONE, "a.py")
     repo.guard("install")
     repo.stage("a.py")
 
@@ -59,7 +59,7 @@ def test_a_holder_who_is_gone_is_named_and_holds_nobody_up(repo: Repo) -> None:
 def test_a_reserved_file_that_became_a_link_is_judged_by_its_own_name(repo: Repo) -> None:
     repo.stage("src/a.py")
     repo.ok("commit", "-qm", "first")
-    repo.desk.reserve("ann", "src/a.py")
+    repo.hooked.reserve("ann", "src/a.py")
     repo.guard("install")
     (repo.top / "src" / "a.py").unlink()
     (repo.top / "src" / "a.py").symlink_to("/dev/null")
@@ -72,7 +72,7 @@ def test_a_reserved_file_that_became_a_link_is_judged_by_its_own_name(repo: Repo
 def test_a_reserved_file_whose_folder_moved_behind_a_link_is_judged_by_its_old_name(repo: Repo) -> None:
     repo.stage("src/a.py")
     repo.ok("commit", "-qm", "first")
-    repo.desk.reserve("ann", "src/a.py")
+    repo.hooked.reserve("ann", "src/a.py")
     repo.guard("install")
     repo.ok("mv", "src", "src2")
     (repo.top / "src").symlink_to("src2")
@@ -88,7 +88,7 @@ def test_a_reserved_file_whose_folder_moved_behind_a_link_is_judged_by_its_old_n
 def test_a_rename_touches_both_names(repo: Repo, reserved: str) -> None:
     repo.stage("old.py", "line\n" * 50)
     repo.ok("commit", "-qm", "old")
-    repo.desk.reserve("ann", reserved)
+    repo.hooked.reserve("ann", reserved)
     repo.guard("install")
     repo.ok("mv", "old.py", "new.py")
 
@@ -102,8 +102,8 @@ def test_a_deletion_and_an_odd_name_are_seen(repo: Repo) -> None:
     repo.stage(odd)
     repo.stage("gone/file.py")
     repo.ok("commit", "-qm", "more")
-    repo.desk.reserve("ann", "gone/file.py")
-    repo.desk.reserve("ann", odd)
+    repo.hooked.reserve("ann", "gone/file.py")
+    repo.hooked.reserve("ann", odd)
     repo.guard("install")
     repo.ok("rm", "-q", "gone/file.py")
     repo.stage(odd, "y\n")
@@ -131,11 +131,11 @@ def _diverged(repo: Repo) -> None:
 def test_a_merge_is_refused_only_for_what_it_changes_itself(repo: Repo) -> None:
     _diverged(repo)
     repo.guard("install")
-    repo.desk.reserve("ann", "theirs.py")
+    repo.hooked.reserve("ann", "theirs.py")
 
     taken_over_as_it_is = repo.git("merge", "--no-edit", "other")
     repo.ok("reset", "-q", "--hard", "HEAD~1")
-    repo.desk.reserve("ann", "shared.py")
+    repo.hooked.reserve("ann", "shared.py")
     mixed = repo.git("merge", "--no-edit", "other")
 
     assert taken_over_as_it_is.code == 0, taken_over_as_it_is.err
@@ -152,7 +152,7 @@ def test_a_conflict_resolved_in_a_reserved_file_is_refused(repo: Repo) -> None:
     repo.stage("a.py", "3\n")
     repo.ok("commit", "-qm", "main")
     repo.guard("install")
-    repo.desk.reserve("ann", "a.py")
+    repo.hooked.reserve("ann", "a.py")
     repo.git("merge", "other")
     repo.stage("a.py", "4\n")
 
@@ -163,13 +163,13 @@ def test_a_conflict_resolved_in_a_reserved_file_is_refused(repo: Repo) -> None:
 
 def test_every_working_tree_is_guarded_by_its_own_room_or_by_the_first(repo: Repo, tmp_path: Path) -> None:
     repo.guard("install")
-    repo.desk.reserve("ann", "a.py")
+    repo.hooked.reserve("ann", "a.py")
     tree = tmp_path / "second"
     repo.ok("worktree", "add", "-q", str(tree))
     repo.stage("a.py", top=tree)
 
     by_the_first = repo.commit(cwd=tree)
-    repo.desk.call("bob", "rooms.join", context_path=str(tree))
+    repo.hooked.call("bob", "rooms.join", context_path=str(tree))
     by_its_own = repo.commit(cwd=tree)
 
     assert (by_the_first.code, f"{repo.top}/a.py is reserved by ann" in by_the_first.err) == (1, True)
@@ -185,7 +185,7 @@ def test_a_submodule_is_a_path_of_its_superproject_and_a_repository_of_its_own(r
     repo.ok("commit", "-qm", "with a submodule")
     repo.guard("install")
     repo.guard("install", cwd=repo.top / "lib")
-    repo.desk.reserve("ann", "lib/a.c")
+    repo.hooked.reserve("ann", "lib/a.c")
 
     repo.stage("a.c", top=repo.top / "lib")
     inside = repo.commit(cwd=repo.top / "lib")
@@ -204,8 +204,8 @@ def test_a_push_is_refused_for_what_the_remote_does_not_have(repo: Repo, tmp_pat
     repo.ok("commit", "-qm", "early")
     repo.ok("push", "-q", "origin", "main")
     repo.guard("install")
-    repo.desk.reserve("ann", "early.py")
-    repo.desk.reserve("ann", "late.py")
+    repo.hooked.reserve("ann", "early.py")
+    repo.hooked.reserve("ann", "late.py")
 
     repo.stage("free.py")
     repo.ok("commit", "-qm", "free")
@@ -229,18 +229,18 @@ def test_the_very_first_commit_is_looked_at_too(repo: Repo, tmp_path: Path) -> N
     fresh.mkdir()
     repo.ok("init", "-q", cwd=fresh)
     repo.guard("install", cwd=fresh)
-    room_id = repo.desk.call("ann", "rooms.join", context_path=str(fresh))["room_id"]
-    repo.desk.call("ann", "reservations.reserve", room_id=room_id, path="a.py")
+    room_id = repo.hooked.call("ann", "rooms.join", context_path=str(fresh))["room_id"]
+    repo.hooked.call("ann", "reservations.reserve", room_id=room_id, path="a.py")
     repo.stage("a.py", top=fresh)
 
     assert repo.commit(cwd=fresh).code == 1
 
 
 def test_a_damaged_store_is_loud_and_the_commit_goes_through(lone_repo: Repo) -> None:
-    lone_repo.desk.reserve("ann", "a.py")
-    for extra in lone_repo.desk.place.data_dir.glob("tally.sqlite-*"):
+    lone_repo.hooked.reserve("ann", "a.py")
+    for extra in lone_repo.hooked.place.data_dir.glob("tally.sqlite-*"):
         extra.unlink()
-    (lone_repo.desk.place.data_dir / "tally.sqlite").write_bytes(b"not a database" * 1000)
+    (lone_repo.hooked.place.data_dir / "tally.sqlite").write_bytes(b"not a database" * 1000)
     lone_repo.guard("install")
     lone_repo.stage("a.py")
 
@@ -269,7 +269,7 @@ def test_a_tally_that_cannot_run_is_loud_and_the_commit_goes_through(repo: Repo,
 
 
 def test_check_by_hand_says_what_is_taken(repo: Repo) -> None:
-    held = repo.desk.reserve("ann", "a.py")
+    held = repo.hooked.reserve("ann", "a.py")
     repo.stage("a.py")
 
     done = repo.guard("check")
@@ -285,7 +285,7 @@ def test_outside_of_a_repository_the_guard_says_so(repo: Repo, tmp_path: Path) -
 
 
 def test_a_name_that_is_no_text_is_still_within_its_folder(repo: Repo) -> None:
-    repo.desk.reserve("ann", "src/*")
+    repo.hooked.reserve("ann", "src/*")
     repo.guard("install")
     (repo.top / "src").mkdir()
     Path(os.fsdecode(os.fsencode(repo.top / "src") + b"/\xff.py")).write_text("x", "utf-8")

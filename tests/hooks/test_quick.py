@@ -20,7 +20,7 @@ from tallystick.hub.hub import Hub
 from tallystick.kernel.clock import system_clock
 from tallystick.surfaces.hook import session_files
 from tests.harnesses.trees import binary
-from tests.hooks.desk import Desk, caller
+from tests.hooks.hooked import HookedWorkspace, caller
 from tests.surfaces.cli.place import TALLY
 
 LONG = ("pydantic", "tallystick.hub.hub", "tallystick.capabilities", "click", "dataclasses")
@@ -29,30 +29,30 @@ paths = st.lists(names, min_size=1, max_size=4).map("/".join)
 
 
 @pytest.fixture
-def desk(lone_desk: Desk) -> Desk:
+def hooked(lone_desk: HookedWorkspace) -> HookedWorkspace:
     """Without a hub, for that is what is looked past."""
     return lone_desk
 
 
 @pytest.fixture
-def database(desk: Desk) -> str:
-    desk.join("me", "ann")
-    return str(desk.place.data_dir / "tally.sqlite")
+def database(hooked: HookedWorkspace) -> str:
+    hooked.join("me", "ann")
+    return str(hooked.place.data_dir / "tally.sqlite")
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(reserved=st.lists(paths, max_size=4), touched=st.lists(paths, min_size=1, max_size=3))
 def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
-    desk: Desk, database: str, reserved: list[str], touched: list[str]
+    hooked: HookedWorkspace, database: str, reserved: list[str], touched: list[str]
 ) -> None:
-    with desk.hub() as hub:
-        for row in _status(desk):
+    with hooked.hub() as hub:
+        for row in _status(hooked):
             hub.call("reservations.release", {"room_id": row["room_id"], "path": row["path"]}, caller("ann"))
-        room_id = desk.join("ann")
+        room_id = hooked.join("ann")
         inside = [path for path in reserved if not os.path.normpath(path).startswith("..")]
         for path in inside:
             hub.call("reservations.reserve", {"room_id": room_id, "path": path}, caller("ann"))
-        absolute = [os.path.normpath(desk.root / path) for path in touched]
+        absolute = [os.path.normpath(hooked.root / path) for path in touched]
 
         for name in ("me", "ann"):
             passes = reservation_check.concerns_nobody(database, absolute, name, system_clock())
@@ -60,16 +60,16 @@ def test_what_the_first_look_lets_pass_the_rules_let_pass_too(
             assert not (passes and taken)
 
 
-def test_whoever_lost_its_turn_does_not_pass_until_it_has_looked(desk: Desk, database: str) -> None:
-    room_id = desk.join("me")
-    desk.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
-    desk.call("user", "turns.revoke", room_id=room_id, expected_turn_id=1, reason="it hangs")
+def test_whoever_lost_its_turn_does_not_pass_until_it_has_looked(hooked: HookedWorkspace, database: str) -> None:
+    room_id = hooked.join("me")
+    hooked.call("me", "turns.wait", room_id=room_id, max_wait_ms=0)
+    hooked.call("user", "turns.revoke", room_id=room_id, expected_turn_id=1, reason="it hangs")
 
     def passes(name: str) -> bool:
-        return reservation_check.concerns_nobody(database, [str(desk.root / "a")], name, system_clock())
+        return reservation_check.concerns_nobody(database, [str(hooked.root / "a")], name, system_clock())
 
     before = passes("me"), passes("ann")
-    desk.call("me", "turns.state", room_id=room_id)
+    hooked.call("me", "turns.state", room_id=room_id)
 
     assert (before, passes("me")) == ((False, True), True)
 
@@ -81,14 +81,16 @@ def asking(hub: Hub, name: str) -> reservation_check.Asking:
     return ask
 
 
-def _status(desk: Desk) -> list[dict[str, object]]:
-    room_id = desk.join("ann")
-    found = desk.call("ann", "reservations.status", room_id=room_id)["reservations"]
+def _status(hooked: HookedWorkspace) -> list[dict[str, object]]:
+    room_id = hooked.join("ann")
+    found = hooked.call("ann", "reservations.status", room_id=room_id)["reservations"]
     return cast("list[dict[str, object]]", found)
 
 
-def test_without_a_stamp_only_a_place_without_rooms_passes(desk: Desk, database: str, tmp_path: Path) -> None:
-    assert not reservation_check.concerns_nobody(database, [str(desk.root / "a")], None, system_clock())
+def test_without_a_stamp_only_a_place_without_rooms_passes(
+    hooked: HookedWorkspace, database: str, tmp_path: Path
+) -> None:
+    assert not reservation_check.concerns_nobody(database, [str(hooked.root / "a")], None, system_clock())
     assert reservation_check.concerns_nobody(database, [str(tmp_path / "elsewhere" / "a")], None, system_clock())
 
 
@@ -120,13 +122,15 @@ def test_a_stamp_counts_while_its_process_is_above_us_and_fresh(tmp_path: Path) 
     assert list((tmp_path / "hooks").iterdir()) == []
 
 
-def test_hooks_of_one_harness_are_one_agent_and_most_of_them_take_the_short_way(desk: Desk, tmp_path: Path) -> None:
-    desk.reserve("ann", "taken.py")
+def test_hooks_of_one_harness_are_one_agent_and_most_of_them_take_the_short_way(
+    hooked: HookedWorkspace, tmp_path: Path
+) -> None:
+    hooked.reserve("ann", "taken.py")
     claude = binary(tmp_path / "bin", "claude")
     edits = {name: tmp_path / f"{name}.json" for name in ("free.py", "taken.py")}
     for name, file in edits.items():
-        tool = {"tool_name": "Write", "tool_input": {"file_path": str(desk.root / name), "content": ""}}
-        file.write_text(json.dumps({"session_id": "s", "cwd": str(desk.root), **tool}), "utf-8")
+        tool = {"tool_name": "Write", "tool_input": {"file_path": str(hooked.root / name), "content": ""}}
+        file.write_text(json.dumps({"session_id": "s", "cwd": str(hooked.root), **tool}), "utf-8")
     # Both are told the session: a hook in its payload, the shell of the tools in its environment.
     typed = f"CLAUDE_CODE_SESSION_ID=s {TALLY} --json whoami"
     trace = f"{sys.executable} -X importtime {TALLY} hook claude PreToolUse"
@@ -143,15 +147,15 @@ def test_hooks_of_one_harness_are_one_agent_and_most_of_them_take_the_short_way(
 
     done = subprocess.run(
         [claude, "-c", f"{script}; exit 0"],
-        env=desk.place.env,
-        cwd=desk.root,
+        env=hooked.place.env,
+        cwd=hooked.root,
         capture_output=True,
         text=True,
         check=True,
     )
 
     who = {json.loads(line)["data"]["agent_id"] for line in done.stdout.splitlines() if '"agent_id"' in line}
-    stamped = {(file.read_text("utf-8").splitlines())[0] for file in (desk.place.data_dir / "hooks").iterdir()}
+    stamped = {(file.read_text("utf-8").splitlines())[0] for file in (hooked.place.data_dir / "hooks").iterdir()}
     loaded = [
         {line.rpartition("|")[2].strip() for line in (tmp_path / str(at)).read_text("utf-8").splitlines()}
         for at in range(3)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.bus.talking import Party, SocketWay
+from tests.bus.talking import BusPeer, SocketWay
 from tests.http.running import Client, Json, Reply, RunningHub
 
 BAD: Mapping[str, tuple[dict[str, object], int, str]] = {
@@ -67,12 +67,12 @@ def test_a_bad_cursor_is_refused_alike_in_every_address(
 def test_a_bad_cursor_is_refused_alike_in_a_body_and_in_an_envelope(
     user: Client, room: str, cursor: dict[str, object], status: int, code: str
 ) -> None:
-    party = Party(SocketWay(user.hub), "boss", room)
+    peer = BusPeer(SocketWay(user.hub), "boss", room)
 
     listed = user.post("events.list", {"room_id": room, **cursor})
     followed = user.post("events.follow", {"room_id": room, "max_wait_ms": 0, **cursor})
-    streamed = party.ask("events.stream", cursor)
-    party.close()
+    streamed = peer.ask("events.stream", cursor)
+    peer.close()
 
     assert (listed.refused, followed.status, _error(followed)) == ((status, code), status, _error(listed))
     refused = _without_names(cast("Json", streamed["error"]))
@@ -84,13 +84,13 @@ def test_a_cursor_leads_every_stream_to_the_place_from_which_is_listed(user: Cli
     user.append(room)
     first = cast("list[Json]", user.call("events.list", room_id=room)["events"])[0]
     cursor = {"since_seq": 1, "since_event_id": first["id"], "since_ts": "2020-01-31T12:00:00Z"}[name]
-    party = Party(SocketWay(user.hub), "boss", room)
+    peer = BusPeer(SocketWay(user.hub), "boss", room)
 
     listed = cast("list[Json]", user.call("events.list", room_id=room, **{name: cursor})["events"])
     streamed = [each.json for each in user.stream(room, f"&{urlencode({name: cursor})}").take(len(listed))]
-    party.do("events.stream", {name: cursor, "follow": False})
-    records = [party.way.receive()["payload"]["seq"] for _ in listed]
-    party.close()
+    peer.do("events.stream", {name: cursor, "follow": False})
+    records = [peer.way.receive()["payload"]["seq"] for _ in listed]
+    peer.close()
 
     assert streamed == listed
     assert records == [each["seq"] for each in listed]

@@ -12,7 +12,7 @@ from tallystick.hub.engine import signs
 from tallystick.hub.hub import Hub
 from tallystick.ledger.tx import Tx
 from tests.messages.talk import ask_attention
-from tests.reservations.desk import reserve
+from tests.reservations.calls import reserve
 from tests.scene import Actor, Scene
 
 LOOKS = {MESSAGES["inbox"]: "inbox", RESERVATIONS["losses"]: "losses"}

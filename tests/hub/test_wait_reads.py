@@ -101,7 +101,7 @@ def test_who_comes_to_a_room_that_is_watched_already_reads_once(scene: Scene) ->
             await until(lambda: hub.reads == len(["the first look", "once more when the room is watched"]))
             second = hub.waiting(eve)
             await until(lambda: hub.waits == len([bob, eve]))
-            # A bell that had been rung would have been heard in the next rounds of the loop.
+            # A wake would have been noticed in the next rounds of the loop.
             for _ in range(100):
                 await asyncio.sleep(0)
             seen = hub.reads

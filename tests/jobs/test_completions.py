@@ -174,7 +174,7 @@ def test_the_table_is_long_enough() -> None:
 
 
 @pytest.fixture
-def desk(scene: Scene) -> tuple[Shop, Actor]:
+def team(scene: Scene) -> tuple[Shop, Actor]:
     shop = Shop.opened(scene)
     shop.task()
     shop.card("the frame of the job, written before")
@@ -201,8 +201,8 @@ def completion(shop: Shop, status: str = "DONE", **given: object) -> Row:
     return {"verdict": shop.status(job_id), "problems": None}
 
 
-def test_every_completion_gets_its_verdict(desk: tuple[Shop, Actor]) -> None:
-    shop, _ = desk
+def test_every_completion_gets_its_verdict(team: tuple[Shop, Actor]) -> None:
+    shop, _ = team
     assert {text: completion(shop, refs=[], summary=text) for text in PROSE} == {
         text: {"verdict": REFUSED, "problems": []} for text in PROSE
     }
@@ -218,8 +218,8 @@ def test_every_completion_gets_its_verdict(desk: tuple[Shop, Actor]) -> None:
     assert seen == [verdict for _, _, verdict in SEEN_COMMANDS]
 
 
-def test_prose_proves_nothing_even_where_claims_are_taken(desk: tuple[Shop, Actor]) -> None:
-    shop, _ = desk
+def test_prose_proves_nothing_even_where_claims_are_taken(team: tuple[Shop, Actor]) -> None:
+    shop, _ = team
     shop.ask("rooms.set_policy", proof="claimed")
     for text in PROSE:
         job_id = shop.create("work")["job_id"]

@@ -68,14 +68,14 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def __init__(self, model: Model) -> None:
-        super().__init__(("127.0.0.1", 0), _Desk)
+        super().__init__(("127.0.0.1", 0), _ModelRequests)
         self.model = model
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A harness that was killed hangs up in the middle; that is its right."""
 
 
-class _Desk(BaseHTTPRequestHandler):
+class _ModelRequests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_HEAD(self) -> None:

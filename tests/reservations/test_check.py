@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from tests.reservations.desk import check, reserve, verdicts
+from tests.reservations.calls import check, reserve, verdicts
 from tests.scene import Row, Scene, refused
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.hub import maintenance
-from tests.reservations.desk import archived, held, paths, reserve
+from tests.reservations.calls import archived, held, paths, reserve
 from tests.scene import Scene, refused
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from tallystick.hub import maintenance
-from tests.reservations.desk import reserve
+from tests.reservations.calls import reserve
 from tests.scene import Actor, Row, Scene
 
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from tallystick.hub import maintenance
-from tests.reservations.desk import archived, held, incursions, paths, reserve, verdicts
+from tests.reservations.calls import archived, held, incursions, paths, reserve, verdicts
 from tests.scene import Row, Scene, refused
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.frame.checkout import ROOT
 from tests.stories.team_programs import scripted_team
 
-SEATED = Path(__file__).parent / "programs" / "seated.py"
+OWN_TERMINAL = Path(__file__).parent / "programs" / "own_terminal.py"
 END = "--- that was all ---"
 PATIENCE = 60.0
 HOME, PORT = "/home/you", "7433"
@@ -184,7 +184,7 @@ def reader(home: Path, stands_for: Mapping[str, str] | None = None, programs: Se
         "BROWSER": "true",
     }
     with subprocess.Popen(
-        [sys.executable, str(SEATED), str(terminal), "bash"],
+        [sys.executable, str(OWN_TERMINAL), str(terminal), "bash"],
         pass_fds=(terminal,),
         cwd=folder,
         env=environ,

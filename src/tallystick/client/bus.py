@@ -302,7 +302,7 @@ class BusClient:
 
     def _read(self, wire: Wire) -> None:
         try:
-            self._sit(wire)
+            self._reattach(wire)
             with self._change:
                 self._wire = wire
                 self._change.notify_all()
@@ -321,10 +321,10 @@ class BusClient:
                     waiting.put(None)
                 self._asked.clear()
 
-    def _sit(self, wire: Wire) -> None:
-        """Take the seats again; the replies come with the rest."""
+    def _reattach(self, wire: Wire) -> None:
+        """Enter every session again; the replies come with the rest."""
         with suppress(OSError):  # The reading that follows notices.
-            for each in self._talk.seats():
+            for each in self._talk.reattached():
                 wire.send(each.line)
 
     def _take(self, envelope: Envelope) -> None:

@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(slots=True, kw_only=True)
-class Seat:
+class KeptSession:
     """A session in which this agent is."""
 
     name: str | None
@@ -45,9 +45,9 @@ class Seat:
 class Talk:
     def __init__(self, agent: str) -> None:
         self.agent = agent
-        self._seats: dict[str, Seat] = {}
-        self._sitting: set[str] = set()
-        """What was asked to take the seats again on this connection."""
+        self._kept: dict[str, KeptSession] = {}
+        self._reattaching: set[str] = set()
+        """What was asked to enter the sessions again on this connection."""
 
     def ask(
         self,
@@ -65,35 +65,35 @@ class Talk:
         return Asked(id=id, line=_line({**head, **given, "payload": payload}))
 
     def join(self, session: str, name: str | None) -> Asked:
-        """Take a seat now and after every reconnection: what is asked of this agent comes to us."""
-        return self._take_seat(session, self._seats.setdefault(session, Seat(name=name)))
+        """Enter a session, now and after every reconnection: what is asked of this agent comes to us."""
+        return self._attach(session, self._kept.setdefault(session, KeptSession(name=name)))
 
     def forget(self, session: str) -> None:
-        self._seats.pop(session, None)
+        self._kept.pop(session, None)
 
     def leave(self, session: str) -> Asked:
         self.forget(session)
         return self.ask("agent.remove", {"id": self.agent}, session=session)
 
-    def seats(self) -> list[Asked]:
+    def reattached(self) -> list[Asked]:
         """The first words on a new connection."""
-        again = [self._take_seat(session, seat) for session, seat in self._seats.items()]
-        self._sitting = {each.id for each in again}
+        again = [self._attach(session, kept) for session, kept in self._kept.items()]
+        self._reattaching = {each.id for each in again}
         return again
 
-    def _take_seat(self, session: str, seat: Seat) -> Asked:
-        optional = {"name": seat.name, "since_seq": seat.cursor}
+    def _attach(self, session: str, kept: KeptSession) -> Asked:
+        optional = {"name": kept.name, "since_seq": kept.cursor}
         given = {name: value for name, value in optional.items() if value is not None}
         return self.ask("agent.add", {"id": self.agent, **given}, session=session)
 
     def hear(self, line: bytes) -> Envelope | None:
-        """What came, or None when it only confirms a seat; how far we have heard is noted.
+        """What came, or None when it only confirms a session; how far we have heard is noted.
 
-        Raises the refusal of a seat, or `ConnectionAbortedError` where the next connection may get it.
+        Raises the refusal of a session, or `ConnectionAbortedError` where the next connection may get it.
         """
         envelope: Envelope = json.loads(line)
         self._note(envelope)
-        if envelope.get("corr") not in self._sitting:
+        if envelope.get("corr") not in self._reattaching:
             return envelope
         try:
             answer(envelope)
@@ -102,14 +102,14 @@ class Talk:
         return None
 
     def _note(self, envelope: Envelope) -> None:
-        seat = self._seats.get(envelope.get("session", ""))
-        if seat:
+        kept = self._kept.get(envelope.get("session", ""))
+        if kept:
             payload: Mapping[str, Any] = envelope.get("payload") or {}
             match envelope.get("type"):
-                case "agent.add" if seat.cursor is None and envelope.get("status") == "ok":
-                    seat.cursor = payload["cursor"]
+                case "agent.add" if kept.cursor is None and envelope.get("status") == "ok":
+                    kept.cursor = payload["cursor"]
                 case "action.result" if "corr" not in envelope:
-                    seat.cursor = envelope["seq"]
+                    kept.cursor = envelope["seq"]
                 case "agent.replaced":
                     # Another connection speaks for this agent; to come back would only be to fight over it.
                     self.forget(envelope["session"])

@@ -25,7 +25,7 @@ BASE: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class HookedWorkspace:
     place: Place
     env: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -50,7 +50,7 @@ class Said:
 
 
 @dataclass
-class House:
+class DataDirectory:
     folder: Path
     room_id: str = ""
     words: list[str] = field(default_factory=list[str])
@@ -85,10 +85,10 @@ class House:
         finally:
             connection.close()
 
-    def furnish(self, events: int = 20) -> None:
+    def fill(self, events: int = 20) -> None:
         """Create the store, a room with one member, and some events."""
         with self.hub() as hub:
-            room = hub.call("rooms.create", {"title": "house"}, ADA).to_data()
+            room = hub.call("rooms.create", {"title": "directory"}, ADA).to_data()
             self.room_id = cast("str", room["room_id"])
             hub.call("rooms.join", {"room_id": self.room_id}, ADA)
             for _ in range(events):
@@ -97,13 +97,18 @@ class House:
     def append(self, hub: Hub, size: int = 0) -> None:
         """Append an event of about this size; it counts as said once it is acknowledged."""
         words = f"{len(self.words)} {'x' * size}"
-        hub.call("events.append", {"room_id": self.room_id, "kind": "x.house.word", "data": {"words": words}}, ADA)
+        hub.call("events.append", {"room_id": self.room_id, "kind": "x.directory.word", "data": {"words": words}}, ADA)
         self.words.append(words)
 
     def read(self, hub: Hub) -> list[str]:
         """The words on the ledger, in order."""
         found: list[str] = []
-        given: dict[str, object] = {"room_id": self.room_id, "kinds": ["x.house.word"], "limit": 1000, "since_seq": 0}
+        given: dict[str, object] = {
+            "room_id": self.room_id,
+            "kinds": ["x.directory.word"],
+            "limit": 1000,
+            "since_seq": 0,
+        }
         while True:
             page = hub.call("events.list", given, ADA).to_data()
             found += [event["data"]["words"] for event in page["events"]]
@@ -125,7 +130,7 @@ class House:
             assert self.flaws(hub) == []
 
     def tally(self, *args: str) -> Said:
-        """Run the command against this house, with no right that a file's mode does not give."""
+        """Run the command against this directory, with no right that a file's mode does not give."""
         done = subprocess.run(
             [*POWERLESS, sys.executable, "-m", "tallystick.surfaces.cli.main", "--json", *args],
             env={"PATH": os.environ["PATH"], "TALLYSTICK_DATA_DIR": str(self.folder)},
