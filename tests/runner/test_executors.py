@@ -38,7 +38,7 @@ def here(*names: ExecutorName) -> dict[str, Executor]:
 def test_what_is_on_the_path_is_found(bin_dir: Path) -> None:
     claude, codex = program(bin_dir, "claude"), program(bin_dir, "codex")
 
-    there = executors.found({"PATH": str(bin_dir)}, {}, Sandbox.READ_ONLY)
+    there = executors.executors_found({"PATH": str(bin_dir)}, {}, Sandbox.READ_ONLY)
 
     assert there == {
         "codex": Executor(name="codex", binary=(codex,), sandbox=Sandbox.READ_ONLY),
@@ -51,8 +51,8 @@ def test_a_flag_goes_before_the_environment_which_goes_before_the_path(bin_dir: 
     ours, theirs = program(bin_dir, "our-codex"), program(bin_dir, "their-codex")
     environ = {"PATH": str(bin_dir), "TALLYSTICK_CODEX_BIN": theirs}
 
-    by_variable = executors.found(environ, {}, Sandbox.READ_ONLY)
-    by_flag = executors.found(environ, {"codex": ours}, Sandbox.READ_ONLY)
+    by_variable = executors.executors_found(environ, {}, Sandbox.READ_ONLY)
+    by_flag = executors.executors_found(environ, {"codex": ours}, Sandbox.READ_ONLY)
 
     assert (by_variable["codex"].binary, by_flag["codex"].binary) == ((theirs,), (ours,))
 
@@ -67,7 +67,7 @@ def test_a_flag_goes_before_the_environment_which_goes_before_the_path(bin_dir: 
 )
 def test_a_program_that_was_named_and_is_not_there_is_refused(given_: dict[str, str], message: str) -> None:
     with pytest.raises(NoExecutor) as refusal:
-        executors.found({"PATH": "/nowhere"}, given_, Sandbox.READ_ONLY)
+        executors.executors_found({"PATH": "/nowhere"}, given_, Sandbox.READ_ONLY)
 
     assert refusal.value.message == message
 
@@ -75,24 +75,24 @@ def test_a_program_that_was_named_and_is_not_there_is_refused(given_: dict[str, 
 def test_a_command_keeps_its_arguments(bin_dir: Path) -> None:
     path = program(bin_dir, "do-it")
 
-    there = executors.found({"PATH": str(bin_dir)}, {"command": "do-it --twice 'a b'"}, Sandbox.READ_ONLY)
+    there = executors.executors_found({"PATH": str(bin_dir)}, {"command": "do-it --twice 'a b'"}, Sandbox.READ_ONLY)
 
     assert there[COMMAND].binary == (path, "--twice", "a b")
 
 
 def test_a_machine_with_nothing_to_run_jobs_with_is_refused() -> None:
     with pytest.raises(NoExecutor):
-        executors.chosen({}, [])
+        executors.executor_chosen({}, [])
 
 
 @pytest.mark.parametrize("wanted", ["gemini", "emacs"])
 def test_an_executor_that_is_asked_for_and_not_here_is_refused(wanted: str) -> None:
     with pytest.raises(NoExecutor):
-        executors.chosen(here("codex"), [wanted])
+        executors.executor_chosen(here("codex"), [wanted])
 
 
 def test_only_those_asked_for_are_used() -> None:
-    assert list(executors.chosen(here("codex", "gemini"), ["gemini"])) == ["gemini"]
+    assert list(executors.executor_chosen(here("codex", "gemini"), ["gemini"])) == ["gemini"]
 
 
 names = st.sampled_from([*EXECUTORS, "auto"])

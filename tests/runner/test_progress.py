@@ -7,8 +7,8 @@ from tallystick.capabilities.jobs.views import JobView, Reported
 from tallystick.harnesses.headless.protocol import Began, HarnessStep, Told
 from tallystick.kernel.errors import Unavailable
 from tallystick.kernel.operation import Moment
+from tallystick.runner.executors import Progress
 from tallystick.runner.job_source import Abilities, HeldJob, JobSource, StopReason
-from tallystick.runner.slices import Progress
 from tests.runner.samples import JOB
 
 ABLE = Abilities(executors=("codex",), profiles=("fast",), max_parallel=1, sandbox_policy="read-only")

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from tallystick.commandline import output
 from tallystick.demo import page, terminal
+from tallystick.demo.agent import DemoRepository
 from tallystick.demo.options import Arguments
 from tallystick.demo.run import AgentProcesses, DemoRun, Ending, reckon
 from tallystick.demo.terminal import DemoStopped, StopRequest
-from tallystick.demo.workspace import DemoRepository
 from tallystick.hub.hub import Hub
 from tallystick.hub.maintenance import DemoRooms, keeper
 from tallystick.hub.settings import Settings

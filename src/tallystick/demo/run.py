@@ -18,10 +18,9 @@ from tallystick.capabilities.agents.events import MemberAdded
 from tallystick.capabilities.rooms.contract import Rooms
 from tallystick.capabilities.turns.events import StickClaimed, StickReleased, StickTakenOver
 from tallystick.demo import story
-from tallystick.demo.agent import PYTHON
+from tallystick.demo.agent import PYTHON, DemoRepository
 from tallystick.demo.story import STICK, Cue, Seen, Story
 from tallystick.demo.terminal import Stage, StopRequest
-from tallystick.demo.workspace import DemoRepository
 from tallystick.harnesses import processes
 from tallystick.hub import maintenance
 from tallystick.hub.hub import Hub

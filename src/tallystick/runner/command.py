@@ -234,7 +234,7 @@ def _place(row: RadarJob) -> tuple[int, int, str]:
 
 def _settings(asked: RunnerOptions, runner_id: str, scratch: Path, agent: str) -> RunnerSettings:
     given = {"codex": asked.codex_bin, "claude_code": asked.claude_bin, "gemini": asked.gemini_bin}
-    there = executors.found(
+    there = executors.executors_found(
         os.environ, {**given, "command": asked.command}, _sandbox(asked.sandbox), stdin_notes=asked.stdin_notes
     )
     wanted = [name.strip() for name in asked.executors.split(",") if name.strip()]
@@ -246,7 +246,7 @@ def _settings(asked: RunnerOptions, runner_id: str, scratch: Path, agent: str) -
     return RunnerSettings(
         runner_id=runner_id,
         agent=agent,
-        executors=executors.chosen(there, wanted),
+        executors=executors.executor_chosen(there, wanted),
         cwd=cwd,
         worktrees=Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tallystick/worktrees",
         scratch=scratch,

@@ -16,9 +16,9 @@ from tallystick.capabilities.jobs.runners_contract import BranchAsk, FileAsk
 from tallystick.capabilities.jobs.views import Reported
 from tallystick.harnesses.headless.protocol import Failed, HarnessAnswer, MessageFolder, Sign
 from tallystick.kernel.errors import Refused, TallyError
-from tallystick.runner import evidence, executors, prompt, rules, slices, worktrees
+from tallystick.runner import evidence, executors, prompt, rules, worktrees
 from tallystick.runner.evidence import FirstHand, Observations, Offer, Workplace
-from tallystick.runner.executors import COMMAND, Executor
+from tallystick.runner.executors import COMMAND, Executor, Progress, SliceEnd, SliceStopped
 from tallystick.runner.job_source import HeldJob, JobSource, StopReason, claim_lost
 from tallystick.runner.prompt import Profile
 from tallystick.runner.rules import (
@@ -34,7 +34,6 @@ from tallystick.runner.rules import (
     SliceReport,
     clipped,
 )
-from tallystick.runner.slices import Progress, SliceEnd, SliceStopped
 from tallystick.runner.worktrees import JobFolder, UnusableFolder
 
 
@@ -194,7 +193,7 @@ class JobRun:
                 scratch=Path(scratch),
             )
             messages = MessageFolder(Path(scratch) / executors.MESSAGES) if executor.name in executors.HOOKED else None
-            return slices.run_slice(
+            return executors.run_slice(
                 start,
                 reader,
                 self._held,
@@ -319,7 +318,7 @@ class JobRun:
         for check in self._job.checks:
             self._held.doing = f"checking: {check}"
             self._tell(self._held.doing)
-            ended = slices.run_slice(
+            ended = executors.run_slice(
                 evidence.check_start(check),
                 evidence.CheckReader(),
                 self._held,

@@ -24,12 +24,6 @@ from tallystick.capabilities.actions.contract import (
     SubmitActions,
     SubmitResult,
 )
-from tallystick.capabilities.actions.errors import (
-    ActionGroupNotFound,
-    ActionNotFound,
-    DuplicateActionId,
-    DuplicateGroup,
-)
 from tallystick.capabilities.actions.events import (
     ActionContext,
     ActionSubmitted,
@@ -40,6 +34,7 @@ from tallystick.capabilities.actions.events import (
     TaskDoneReported,
 )
 from tallystick.capabilities.actions.model import Action, Conversation
+from tallystick.capabilities.actions.rules import ActionGroupNotFound, ActionNotFound, DuplicateActionId, DuplicateGroup
 from tallystick.capabilities.agents import queries as agents
 from tallystick.capabilities.agents import rules as agent_rules
 from tallystick.capabilities.agents.model import Participant
