@@ -186,7 +186,7 @@ def test_images_are_previewed(hub: RunningHub, look: Look, room: str, tmp_path: 
     viewer.find("#say button.p").click()
     picture = viewer.find("#rows img.shot")
     expect(picture).to_have_count(1)
-    viewer.page.wait_for_function("document.querySelector('#rows img.shot').naturalWidth === 1")
+    viewer.page.wait_for_function("() => document.querySelector('#rows img.shot').naturalWidth === 1")
     expect(viewer.find("#rows .file")).to_have_count(2)
 
 

@@ -242,7 +242,7 @@ COUNTED = """{
     };
 }"""
 """How many tabs the page has counted, its own among them: one that has just gone to this view may still be there."""
-ALONE = "window.tabs === 1"
+ALONE = "() => window.tabs === 1"  # A function: the page's policy lets no text be read as code again at a second look.
 
 
 def test_a_tab_that_closes_leaves_the_turn_order(hub: RunningHub, look: Look, room: str) -> None:
@@ -421,5 +421,5 @@ def test_what_comes_in_another_room_is_told_on_the_desktop_too(hub: RunningHub, 
     ada.say("which currency first?", to=["@user"], priority="attention")
     with viewer.page.expect_response("**/waiting"):
         viewer.page.clock.run_for(31_000)
-    viewer.page.wait_for_function("window.told.length === 1")
+    viewer.page.wait_for_function("() => window.told.length === 1")
     assert "ada asks for your attention" in viewer.page.evaluate("window.told[0]")
