@@ -13,7 +13,7 @@ import pytest
 from tallystick import BusClient
 from tallystick.client.bus_protocol import BusClosed, Talk, answer
 from tallystick.client.connection import HubNotRunning
-from tallystick.client.nearest import Direct
+from tallystick.client.direct import Direct
 from tallystick.kernel.errors import Conflict, TallyError, TooLarge
 from tests.http import conftest as http
 from tests.http.running import RunningHub

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from tallystick.client import Client, HubNotRunning, Nearest
-from tallystick.client.nearest import Direct
+from tallystick.client.direct import Direct
 from tests.scene import refused
 from tests.surfaces.hubs import RunningHub, hub
 

@@ -1,8 +1,8 @@
 """Reaching a hub: `Client` calls it, `BusClient` speaks on its bus, `Nearest` does without when none runs.
 
 `calls` and `bus_protocol` decide what to send, when to try again and what an answer means; they do no I/O. `connection`
-finds the hub and speaks HTTP over a socket, `nearest` does the same calls in this process too, `typed` makes any of
-them with a contract's structs. Commands, hooks, the runner and the runtime all come this way.
+finds the hub and speaks HTTP over a socket, `direct` does the same calls in this process, `typed` makes any of them
+with a contract's structs. Commands, hooks, the runner and the runtime all come this way.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
-"""Calls that work with and without a hub: through it while one runs, straight on the store when there is none.
-
-What a hub is made of is loaded by the first call that has none.
-"""
+"""Calls that work with and without a hub: through it while one runs, on the store when there is none."""
 
 from __future__ import annotations
 
 import gc
 import os
-import threading
 import time
-from functools import cached_property
 
-from tallystick.client.calls import Answered, Patience
+from tallystick.client.calls import Patience
 from tallystick.client.client import Client, new_key
 from tallystick.client.connection import HubNotRunning, Stopped
 from tallystick.kernel.errors import NotAllowed, Unavailable
@@ -21,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
-    from tallystick.hub.hub import Hub, Interest
-    from tallystick.kernel.caller import Caller
+    from tallystick.client.calls import Answered
+    from tallystick.client.direct import Direct
+    from tallystick.hub.hub import Interest
 
     class Stop(Interest, Protocol):
         """What ends a wait early: a signal, most often."""
@@ -152,6 +148,7 @@ class Nearest:
         """The way without a hub."""
         if self._direct is None:
             gc.disable()  # What is loaded stays: the collector would look at all of it a dozen times for nothing.
+            from tallystick.client.direct import Direct
 
             gc.enable()
             gc.freeze()
@@ -159,73 +156,3 @@ class Nearest:
                 data_dir=self._client.place.data_dir, agent=self._agent, guardian=self._guardian, told=self._told
             )
         return self._direct
-
-
-class Direct:
-    """Calls operations as the agent of that name, or as whoever runs this process. Threads may share it."""
-
-    def __init__(
-        self,
-        *,
-        data_dir: str | os.PathLike[str] | None = None,
-        agent: str | None = None,
-        guardian: bool = False,
-        told: str = "",
-    ) -> None:
-        from pathlib import Path
-
-        from msgspec import structs
-
-        from tallystick.hub.settings import Settings
-
-        settings = Settings.of(os.environ)
-        self._settings = structs.replace(settings, data_dir=Path(data_dir)) if data_dir else settings
-        self._agent, self._guardian, self._told = agent, guardian, told
-        self._hub: Hub | None = None
-        self._opening = threading.Lock()
-
-    def call(
-        self,
-        operation: str,
-        given: Mapping[str, object],
-        interest: Interest | None = None,
-        *,
-        key: str | None = None,
-    ) -> Answered:
-        """The operation's result, or its refusal raised; with a key, a call that was done before is only answered."""
-        from tallystick.hub import diagnosis, registry
-        from tallystick.hub.engine import CallRequest
-        from tallystick.hub.visitor import Visitor
-
-        if not registry.find(operation).writes and not self._settings.has_store:
-            # Reading creates nothing: a store that is not there reads like an empty one.
-            with diagnosis.empty_hub() as empty:
-                return Answered(empty.call(operation, given, self.caller, interest).to_data())
-        visitor = Visitor(caller=self.caller, trusted=True)
-        request = CallRequest(visitor=visitor, operation=operation, given=given, key=key, with_notices=True)
-        response = self.hub.respond(request, interest)
-        return Answered(response.answer.to_data(), response.notices)
-
-    @property
-    def hub(self) -> Hub:
-        """The hub of this process, on a store that is created when there is none."""
-        from tallystick.hub.hub import Hub
-
-        with self._opening:
-            if self._hub is None:
-                self._hub = Hub.open(self._settings)
-            return self._hub
-
-    def close(self) -> None:
-        with self._opening:
-            hub, self._hub = self._hub, None
-        if hub:
-            hub.close()
-
-    @cached_property
-    def caller(self) -> Caller:
-        from tallystick.harnesses import identity
-        from tallystick.harnesses.registry import HarnessSession
-
-        found = identity.of_this_process(self._agent, told=HarnessSession.read(self._told))
-        return identity.guardian(found, os.getpid()) if self._guardian else found
