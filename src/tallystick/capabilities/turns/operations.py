@@ -152,7 +152,7 @@ def takeover(tx: Tx, me: Caller, ask: TakeOverStick) -> TakeOverStickResult:
     tx.append(ask.room_id, me.agent_id, [Draft.of(body, scope_key=member.scope_key)])
     if not member.in_order:
         tx.append(ask.room_id, me.agent_id, [agent_rules.entering(snapshot.members, member)])
-    waiting.lose(tx, ask.room_id, snapshot.stick.owner, turn_id=turn_id - 1, by=me.agent_id, reason=ask.reason)
+    waiting.lose_turn(tx, ask.room_id, snapshot.stick.owner, turn_id=turn_id - 1, by=me.agent_id, reason=ask.reason)
     lease_id = waiting.lease(tx, snapshot, me, turn_id)
     return TakeOverStickResult(
         room_id=ask.room_id,
@@ -183,7 +183,7 @@ def revoke(tx: Tx, me: Caller, ask: RevokeTurn) -> RevokeTurnResult:
     (event,) = tx.append(ask.room_id, by, [Draft.of(body)])
     claim_until = tx.now + snapshot.room.policy.claim_ttl_ms if following else None
     queries.put_lease(tx, ask.room_id, Lease(turn_id=turn_id, claim_expires_at=claim_until))
-    waiting.lose(tx, ask.room_id, owner, turn_id=turn_id, by=by, reason=ask.reason)
+    waiting.lose_turn(tx, ask.room_id, owner, turn_id=turn_id, by=by, reason=ask.reason)
     told = {"title": "Your turn was ended", "message": f"{by} ended turn {turn_id}: {ask.reason}"}
     notify_by_hub(tx, ask.room_id, to=owner, related_event_id=event.id, **told)
     return RevokeTurnResult(

@@ -58,31 +58,31 @@ class TakenTurn(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def lose(tx: Tx, room_id: str, agent_id: str | None, *, turn_id: int, by: str, reason: str) -> None:
+def lose_turn(tx: Tx, room_id: str, agent_id: str | None, *, turn_id: int, by: str, reason: str) -> None:
     """Remember that an agent's turn was taken, unless it took that over itself."""
     if agent_id is not None and agent_id != by:
         tx.run(SQL["lose"], room_id=room_id, agent_id=agent_id, turn_id=turn_id, taken_by=by, reason=reason)
 
 
-def settle(tx: Tx, room_id: str, agent_id: str) -> None:
+def settle_lost_turn(tx: Tx, room_id: str, agent_id: str) -> None:
     tx.run(SQL["settle"], room_id=room_id, agent_id=agent_id)
 
 
-def taken(tx: Tx, room_id: str, agent_id: str) -> TakenTurn | None:
+def lost_turn(tx: Tx, room_id: str, agent_id: str) -> TakenTurn | None:
     return tx.one(SQL["lost"], TakenTurn, room_id=room_id, agent_id=agent_id)
 
 
-def _due(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> bool:
+def _lost_turn_due(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> bool:
     peeks = isinstance(ask, ShowState) and ask.peek
-    return not peeks and taken(tx, ask.room_id, me.agent_id) is not None
+    return not peeks and lost_turn(tx, ask.room_id, me.agent_id) is not None
 
 
-def _noted(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> None:
+def _lost_turn_noted(tx: Tx, me: Caller, ask: WaitTurn | ShowState) -> None:
     if not (isinstance(ask, ShowState) and ask.peek):
-        settle(tx, ask.room_id, me.agent_id)
+        settle_lost_turn(tx, ask.room_id, me.agent_id)
 
 
-LOOKED = TakesNote(due=_due, note=_noted)
+LOOKED = TakesNote(due=_lost_turn_due, note=_lost_turn_noted)
 """Of an operation that shows whose turn it is."""
 
 
@@ -93,7 +93,7 @@ def lost(tx: Tx, me: Caller, ask: FindLostTurn) -> LostTurn:
     In a room where agents work side by side an edit needs no turn, so nothing is said of a lost one.
     """
     room = rooms.room(tx, ask.room_id)
-    found = taken(tx, ask.room_id, me.agent_id) if room.policy.mode == "turns" else None
+    found = lost_turn(tx, ask.room_id, me.agent_id) if room.policy.mode == "turns" else None
     if found is None:
         return LostTurn(room_id=ask.room_id, agent_id=me.agent_id)
     return LostTurn(
