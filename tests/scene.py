@@ -19,7 +19,7 @@ from tallystick.kernel.errors import TallyError
 from tallystick.kernel.ids import NewId, new_id
 from tallystick.ledger.rebuild import Rows, snapshot
 from tallystick.storage.port import Store, Value
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 
 Row: TypeAlias = dict[str, Any]
 

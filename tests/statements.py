@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, queries: Queries) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tests.guard.repository import Repo
 
 SAYS = '#!/bin/sh\necho ran $(basename $0 .before-tally) "$@" >&2\n'
@@ -116,7 +116,7 @@ def test_hooks_elsewhere_are_called_where_they_are_and_never_touched(repo: Repo,
 
     assert (allowed.code, "ran pre-commit" in allowed.err) == (0, True)
     assert ("ran commit-msg in ./.husky/_" in allowed.err) == (before is _husky)
-    assert (refused.code, f"until {times.until(str(held['until']))}" in refused.err) == (1, True)
+    assert (refused.code, f"until {output.time_until(str(held['until']))}" in refused.err) == (1, True)
     assert was == {path: path.read_bytes() for path in was}
 
 

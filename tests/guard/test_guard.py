@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tests.guard.repository import Repo
 from tests.hooks.hooked import GONE
 
@@ -22,7 +22,7 @@ def test_a_commit_of_a_path_that_somebody_else_reserved_is_refused(repo: Repo) -
 
     assert done.code == 1
     assert done.err.splitlines() == [
-        f"Tallystick: {repo.top}/src/a.py is reserved by ann until {times.until(str(held['until']))}",
+        f"Tallystick: {repo.top}/src/a.py is reserved by ann until {output.time_until(str(held['until']))}",
         "Refused. Ask ann, or leave those paths out.",
     ]
     assert repo.ok("rev-parse", "HEAD") == head
@@ -49,7 +49,7 @@ def test_a_holder_who_is_gone_is_named_and_holds_nobody_up(repo: Repo) -> None:
 
     done = repo.commit()
 
-    until = times.until(str(held["until"]))
+    until = output.time_until(str(held["until"]))
     assert (done.code, done.err) == (
         0,
         f"Tallystick: {repo.top}/a.py is reserved by {GONE} until {until} (fallen silent: allowed)\n",

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.kernel.hints import NextStep, tool_call
 from tests.hooks.hooked import EDITS, GONE, STOPS, HookedWorkspace, answer
 from tests.surfaces.cli.place import Done
@@ -55,7 +55,7 @@ def test_an_edit_of_a_path_that_somebody_else_reserved_is_denied(
     asked, room_id = {"to": ["ann"], "text": "…"}, str(held["room_id"])
     path = hooked.root / "src" / ("a.ipynb" if tool == "NotebookEdit" else "a.py")
     reason = (
-        f"Tallystick: {path} is reserved by ann until {times.until(str(held['until']))}.\n"
+        f"Tallystick: {path} is reserved by ann until {output.time_until(str(held['until']))}.\n"
         f"Work on something else, or ask ann for it: `{tool_call(NextStep('messages.send', asked, room_id))}`."
     )
     assert (done.code, done.err, answer(done)) == (2, f"{reason}\n", _denial(harness, reason))
@@ -73,7 +73,7 @@ def test_a_command_that_does_not_say_what_it_changes_is_warned_of_what_others_re
 
     text = (
         "Tallystick: it cannot be told which files this changes (git pull, xargs sed). Reserved by others here: "
-        f"{held['path']} by ann until {times.until(str(held['until']))}. See that it leaves them alone."
+        f"{held['path']} by ann until {output.time_until(str(held['until']))}. See that it leaves them alone."
     )
     expected = {"hookSpecificOutput": {"hookEventName": EDITS[harness], "additionalContext": text}}
     assert (done.code, done.err, answer(done)) == (0, "", expected)
@@ -130,7 +130,7 @@ def test_a_holder_who_is_gone_is_in_the_way_until_somebody_takes_over(hooked: Ho
     asked = {"path": str(hooked.root / "a.py"), "takeover_stale": True}
     takeover = tool_call(NextStep("reservations.reserve", asked, str(held["room_id"])))
     assert denied.err == (
-        f"Tallystick: {hooked.root}/a.py is reserved by {GONE} until {times.until(str(held['until']))}.\n"
+        f"Tallystick: {hooked.root}/a.py is reserved by {GONE} until {output.time_until(str(held['until']))}.\n"
         f"{GONE} has fallen silent: look at its uncommitted work, then take the path over with `{takeover}`.\n"
     )
     assert [denied.code, allowed.code] == [2, 0]
@@ -187,7 +187,7 @@ def test_at_the_start_the_agent_joins_and_hears_what_is_going_on(hooked: HookedW
         'Handoff from ann: "parser [31m done and tested"',
         f'Next action: "{"x" * 300}…"',
         f"For you: 1 unread message: `{tool_call(NextStep('messages.inbox', {}, room_id))}`.",
-        f"Reserved: src/* by ann until {times.until(str(held['until']))}.",
+        f"Reserved: src/* by ann until {output.time_until(str(held['until']))}.",
         "Wait for your turn (wait_for_turn), reserve the paths you will change, and hand over before you stop.",
     ]
 

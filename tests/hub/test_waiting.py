@@ -13,7 +13,7 @@ from tallystick.capabilities.agents import queries as agents
 from tallystick.hub import engine
 from tallystick.hub.engine import CallRequest, ReadStep, WaitStep, WriteStep
 from tallystick.hub.visitor import Visitor
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tests.hub.patience import Patience
 from tests.scene import HANDOFF, TABLES, Actor, Row, Scene, Turn
 from tests.statements import noted

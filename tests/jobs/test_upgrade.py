@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tallystick.capabilities.jobs.queries import SQL
 from tallystick.hub import registry
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.sqlite import SqliteStore
 
 NEWER = "jobs/0002_followers"

@@ -8,7 +8,7 @@ import pytest
 
 from tallystick.capabilities.messages.queries import SQL
 from tallystick.storage.port import Value
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tests.scene import Scene
 
 assert SQL["inbox"]  # reads them all; before that there is none

@@ -8,7 +8,7 @@ from tallystick.hub import maintenance, registry
 from tallystick.hub.hub import Hub
 from tallystick.kernel.caller import Caller, SessionKind
 from tallystick.ledger import rebuild
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.sqlite import SqliteStore
 
 ADA = Caller(agent_id="ada", session=SessionKind.NAMED)

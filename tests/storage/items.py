@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tallystick.storage.migrations import Migration
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Migration, Query
 
 SCHEMA = [
     Migration(

@@ -13,7 +13,7 @@ import pytest
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.errors import StoreBusy
 from tallystick.storage.port import NotBrief, Store, open_store
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.sqlite_file import SqliteConnection
 from tallystick.storage.sqlite_transaction import LOG_BYTES

@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tallystick.storage import migrations
+from tallystick.storage import sql_files
 from tallystick.storage.errors import BadStatement, StoreDamaged, StoreTooNew
-from tallystick.storage.migrations import Migration
 from tallystick.storage.port import Store
+from tallystick.storage.sql_files import Migration
 from tallystick.storage.sqlite import SqliteStore
 from tests.places import Place
 from tests.storage.items import ADD_WHOLE, ITEMS, SCHEMA, Item, query
@@ -119,7 +119,7 @@ def test_the_migrations_of_a_package_are_its_numbered_files_in_order(orchard: Pa
     (schema / "0001_apples.sql").write_text("CREATE TABLE apples")
     (schema / "notes.txt").write_text("not a migration")
 
-    assert migrations.load("orchard") == [
+    assert sql_files.load_migrations("orchard") == [
         Migration(id="orchard/0001_apples", sql="CREATE TABLE apples"),
         Migration(id="orchard/0002_pears", sql="CREATE VIRTUAL TABLE pears", postgres_sql="CREATE TABLE pears"),
     ]

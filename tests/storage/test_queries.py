@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.storage.port import Store
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 from tests.storage.items import Item, query
 
 

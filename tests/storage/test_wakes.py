@@ -14,7 +14,7 @@ import pytest
 from tallystick.kernel.errors import InvalidField
 from tallystick.storage import wake_files
 from tallystick.storage.port import EVERY_ROOM, Store, Watch
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.sqlite import SqliteStore
 from tallystick.storage.wake_files import PollingWatch, WakeFiles
 from tests.places import Place

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.surfaces.web.markdown import prose
+from tallystick.surfaces.web.filters import prose
 
 ALLOWED = re.compile(
     r"</?(?:p|pre|code|ul|ol|li|b)>|<p class=\"hd\">|<ol start=\"\d{1,9}\">"

@@ -1,21 +1,29 @@
-"""What leaves the program: the JSON envelope, the refusal on stderr, and remarks beside the result.
+"""What leaves the program: the JSON envelope, the refusal on stderr, remarks beside the result, and times in words.
 
-Whoever waits longer than a second is told so, and again ever more rarely: silence must not look like death.
+Whoever waits longer than a second is told so, and again ever more rarely: silence must not look like death. A moment
+stands relative to now, and in the time of this machine; with `--json` it is exact.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-from tallystick.commandline import times
+from tallystick.kernel.clock import from_wire, system_clock
 from tallystick.kernel.errors import TallyError
 from tallystick.kernel.hints import CommandLine, Spelling
 
 FIRST_SECONDS, AGAIN_SECONDS = 1.0, 10.0
+
+_WIRE = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+WHOLE_MINUTES_S = 600
+HALF_A_DAY_MS = 43_200_000
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def visible(text: str) -> str:
@@ -61,9 +69,7 @@ def refuse(command: str, error: TallyError, *, as_json: bool, spelling: Spelling
 def remark(text: str) -> None:
     """A line beside the result."""
     if "Z" in text:
-        from tallystick.commandline import times  # Here: most remarks name no time.
-
-        text = times.told(text)
+        text = times_told(text)
     print(visible(text), file=sys.stderr, flush=True)
 
 
@@ -83,7 +89,7 @@ def progress(what: str, *, first: float = FIRST_SECONDS, again: float = AGAIN_SE
         while not over.wait(pause):
             waited += pause
             pause *= 2
-            remark(f"{what}, for {times.span(int(waited))} now…")
+            remark(f"{what}, for {span_in_words(int(waited))} now…")
 
     thread = threading.Thread(target=telling, daemon=True)
     thread.start()
@@ -92,3 +98,52 @@ def progress(what: str, *, first: float = FIRST_SECONDS, again: float = AGAIN_SE
     finally:
         over.set()
         thread.join()
+
+
+def span_in_words(seconds: int) -> str:
+    """`40 s`, `22 min`, `3 h 5 min`, `2 d 4 h`."""
+    for (size, unit), (smaller, rest) in zip(_UNITS, (*_UNITS[1:], (1, "s")), strict=True):
+        if seconds >= size:
+            more = seconds % size // smaller
+            return f"{seconds // size} {unit}" + (f" {more} {rest}" if more and unit != "min" else "")
+    return f"{seconds} s"
+
+
+def relative_time(wire: str | None) -> str | None:
+    """`3 min ago`, `in 2 h`, `just now`."""
+    if wire is None:
+        return None
+    seconds = (from_wire(wire) - system_clock()) // 1000
+    if -2 <= seconds <= 0:
+        return "just now"
+    if seconds > WHOLE_MINUTES_S:
+        seconds = -(-seconds // 60) * 60  # What was given for two hours just now is not told as 1 h 59 min.
+    return f"in {span_in_words(seconds)}" if seconds > 0 else f"{span_in_words(-seconds)} ago"
+
+
+def local_time(wire: str | None) -> str | None:
+    """`14:05`, on another day `16 Nov 14:05`."""
+    if wire is None:
+        return None
+    then, now = time.localtime(from_wire(wire) / 1000), time.localtime(system_clock() / 1000)
+    clock = time.strftime("%H:%M", then)
+    if (then.tm_year, then.tm_yday) == (now.tm_year, now.tm_yday):
+        return clock
+    day = f"{then.tm_mday} {time.strftime('%b', then)}"
+    return f"{day} {clock}" if then.tm_year == now.tm_year else f"{day} {then.tm_year} {clock}"
+
+
+def time_until(wire: str | None) -> str | None:
+    """`16:25 (in 2 h)`; within half a day the clock needs no date beside that."""
+    if wire is None:
+        return None
+    then = from_wire(wire)
+    near = abs(then - system_clock()) < HALF_A_DAY_MS
+    return (
+        f"{time.strftime('%H:%M', time.localtime(then / 1000)) if near else local_time(wire)} ({relative_time(wire)})"
+    )
+
+
+def times_told(text: str) -> str:
+    """A sentence of ours with its exact times as a person reads them."""
+    return _WIRE.sub(lambda found: time_until(found[0]) or "", text)

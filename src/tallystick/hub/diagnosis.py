@@ -24,10 +24,10 @@ from tallystick.kernel.hints import CommandLine
 from tallystick.ledger import reading, verification
 from tallystick.ledger import rebuild as folding
 from tallystick.ledger.tx import Tx
-from tallystick.storage import migrations
+from tallystick.storage import sql_files
 from tallystick.storage.errors import BadStatement, ForeignDataDir, StoreDamaged
 from tallystick.storage.port import Store, open_store
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 from tallystick.storage.sqlite_file import Mount, refuse_foreign
 
 RECENT = 200
@@ -173,13 +173,13 @@ def _schema(store: Store) -> tuple[Check, int]:
     known = registry.schema()
     try:
         with store.read() as rows:
-            applied = dict(rows.all(_SQL["applied"], migrations.applied_migration))
+            applied = dict(rows.all(_SQL["applied"], sql_files.applied_migration))
     except BadStatement:
         if _has_rooms(store):
             raise StoreDamaged("The store is damaged: its list of migrations is gone, its rooms are not.") from None
         # A database that nobody has used yet.
         return Check(name="schema", found=NO_STORE), len(known)
-    if pending := len(migrations.missing(known, applied)):
+    if pending := len(sql_files.missing_migrations(known, applied)):
         fix = "The next command applies them."
         return Check(
             name="schema", verdict=CheckVerdict.WARN, found=f"{pending} migrations are missing", fix=fix

@@ -23,8 +23,8 @@ from tallystick.kernel.operation import AnyOperation
 from tallystick.ledger import operations as ledger_operations
 from tallystick.ledger.capability import Capability, Holding
 from tallystick.ledger.tx import Fold, Tx
-from tallystick.storage import migrations
-from tallystick.storage.migrations import Migration
+from tallystick.storage import sql_files
+from tallystick.storage.sql_files import Migration
 
 CAPABILITIES: Sequence[Capability] = (
     ledger_operations.CAPABILITY,
@@ -84,7 +84,7 @@ def offers() -> Mapping[type, object]:
 
 
 def schema() -> Sequence[Migration]:
-    return [migration for capability in CAPABILITIES for migration in migrations.load(capability.package)]
+    return [migration for capability in CAPABILITIES for migration in sql_files.load_migrations(capability.package)]
 
 
 def tables() -> Sequence[str]:

@@ -16,7 +16,7 @@ from tallystick.kernel.clock import Instant, ahead
 from tallystick.kernel.errors import NotAllowed, NotFound
 from tallystick.kernel.operation import Reach
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.hub", "tokens.sql")
 PREFIX = "tally_"

@@ -21,7 +21,7 @@ from tallystick.kernel.ids import digest
 from tallystick.kernel.operation import Answer, AnyOperation, Ask
 from tallystick.ledger.tx import Tx, World
 from tallystick.storage.port import Store
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)

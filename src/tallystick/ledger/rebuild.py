@@ -15,7 +15,7 @@ from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import TooLarge
 from tallystick.ledger import reading
 from tallystick.ledger.tx import SQL, Tx
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 
 Rows: TypeAlias = list[tuple[tuple[str, object], ...]]
 

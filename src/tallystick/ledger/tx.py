@@ -21,7 +21,7 @@ from tallystick.kernel.ids import NewId
 from tallystick.ledger.cache import ROWS_REMEMBERED, RoomCache, RoomCaches, Rows
 from tallystick.ledger.errors import CursorGone, RoomClosed, RoomNotFound
 from tallystick.storage.port import NotBrief
-from tallystick.storage.queries import Queries, Query
+from tallystick.storage.sql_files import Queries, Query
 
 if TYPE_CHECKING:
     from tallystick.storage.port import Read, Value, Write

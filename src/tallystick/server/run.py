@@ -26,7 +26,7 @@ from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved
 from tallystick.capabilities.jobs.events import JobCompleted, JobCreated
 from tallystick.capabilities.rooms.events import RoomCreated, StickClosed
 from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.commandline.output import visible
 from tallystick.hub import event_text, feed, signing, tokens
 from tallystick.hub.autostart import Autostart
@@ -248,5 +248,5 @@ def _say(hub: Hub, before: Mapping[str, int]) -> dict[str, int]:
             title = reading.event_at(tx, room_id, 1).data.get("title") or room_id
         for event in map(Envelope.of, found):
             sentence = event_text.sentence(event).partition("\n")[0]
-            print(visible(f"{times.local(event.ts)}  {title}: {sentence}"), flush=True)
+            print(visible(f"{output.local_time(event.ts)}  {title}: {sentence}"), flush=True)
     return now

@@ -28,7 +28,7 @@ from tallystick.storage.errors import (
     UnstorableValue,
     WriteInRead,
 )
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 
 BINDING_ERRORS = (KeyError, TypeError, ValueError, OverflowError)
 """What both drivers raise for a parameter that is missing or cannot be stored."""

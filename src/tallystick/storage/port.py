@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 from tallystick.storage.errors import DriverMissing
-from tallystick.storage.migrations import Migration
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Migration, Query
 
 Value: TypeAlias = "str | int | float | bytes | None"
 EVERY_ROOM = "every-room"

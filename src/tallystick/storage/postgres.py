@@ -12,12 +12,11 @@ import psycopg
 
 from tallystick.kernel.errors import TallyError
 from tallystick.storage.errors import BackupUnsupported, StoreClosed
-from tallystick.storage.migrations import Migration, applied_migration, missing
 from tallystick.storage.pool import LimitedPool
 from tallystick.storage.port import EVERY_ROOM, NotBrief, Watch
 from tallystick.storage.postgres_server import SCHEMA, Link, PostgresServer, PostgresSession
 from tallystick.storage.postgres_transaction import CHANNEL, PostgresContext, PostgresRead, PostgresWrite
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Migration, Queries, applied_migration, missing_migrations
 from tallystick.storage.wake_files import checked
 
 RECONNECT_SECONDS = 0.25
@@ -184,7 +183,7 @@ class PostgresStore:
 
     def migrate(self, migrations: Sequence[Migration]) -> None:
         with self.read() as rows:
-            if rows.one(_SERVER["has_migrations"], _there) and not missing(migrations, _applied(rows)):
+            if rows.one(_SERVER["has_migrations"], _there) and not missing_migrations(migrations, _applied(rows)):
                 return
         with self.write(unhurried=True) as rows:
             # Whoever else migrates at this moment may need longer than the usual patience with locks.
@@ -192,7 +191,7 @@ class PostgresStore:
             if not rows.one(_SERVER["has_schema"], _there):
                 rows.script(f"CREATE SCHEMA {SCHEMA}")
             rows.run(_SQL["create_migrations"])
-            for each in missing(migrations, _applied(rows)):
+            for each in missing_migrations(migrations, _applied(rows)):
                 rows.script(each.postgres)
                 rows.run(_SQL["record"], id=each.id, checksum=each.checksum)
 

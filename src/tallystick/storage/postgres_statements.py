@@ -20,7 +20,7 @@ from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from tallystick.storage.port import Value
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 
 Result: TypeAlias = PGresult
 STATEMENTS = 250

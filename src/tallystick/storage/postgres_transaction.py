@@ -20,7 +20,7 @@ from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
 from tallystick.storage.postgres_server import Outage, PostgresSession
 from tallystick.storage.postgres_statements import Result, ServerSilent, column_names
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.wake_files import checked
 
 T = TypeVar("T")

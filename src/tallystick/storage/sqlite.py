@@ -16,10 +16,9 @@ from msgspec import structs
 from tallystick.kernel.errors import Unavailable
 from tallystick.storage.driver_errors import from_sqlite, os_errors
 from tallystick.storage.errors import BackupExists, NotOurFile, StoreGone, failed
-from tallystick.storage.migrations import Migration, applied_migration, fingerprint, missing
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import NotBrief, Value, Watch
-from tallystick.storage.queries import Queries, Query
+from tallystick.storage.sql_files import Migration, Queries, Query, applied_migration, fingerprint, missing_migrations
 from tallystick.storage.sqlite_file import (
     Mount,
     SqliteConnection,
@@ -191,7 +190,7 @@ class SqliteStore:
         with self.write() as rows:
             rows.run(_SQL["create_migrations"])
             applied = dict(rows.all(_SQL["applied"], applied_migration))
-            for each in missing(migrations, applied):
+            for each in missing_migrations(migrations, applied):
                 rows.script(each.sql)
                 rows.run(_SQL["record"], id=each.id, checksum=each.checksum)
             rows.script(f"PRAGMA user_version = {goal}")

@@ -20,7 +20,7 @@ from tallystick.storage.driver_errors import ROW_ERRORS, SQLITE_ERRORS, from_row
 from tallystick.storage.errors import ForkedStore, TransactionFailed, TransactionOver, failed, over, refuse_if_ended
 from tallystick.storage.pool import Pool
 from tallystick.storage.port import Value
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tallystick.storage.sqlite_file import Schema, SqliteConnection, SqliteCursor, SqliteFile, SqliteSession
 from tallystick.storage.wake_files import WakeFiles, checked
 from tallystick.storage.write_queue import WriteQueue

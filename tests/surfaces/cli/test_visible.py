@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tallystick.capabilities.turns.contract import Handoff
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.commandline.output import visible, visible_json, visible_lines
 from tallystick.kernel.clock import from_wire
 from tallystick.kernel.operation import as_record
@@ -116,12 +116,12 @@ def test_tables_and_watches_have_no_escapes_at_all_where_no_color_is_wanted(
 
 
 def test_times_are_told_from_now_and_by_the_clock_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(times, "system_clock", lambda: from_wire("2026-01-31T12:00:00.000Z"))
+    monkeypatch.setattr(output, "system_clock", lambda: from_wire("2026-01-31T12:00:00.000Z"))
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     moments = ("2026-01-31T11:59:59.500Z", "2026-01-31T11:57:00Z", "2026-01-31T14:30:00Z", "2025-12-24T08:00:00Z")
 
-    told = [(times.relative(each), times.local(each)) for each in moments]
+    told = [(output.relative_time(each), output.local_time(each)) for each in moments]
     monkeypatch.undo()
     time.tzset()
 

@@ -12,7 +12,7 @@ import pytest
 
 from tallystick.hub.hub import Hub
 from tallystick.hub.settings import Settings
-from tallystick.storage.queries import Query
+from tallystick.storage.sql_files import Query
 from tests.agents.repository import repository
 from tests.surfaces.mcp.stage import SERVER, Agent, Stage
 from tests.surfaces.mcp.test_identity import harness

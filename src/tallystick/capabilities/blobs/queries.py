@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallystick.capabilities.blobs.contract import Blob, BlobNotFound
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.blobs")
 

@@ -25,7 +25,7 @@ from tallystick.kernel.clock import SKEW_MS, Instant
 from tallystick.kernel.envelope import Event
 from tallystick.ledger import reading
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.jobs")
 RUNNERS_AT_ONCE = 200

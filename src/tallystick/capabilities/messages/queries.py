@@ -32,7 +32,7 @@ from tallystick.kernel.envelope import Event, to_json
 from tallystick.ledger import reading
 from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.messages")
 AWAITED = ("awaited",)

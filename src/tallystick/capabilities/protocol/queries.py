@@ -12,7 +12,7 @@ from tallystick.capabilities.turns.events import StickPassed, StickReleased
 from tallystick.kernel.envelope import Event
 from tallystick.ledger.capability import fold
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.protocol")
 

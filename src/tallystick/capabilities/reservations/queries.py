@@ -28,7 +28,7 @@ from tallystick.kernel.scopes import Overlap, RoomPath
 from tallystick.ledger import reading
 from tallystick.ledger.capability import Holding, fold
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.reservations")
 SWEEP_LIMIT = 50

@@ -12,7 +12,7 @@ from tallystick.kernel.envelope import Event, to_json
 from tallystick.ledger.capability import fold
 from tallystick.ledger.errors import RoomClosed, RoomNotFound
 from tallystick.ledger.tx import Tx
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 from tallystick.workspace.room_paths import RoomRoots
 
 SQL = Queries("tallystick.capabilities.rooms")

@@ -25,7 +25,7 @@ from tallystick.ledger.capability import fold
 from tallystick.ledger.errors import EventNotFound
 from tallystick.ledger.tx import Tx
 from tallystick.proof.refs import Ref, RefKind
-from tallystick.storage.queries import Queries
+from tallystick.storage.sql_files import Queries
 
 SQL = Queries("tallystick.capabilities.tasks")
 LATEST = 2**62

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
-from tallystick.commandline import output, times
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import counted, visible_json
 from tallystick.ledger.contract import Envelope, Events, RoomVerdict, Verified
@@ -130,7 +130,7 @@ def tell(event: Envelope) -> None:
 
     found, sentence = event_text.of(event), event_text.sentence(event)
     # Times in somebody's own words stay as they wrote them.
-    screen.event(event.seq, event.ts, sentence if found.speech or found.handoff else times.told(sentence))
+    screen.event(event.seq, event.ts, sentence if found.speech or found.handoff else output.times_told(sentence))
 
 
 def _expected(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -180,7 +180,9 @@ def verify(
             screen.say(f"{checkpoint}: all that it names of what is here is as it was, or has grown.")
         signed = verdict.checkpoints
         if signed.count and not signed.problem and not strangers:
-            screen.say(f"{counted(signed.count, 'signed checkpoint')}, the newest of {times.local(signed.newest_at)}.")
+            screen.say(
+                f"{counted(signed.count, 'signed checkpoint')}, the newest of {output.local_time(signed.newest_at)}."
+            )
         end = "All is as it was written." if ok else "The ledger is damaged."
         if verdict.ok and wrong and wrong == strangers:
             end = "They fit each other; whether they are what was signed here cannot be told."
@@ -260,9 +262,9 @@ def _envelope(event: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[str]
     yield f"{event['event_type']} from {event['from_agent'] or 'nobody'}{to}{f', about {about}' if about else ''}"
     for name, value in event["payload"].items():
         if isinstance(value, str):
-            yield f"{name.replace('_', ' ')}: {times.told(value)}"
+            yield f"{name.replace('_', ' ')}: {output.times_told(value)}"
     if ack["required"]:
-        yield f"accepted {times.relative(ack['acked_at'])}" if ack["acked_at"] else "to be accepted"
+        yield f"accepted {output.relative_time(ack['acked_at'])}" if ack["acked_at"] else "to be accepted"
 
 
 _STICK = {
@@ -296,7 +298,7 @@ def attention(reply: CallReply) -> None:
     fields = ("sign", "item", "who", "reason", "said")
     screen.table(
         ["", *fields[1:], "since"],
-        [[*(each[name] for name in fields), times.relative(each["since"])] for each in found],
+        [[*(each[name] for name in fields), output.relative_time(each["since"])] for each in found],
     )
 
 

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.kernel.errors import NotFound
 from tallystick.surfaces.cli import options, render, screen, short_ids
@@ -261,7 +261,7 @@ def shown_request(reply: CallReply) -> None:
 
 def show_requests(found: Sequence[Mapping[str, Any]]) -> None:
     for each in found:
-        when = times.relative(each["asked_at"])
+        when = output.relative_time(each["asked_at"])
         screen.say(f"{each['permission']}  {each['agent_id']}, {when}: {_request_state(each)}")
         screen.indented(f"{each['tool']}: {each['title']}")
         if each["command"] and each["command"] != each["title"]:

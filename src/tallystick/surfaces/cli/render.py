@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.surfaces.cli import commands, screen
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def agents(found: Sequence[Mapping[str, Any]]) -> None:
                 each["role"],
                 f"{each['liveness']}, stalled" if each["stalled"] else each["liveness"],
                 ", ".join(each["holds"]) or "nothing",
-                times.relative(each["last_seen_at"]),
+                output.relative_time(each["last_seen_at"]),
             ]
             for each in found
         ],
@@ -59,7 +59,7 @@ def _inbox(reply: CallReply) -> None:
     inbox = reply.data
     for received in inbox["messages"]:
         event = received["event"]
-        when = times.relative(event["ts"])
+        when = output.relative_time(event["ts"])
         screen.say(f"{event['seq']}  {event['by']}, {when}: {_received_state(received)}")
         for line in _content(event["data"], received):
             screen.indented(line)
@@ -109,13 +109,13 @@ def _reserved(reply: CallReply) -> None:
     for each in found["took_over"]:
         screen.say(f"Taken over from {each['name']}: {each['path']}. Look at what was left uncommitted.")
     for each in found["overlaps"]:
-        screen.say(f"Shared with {each['name']}, who has {each['path']} until {times.until(each['until'])}.")
+        screen.say(f"Shared with {each['name']}, who has {each['path']} until {output.time_until(each['until'])}.")
 
 
 def _renewed(reply: CallReply) -> None:
     mine = reply.data["reservation"]
     shared = ", shared" if mine["mode"] == "shared" else ""
-    screen.say(f"{mine['path']} is reserved for {mine['name']} until {times.until(mine['until'])}{shared}.")
+    screen.say(f"{mine['path']} is reserved for {mine['name']} until {output.time_until(mine['until'])}{shared}.")
 
 
 def _reservations(reply: CallReply) -> None:
@@ -126,7 +126,7 @@ def _reservations(reply: CallReply) -> None:
     fields = ("path", "name", "liveness", "mode", "state")
     screen.table(
         ["path", "holder", "liveness", "mode", "state", "until"],
-        [[*(each[name] for name in fields), times.until(each["until"])] for each in found],
+        [[*(each[name] for name in fields), output.time_until(each["until"])] for each in found],
     )
 
 
@@ -135,7 +135,7 @@ def _checked(reply: CallReply) -> None:
     screen.table(
         ["path", "verdict", "holder", "until"],
         [
-            [each["path"], each["verdict"], each.get("name"), times.until(each.get("until"))]
+            [each["path"], each["verdict"], each.get("name"), output.time_until(each.get("until"))]
             for each in reply.data["paths"]
         ],
     )

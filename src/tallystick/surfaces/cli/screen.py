@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.commandline.output import visible, visible_json, visible_lines
 from tallystick.kernel.json_values import is_list, is_object, list_of, objects_of
 
@@ -72,7 +72,7 @@ def folded(line: str, indent: int) -> list[str]:
 def event(seq: int, ts: str, sentence: str) -> None:
     """One line, and what was said in more lines below it: nobody else's words reach the margin."""
     first, *more = (part for line in visible_lines(sentence) for part in folded(line, MARGIN))
-    print(f"{seq:>5}  {visible(times.local(ts) or ''):<6} {first}")
+    print(f"{seq:>5}  {visible(output.local_time(ts) or ''):<6} {first}")
     for line in more:
         print(f"{'':{MARGIN}}{line}".rstrip())
 
@@ -182,7 +182,7 @@ def answer(data: Mapping[str, object]) -> None:
 def _moment(name: str, value: object) -> object:
     """A time as a person reads it; anything else as it is."""
     is_time = isinstance(value, str) and (name in {"ts", "until"} or name.endswith("_at"))
-    return times.relative(value) if is_time and isinstance(value, str) else value
+    return output.relative_time(value) if is_time and isinstance(value, str) else value
 
 
 def _is_table(value: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.commandline.command import Command
 from tallystick.commandline.output import visible_json
 from tallystick.kernel.clock import from_wire, system_clock
@@ -53,7 +53,7 @@ def heartbeat(session: Session, *, path: str | None, room_id: str | None) -> Non
     fence = owned(session, room)
     reply = fenced(session, "turns.heartbeat", fence)
     if not session.finish(reply.data):
-        until = times.until(reply.data["lease_expires_at"])
+        until = output.time_until(reply.data["lease_expires_at"])
         screen.say(f"The stick is yours: turn {reply.data['turn_id']}, until {until}.")
 
 
@@ -160,7 +160,7 @@ def show(state: Mapping[str, Any]) -> None:
             [
                 marks.get(each["agent_id"], " "),
                 *(each[name] for name in fields),
-                times.relative(each["last_seen_at"]),
+                output.relative_time(each["last_seen_at"]),
                 each["pid"] or each["session_kind"],
             ]
             for each in state["members"]
@@ -172,4 +172,8 @@ def _with_time(who: str | None, until: str | None, what: str) -> str | None:
     if who is None or until is None:
         return who
     left = (from_wire(until) - system_clock()) // 1000
-    return f"{who} ({what} {times.span(left)} left)" if left >= 0 else f"{who} ({what} ran out {times.span(-left)} ago)"
+    return (
+        f"{who} ({what} {output.span_in_words(left)} left)"
+        if left >= 0
+        else f"{who} ({what} ran out {output.span_in_words(-left)} ago)"
+    )

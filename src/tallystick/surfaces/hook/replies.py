@@ -6,7 +6,7 @@ import os
 from contextlib import closing, suppress
 
 from tallystick.client.nearest import Nearest
-from tallystick.commandline import times
+from tallystick.commandline import output
 from tallystick.harnesses import hook_protocol
 from tallystick.harnesses.hook_protocol import plain, quoted, quoted_path
 from tallystick.hub import reservation_check
@@ -198,7 +198,7 @@ def _held(rows: Sequence[Row]) -> str:
 
 
 def _moment(wire: object) -> str:
-    return times.until(str(wire)) or ""
+    return output.time_until(str(wire)) or ""
 
 
 ANSWER_SECONDS = 5.0

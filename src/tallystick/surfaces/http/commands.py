@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.commandline import output, times
+from tallystick.commandline import output
 from tallystick.commandline.command import Group, Invocation, Program
 from tallystick.commandline.output import counted
 from tallystick.kernel import ids
@@ -124,7 +124,7 @@ def _show(facts: Mapping[str, object]) -> None:
     print(f"Tallystick {facts['version']} runs. Open its page: {facts['login']}")
     print("  The link lets one browser in, within 10 minutes.")
     since = str(facts["started_at"])
-    print(f"  since      {times.local(since)} ({times.relative(since)}), process {facts['pid']}")
+    print(f"  since      {output.local_time(since)} ({output.relative_time(since)}), process {facts['pid']}")
     print(f"  rooms      {facts['rooms']}")
     open_now = [counted(int(str(facts[f"{each}s"])), each) for each in ("connection", "follower", "wait")]
     print(f"  open now   {open_now[0]}, {facts['bus_connections']} on the bus, {', '.join(open_now[1:])}")
@@ -282,7 +282,7 @@ def _row(token: Mapping[str, object]) -> str:
     state = (
         "revoked"
         if token["revoked_at"]
-        else f"until {times.local(str(token['expires_at']))}"
+        else f"until {output.local_time(str(token['expires_at']))}"
         if token["expires_at"]
         else "valid"
     )

@@ -22,7 +22,7 @@ from tallystick.hub.visitor import Visitor
 from tallystick.kernel.caller import is_person
 from tallystick.kernel.clock import Instant
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web.markdown import LinkContext
+from tallystick.surfaces.web.filters import LinkContext
 
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=Answer)

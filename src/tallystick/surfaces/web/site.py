@@ -23,7 +23,7 @@ from tallystick.kernel import hints
 from tallystick.kernel.caller import SessionKind
 from tallystick.kernel.errors import RouteNotFound, TallyError
 from tallystick.kernel.operation import Answer
-from tallystick.surfaces.web import filters, history, markdown, room, rows, search, things, work
+from tallystick.surfaces.web import filters, history, room, rows, search, things, work
 from tallystick.surfaces.web.overview import Overview
 from tallystick.surfaces.web.page import PageRequest, PageView, read_page
 
@@ -70,7 +70,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     # The stubs know only the filters and globals that jinja itself brings.
-    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=markdown.prose_in, linked=markdown.linked_in)
+    cast("dict[str, object]", made.filters).update(filters.FILTERS, prose=filters.prose_in, linked=filters.linked_in)
     cast("dict[str, object]", made.tests).update(is_image=rows.is_image)
     cast("dict[str, object]", made.globals).update(static=f"/static/{release()}")
     return made
