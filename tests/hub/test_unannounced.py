@@ -14,7 +14,7 @@ from tallystick.hub import engine
 from tallystick.hub.hub import Hub
 from tallystick.hub.serving import Serving
 from tallystick.hub.visitor import Visitor
-from tallystick.hub.wait_conditions import WaitConditions
+from tallystick.hub.watching import WaitConditions
 from tallystick.kernel.caller import Process, ProcessState
 from tallystick.kernel.operation import Unannounced
 from tallystick.ledger.tx import Tx

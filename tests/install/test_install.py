@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from tallystick.harnesses.install import fallback_server
+from tallystick.harnesses.install import config_entries
 from tallystick.harnesses.install.config_entries import HOOKS
 from tests.install.machine import FILES, HARNESSES, TALLY, Machine
 
@@ -54,7 +54,7 @@ def test_an_empty_machine_gets_the_files_that_the_harness_reads(machine: Machine
     entry = servers["tally"]
     program = [entry["command"], *cast("list[str]", entry["args"])]
     # Codex waits for us, so a shell answers where we cannot.
-    assert program == (["sh", "-c", fallback_server.SCRIPT] if harness == "codex" else []) + [command, "mcp"]
+    assert program == (["sh", "-c", config_entries.FALLBACK] if harness == "codex" else []) + [command, "mcp"]
     assert entry.get("required") is (True if harness == "codex" else None)
 
 

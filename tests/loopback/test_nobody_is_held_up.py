@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import pytest
 
-from tallystick.harnesses.install import fallback_server
+from tallystick.harnesses.install import config_entries
 from tests.loopback.saying import Say, lines
 from tests.loopback.workplace import EDIT, HARNESSES, HarnessHome, hub_for, workplace
 from tests.surfaces.cli.place import TALLY
@@ -130,4 +130,4 @@ def test_a_harness_starts_edits_and_stops(tmp_path: Path, harness: str, fault: F
     if harness == "codex":
         # It would not start without our server, so somebody has to answer.
         speaks = fault not in {no_tally, failing_tally}
-        assert place.tool("join_path" if speaks else fallback_server.MISSING) in model.asked[0].tools
+        assert place.tool("join_path" if speaks else config_entries.MISSING_TOOL) in model.asked[0].tools

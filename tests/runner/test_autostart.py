@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.hub import autostart
-from tallystick.hub.autostart import BACKOFF_S, Autostart
+from tallystick.server import run
+from tallystick.server.run import BACKOFF_S, Autostart
 from tests.runner.shift import TALLY, Shift
 from tests.surfaces.hubs import RunningHub, hub
 from tests.waiting import until
@@ -74,11 +74,11 @@ def test_a_hub_that_starts_runners_tells_nobody_to_start_one(lone_shift: Shift) 
 def test_the_flag_goes_before_the_variable_and_unasked_nothing_is_started(
     monkeypatch: pytest.MonkeyPatch, flag: bool | None, environ: Mapping[str, str], expected: bool
 ) -> None:
-    monkeypatch.delenv(autostart.VARIABLE, raising=False)
+    monkeypatch.delenv(run.AUTOSTART_VARIABLE, raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
 
-    assert autostart.wanted(flag) is expected
+    assert run.autostart_wanted(flag) is expected
 
 
 def test_a_hub_that_was_not_asked_starts_nothing(lone_shift: Shift) -> None:

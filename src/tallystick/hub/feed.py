@@ -16,8 +16,8 @@ from functools import partial
 from math import inf
 from typing import Literal, TypeAlias
 
-from tallystick.hub.feed_watch import Batch, Encode, RoomListener, RoomWatch, read
 from tallystick.hub.hub import Hub
+from tallystick.hub.watching import Batch, Encode, RoomListener, RoomWatch, read
 from tallystick.ledger import reading
 from tallystick.ledger.contract import Cursor
 from tallystick.storage.port import EVERY_ROOM

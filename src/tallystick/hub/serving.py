@@ -28,10 +28,9 @@ from tallystick.hub.engine import (
     WriteStep,
 )
 from tallystick.hub.feed import Feeds, Wake
-from tallystick.hub.feed_watch import Encode
 from tallystick.hub.hub import Hub
 from tallystick.hub.visitor import Visitor
-from tallystick.hub.wait_conditions import WaitConditions
+from tallystick.hub.watching import Encode, WaitConditions
 from tallystick.hub.writing import CallerLeft, Grouped, Outcome, QueuedWrite, queued
 from tallystick.kernel.errors import HubClosed
 from tallystick.kernel.operation import Answer

@@ -1,6 +1,7 @@
 """Running the hub: what it needs is opened in order, used while it serves, and closed in the reverse order.
 
 A hub in a terminal says there what happens in the rooms: who comes and goes, and where the stick is.
+Where that was asked for, it starts a runner where jobs wait and nobody runs them: the one program a hub may start.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import gc
 import logging
 import os
 import resource
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,13 +26,14 @@ import uvloop
 
 from tallystick import __version__
 from tallystick.capabilities.agents.events import MemberAdded, MemberRemoved
+from tallystick.capabilities.jobs import queries as jobs
 from tallystick.capabilities.jobs.events import JobCompleted, JobCreated
+from tallystick.capabilities.rooms import queries as rooms
 from tallystick.capabilities.rooms.events import RoomCreated, StickClosed
 from tallystick.capabilities.turns.events import StickClaimed, StickPassed, StickReleased, StickRevoked, StickTakenOver
 from tallystick.commandline import output
 from tallystick.commandline.output import visible
 from tallystick.hub import event_text, feed, signing, tokens
-from tallystick.hub.autostart import Autostart
 from tallystick.hub.hub import Hub
 from tallystick.hub.maintenance import DemoRooms
 from tallystick.hub.serving import Serving
@@ -67,6 +71,14 @@ _MOST = 20
 """Of a room at once: of more, these are the first."""
 _ROOMS = 10_000
 _READER = Caller(agent_id="user", session=SessionKind.HUMAN_GUARDIAN)
+
+AUTOSTART_VARIABLE = "TALLYSTICK_RUNNER_AUTOSTART"
+BACKOFF_S = 30.0
+"""A room whose runner ended gets no other for so long; one that cannot start is not started all the time."""
+LEAVE_S = 10.0
+RUNNER = (sys.executable, "-m", "tallystick.surfaces.cli.main", "runner")
+
+runner_log = logging.getLogger("tallystick.autostart")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,3 +262,60 @@ def _say(hub: Hub, before: Mapping[str, int]) -> dict[str, int]:
             sentence = event_text.sentence(event).partition("\n")[0]
             print(visible(f"{output.local_time(event.ts)}  {title}: {sentence}"), flush=True)
     return now
+
+
+class Autostart:
+    def __init__(self, hub: Hub, data_dir: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._hub, self._data_dir, self._clock = hub, data_dir, clock
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._tried: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Start a runner for every room that needs one."""
+        for room_id, root in self._unattended():
+            process, tried = self._running.get(room_id), self._tried.get(room_id)
+            if process and process.poll() is None:
+                continue
+            if tried is None or self._clock() - tried >= BACKOFF_S:
+                self._tried[room_id] = self._clock()
+                self._running[room_id] = self._start(room_id, root)
+
+    def close(self) -> None:
+        """What the hub started ends with it, and hands its jobs back."""
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            try:
+                process.wait(LEAVE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _unattended(self) -> Sequence[tuple[str, str]]:
+        """Rooms with jobs and without a runner, each with its folder on this machine."""
+        with self._hub.reading() as tx:
+            found = [
+                (room_id, scope.root)
+                for room_id in jobs.unattended(tx)
+                for scope in rooms.scopes(tx, room_id)[:1]
+                if scope.machine_id == tx.world.machine_id
+            ]
+        return [(room_id, root) for room_id, root in found if Path(root).is_dir()]
+
+    def _start(self, room_id: str, root: str) -> subprocess.Popen[bytes]:
+        runner_log.info("starting a runner for room %s in %s", room_id, root)
+        with (self._data_dir / "runner.log").open("ab") as said:
+            return subprocess.Popen(
+                [*RUNNER, "--room", room_id, "--cwd", root],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                cwd=root,
+                env={**os.environ, "TALLYSTICK_DATA_DIR": str(self._data_dir)},
+                start_new_session=True,
+            )
+
+
+def autostart_wanted(flag: bool | None) -> bool:
+    """Whether to start runners: the flag says, else the variable; unasked, nothing is started."""
+    return flag if flag is not None else os.environ.get(AUTOSTART_VARIABLE, "") not in {"", "0"}

@@ -129,7 +129,6 @@ def up(
             options.append("--runner-autostart" if runner_autostart else "--no-runner-autostart")
         return in_background(invocation, options, browse=browse)
     # Late, so that --help costs nothing.
-    from tallystick.hub import autostart
     from tallystick.hub.settings import Settings
     from tallystick.server import run as server
     from tallystick.storage.errors import DiskFull
@@ -144,7 +143,7 @@ def up(
         port=port,
         tls=tls,
         database_wait=database_wait,
-        runner_autostart=autostart.wanted(runner_autostart),
+        runner_autostart=server.autostart_wanted(runner_autostart),
         tells=sys.stdout.isatty() and not invocation.as_json,
     )
     try:

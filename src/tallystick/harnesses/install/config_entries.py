@@ -1,6 +1,10 @@
 """What Tallystick writes into a harness: its MCP server and its hooks, and how to recognise them again.
 
 The same table serves installing, uninstalling and the search for drift; JSON or TOML, as the harness has it.
+
+Codex asks its model without the tools of a server that is slow, unless the server is `required`; without one of those
+it does not start at all. What is installed outlives us, so it must come up in any case: where `tally` cannot be
+started, a line of shell answers instead.
 """
 
 from __future__ import annotations
@@ -14,9 +18,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tallystick.harnesses.errors import ConfigTaken
-from tallystick.harnesses.install import fallback_server, file_formats
+from tallystick.harnesses.install import file_formats
 from tallystick.harnesses.install.config_edit import FileDraft
 from tallystick.kernel.json_values import is_list, is_object, list_of, object_of
+
+_SHELL = "sh"
+MISSING_TOOL = "tally_cannot_be_started"
+"""The one tool that there is then: model and person see by its name what is wrong."""
+_HELLO = '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tally","version":"0"}}'
+_TOOL = f'{{"name":"{MISSING_TOOL}","description":"Nothing is coordinated here.","inputSchema":{{"type":"object"}}}}'
+_TOOLS = f'{{"tools":[{_TOOL}]}}'
+FALLBACK = (
+    r'"$0" "$@" && exit; while read -r l; do i=${l#*\"id\":};'
+    rf" case $l in *\"initialize\"*) r='{_HELLO}';; *\"id\":*) r='{_TOOLS}';; *) continue;; esac;"
+    r""" printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${i%%,*}" "$r"; done"""
+)
+"""Only what asks something has an id, which comes first in a line."""
 
 SERVER = "tally"
 """The name that our server has in a harness unless the person chose another."""
@@ -34,6 +51,18 @@ STATUS_EVENT = "StatusLine"
 """What `tally hook claude` is asked for a status line, which is no hook."""
 
 HOOK_COMMAND = re.compile(r"""(?:^|[/\\\s'"])tally(?:\.exe)?['"]?(?:\s+--data-dir[= ]\S+)?\s+hook\s+\w+\s+\w+""")
+
+
+def guarded(command: Sequence[str]) -> Mapping[str, str | list[str]]:
+    """The entry of a server that runs this command, and answers itself where that cannot be run."""
+    return {"command": _SHELL, "args": ["-c", FALLBACK, *command]}
+
+
+def started_command(entry: object) -> list[str]:
+    """The command that a server's entry runs, without the shell around it."""
+    found = object_of(entry)
+    words = [word for word in [found.get("command"), *list_of(found.get("args"))] if isinstance(word, str)]
+    return words[3:] if words[:2] == [_SHELL, "-c"] else words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +153,7 @@ def _codex_server(program: TallyProgram) -> Mapping[str, str | list[str] | bool]
     allowed = {"default_tools_approval_mode": "approve"} if program.allowed else {}
     if os.name == "nt":  # Where no shell could answer for us, and Codex would not start without us.
         return {"command": program.path, "args": program.arguments, **told, **allowed}
-    return {**fallback_server.guarded([program.path, *program.arguments]), **told, "required": True, **allowed}
+    return {**guarded([program.path, *program.arguments]), **told, "required": True, **allowed}
 
 
 def is_allowed(entry: object) -> bool:
@@ -145,7 +174,7 @@ def hook_group(harness: str, entry: HookEntry, program: TallyProgram) -> dict[st
 
 def serves_tally(entry: object) -> bool:
     """Whether a server's entry is one of ours, by whatever path it is started."""
-    program, *args = [*fallback_server.started(entry), ""]
+    program, *args = [*started_command(entry), ""]
     return _is_tally(program) and args[:1] == ["mcp"]
 
 
@@ -224,7 +253,7 @@ def add_server(harness: str, draft: FileDraft, program: TallyProgram) -> FileDra
                 hint=f"Give ours another name: `tally install {harness} --name tallystick`.",
                 path=str(draft.path),
             )
-        if draft.receipt is None and shutil.which(fallback_server.started(present)[0]) and not program.allowed:
+        if draft.receipt is None and shutil.which(started_command(present)[0]) and not program.allowed:
             return replace(draft, note=f"the server '{name}' was there already and works")
     if earlier:
         draft = _without(harness, draft.taken_back(is_server), earlier, _pieces(draft))

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from tallystick.harnesses.errors import ConfigUnreadable, UnknownHarness
-from tallystick.harnesses.install import config_entries, fallback_server, file_formats
+from tallystick.harnesses.install import config_entries, file_formats
 from tallystick.harnesses.install.config_edit import ConfigEdits, FileChange, FileDraft, InstallReceipts, read_text
 from tallystick.harnesses.install.config_entries import HOOK_COMMAND, SERVER, STATUS_EVENT, TallyProgram, command_of
 from tallystick.kernel.json_values import list_of, object_of
@@ -249,7 +249,7 @@ def made_required(harness: str, *, environ: Mapping[str, str]) -> Mapping[str, M
     except ConfigUnreadable:
         return {}
     return {
-        name: {**fallback_server.guarded(fallback_server.started(entry)), "required": True}
+        name: {**config_entries.guarded(config_entries.started_command(entry)), "required": True}
         for name, entry in known.items()
         if config_entries.serves_tally(entry) and not object_of(entry).get("required") and "." not in name
     }
@@ -305,7 +305,9 @@ class _Installation:
             for command in config_entries.our_commands(group)
         ]
         programs = [
-            fallback_server.started(entry)[0] for entry in self._servers.values() if config_entries.serves_tally(entry)
+            config_entries.started_command(entry)[0]
+            for entry in self._servers.values()
+            if config_entries.serves_tally(entry)
         ]
         for program in dict.fromkeys([*programs, *(config_entries.program_of(command) for command in hooks)]):
             if not shutil.which(program):

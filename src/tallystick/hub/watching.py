@@ -1,7 +1,9 @@
-"""One room under watch: a thread that waits for wakes, reads what is new once, and posts it to the event loop.
+"""What ends a wait in an event loop: a room's new events, or a deadline or the end of a process, which wake nobody.
 
-It starts with the first listener and ends soon after the last one left. A lost wake costs a quarter of a second, never
-an event, because the thread looks again after every timeout.
+A room is watched by a thread that waits for wakes, reads what is new once, and posts it to the loop. It starts with the
+first listener and ends soon after the last one left. A lost wake costs a quarter of a second, never an event, because
+the thread looks again after every timeout. What wakes nobody is checked without the store: all waits of a loop that
+depend on the same thing share one timer.
 """
 
 from __future__ import annotations
@@ -9,18 +11,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from math import inf
 from time import monotonic
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from tallystick.hub.hub import Hub
+from tallystick.kernel.caller import ProcessState
 from tallystick.kernel.envelope import Event
+from tallystick.kernel.operation import Unannounced
 from tallystick.ledger import reading
 from tallystick.ledger.errors import RoomNotFound
+from tallystick.ledger.tx import World
 from tallystick.storage.port import EVERY_ROOM
+
+if TYPE_CHECKING:
+    import asyncio
 
 LOOK_EVERY_SECONDS = 0.25
 BATCH_EVENTS = 200
@@ -29,6 +38,8 @@ BATCH_BYTES = 1024 * 1024
 Encode: TypeAlias = Callable[[Event], bytes]
 
 log = logging.getLogger("tallystick.feed")
+
+Ring: TypeAlias = Callable[[], None]
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,3 +222,44 @@ class RoomWatch:
         with self._changing:
             self._over = self._over or not self._listeners
             return self._over
+
+
+class WaitConditions:
+    """Rings for those who wait for the same thing once it has come. Everything here belongs to the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, world: World) -> None:
+        self._loop, self._world = loop, world
+        self._waiting: dict[Unannounced, set[Ring]] = {}
+
+    @contextmanager
+    def sharing(self, what: Unannounced, ring: Ring) -> Generator[None]:
+        """Ring when it has come, as long as this lasts."""
+        if what.moment is None and what.process_ends is None:
+            yield
+            return
+        if what not in self._waiting:
+            self._waiting[what] = set()
+            self._again(what)
+        waiting = self._waiting[what]
+        waiting.add(ring)
+        try:
+            yield
+        finally:
+            waiting.discard(ring)
+
+    def _again(self, what: Unannounced) -> None:
+        self._loop.call_later(what.every_ms / 1000, self._check, what)
+
+    def _check(self, what: Unannounced) -> None:
+        waiting = self._waiting[what]
+        if waiting and not self._has_come(what):
+            self._again(what)
+            return
+        del self._waiting[what]
+        for ring in waiting:
+            ring()
+
+    def _has_come(self, what: Unannounced) -> bool:
+        if what.moment is not None and self._world.clock() >= what.moment:
+            return True
+        return what.process_ends is not None and self._world.process_state(what.process_ends) is ProcessState.GONE
