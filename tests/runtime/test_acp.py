@@ -14,6 +14,8 @@ from acp import schema
 from pydantic import BaseModel
 
 from tallystick.harnesses.acp import protocol
+from tallystick.harnesses.acp.programs import ACP_PROGRAMS
+from tallystick.harnesses.acp.turn import AcpTurn
 from tests.http.running import Client, Json
 from tests.runtime.world import Process, World
 from tests.waiting import eventually, until
@@ -159,6 +161,38 @@ def test_our_own_tools_need_no_permission_and_a_command_never_passes_for_one(wor
 
     assert answer(world, boss, sent)["reply"] == "did not run mcp__tally__rm -rf /"
     assert [each["mode"] for each in sessions(world)[0] if "mode" in each] == ["default"]
+
+
+@pytest.mark.parametrize("kind", ["read", "execute"])
+def test_a_tool_of_ours_is_known_by_the_name_that_its_harness_gives_it(kind: str) -> None:
+    """Qwen Code has the arguments in the title."""
+    call = {"toolCallId": "t1", "title": "{}", "kind": kind, "_meta": {"toolName": "mcp__tally__rooms"}}
+
+    assert AcpTurn().is_own(call, ACP_PROGRAMS["qwen"].own_tools) is (kind == "read")
+
+
+@pytest.mark.parametrize(
+    ("slug", "sandbox", "option"),
+    [("opencode", "read-only", {"mode": "plan"}), ("copilot", "full-access", {"allow_all": "on"})],
+)
+def test_how_far_a_session_may_reach_may_be_an_option_of_it(
+    world: World, slug: str, sandbox: str, option: dict[str, str]
+) -> None:
+    script = world.bin / slug
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} {AGENT} "$@"\n')
+    script.chmod(0o755)
+    given = {"OPENCODE_CONFIG_CONTENT": '{"model": "mine"}'}
+    options = ["--name", "worker", "--room", world.room_id, "--sandbox", sandbox]
+    world.start("attach", *options, "--", slug, **given).until("ready")
+
+    asked(world, world.member("boss"), "one")
+
+    assert option in sessions(world)[0]
+    (environ,) = (json.loads(file.read_text()) for file in world.state.glob("*.environ"))
+    config = json.loads(environ["OPENCODE_CONFIG_CONTENT"])
+    assert config["model"] == "mine"
+    # What a person has set stays, and a person is asked all the same.
+    assert ("permission" in config) is (slug == "opencode")
 
 
 def kept(model: type[BaseModel], given: object) -> object:

@@ -285,6 +285,8 @@ class AcpRun:
         program = self._engine.program
         if mode := program.modes.get(self._engine.sandbox):
             process.ask("session/set_mode", {"sessionId": session_id, "modeId": mode})
+        for option, value in program.options.get(self._engine.sandbox, {}).items():
+            process.ask("session/set_config_option", {"sessionId": session_id, "configId": option, "value": value})
         if self._engine.model and program.model_method:
             named = {"configId": "model", "value": self._engine.model}
             given = named if program.model_method.endswith("config_option") else {"modelId": self._engine.model}

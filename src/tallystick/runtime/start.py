@@ -257,7 +257,7 @@ def acp_engine(
 ) -> AcpEngine:
     program, env = start.program, standing_environment(place)
     for name, value in program.environment.items():
-        env.setdefault(name, value)
+        env[name] = programs.beside(env[name], value) if env.get(name) else value
     variable, within = program.engine
     # The adapter brings a program of its own, most often newer; people expect theirs, with their settings.
     if variable and variable not in env and (own := shutil.which(within, path=env.get("PATH"))):

@@ -22,9 +22,12 @@ class AcpProgram:
     """How it may be started, first that is there; with the name it is asked for, in its place."""
     modes: Mapping[Sandbox, str] = field(default_factory=dict[Sandbox, str])
     """The mode to set for how far it may reach, where its own would not ask a person."""
+    options: Mapping[Sandbox, Mapping[str, str]] = field(default_factory=dict[Sandbox, Mapping[str, str]])
+    """The same as options of a session, for a harness that has it there."""
     own_tools: tuple[str, ...] = ()
     """How the calls of our own MCP tools begin, by title or id: these need nobody's permission."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where it is not set already; what is JSON stands beside what is there."""
     session_meta: Mapping[str, object] = field(default_factory=dict[str, object])
     """`_meta` of a new session."""
     http_mcp_only: bool = False
@@ -42,6 +45,7 @@ class AcpProgram:
     """Whether an earlier session can be relied on; otherwise what was said is told again."""
 
 
+_MODES = "https://agentclientprotocol.com/protocol/session-modes#"
 _CLAUDE_TOOLS = {"claudeCode": {"options": {"allowedTools": ["mcp__tally"]}}}
 
 ACP_PROGRAMS: Mapping[str, AcpProgram] = MappingProxyType(
@@ -79,16 +83,27 @@ ACP_PROGRAMS: Mapping[str, AcpProgram] = MappingProxyType(
         ),
         "opencode": AcpProgram(
             commands=(("opencode", "acp"),),
+            options={
+                Sandbox.READ_ONLY: {"mode": "plan"},
+                Sandbox.WORKSPACE_WRITE: {"mode": "build"},
+                Sandbox.FULL_ACCESS: {"mode": "build"},
+            },
             own_tools=("tally_",),
             environment={"OPENCODE_CONFIG_CONTENT": json.dumps({"permission": {"edit": "ask", "bash": "ask"}})},
         ),
         "qwen": AcpProgram(
-            commands=(("qwen", "--acp"),),
+            # Otherwise our tools come only to a model that searches for them.
+            commands=(("qwen", "--acp", "--exclude-tools", "tool_search", "--exclude-tools", "tool_call"),),
             modes={Sandbox.READ_ONLY: "plan", Sandbox.WORKSPACE_WRITE: "default", Sandbox.FULL_ACCESS: "yolo"},
             own_tools=("mcp__tally__",),
         ),
         "copilot": AcpProgram(
-            commands=(("copilot", "--acp"),), own_tools=("tally-",), http_mcp_only=True, noise=r"Info: "
+            commands=(("copilot", "--acp"),),
+            modes={Sandbox.READ_ONLY: f"{_MODES}plan", Sandbox.WORKSPACE_WRITE: f"{_MODES}agent"},
+            options={Sandbox.FULL_ACCESS: {"allow_all": "on"}},
+            own_tools=("tally-",),
+            http_mcp_only=True,
+            noise=r"Info: |Warning: ",
         ),
     }
 )
@@ -96,6 +111,12 @@ ACP_PROGRAMS: Mapping[str, AcpProgram] = MappingProxyType(
 
 ANY = AcpProgram(commands=())
 """Any other program that speaks the protocol."""
+
+
+def beside(given: str, value: str) -> str:
+    """What a variable of `environment` holds where something is given."""
+    objects = line_object(given), line_object(value)
+    return json.dumps({**objects[1], **objects[0]}) if all(objects) else given
 
 
 def merged_config(given: str, argv: Sequence[str], env: Mapping[str, str]) -> str:

@@ -68,7 +68,7 @@ class AcpTurn:
         if text(part(part(part(call, "_meta"), "claudeCode"), "mcpServer"), "name") == "tally":
             return True
         call_id = text(call, "toolCallId")
-        called = (call_id, text(call, "title"), self._began.get(call_id, ""))
+        called = (call_id, text(call, "title"), self._began.get(call_id, ""), text(part(call, "_meta"), "toolName"))
         return any(each.startswith(name) for each in called for name in names)
 
     def _says(self, data: Mapping[str, object]) -> Iterator[HarnessStep]:
