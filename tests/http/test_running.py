@@ -58,6 +58,31 @@ def test_it_says_where_it_is_and_what_to_do(settled: RunningHub) -> None:
     assert settled.greeting[-1] == "Ctrl-C or `tally down` stops it."
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_hub_closes_a_directory_of_its_own_to_others(hub: RunningHub, shared: bool) -> None:
+    """One that somebody made by hand, or an older version; never one with files that others read."""
+    hub.user.call("rooms.create", title="the flock")
+    hub.stop()
+    hub.data_dir.chmod(0o755)
+    if shared:
+        (hub.data_dir / "index.html").write_text("Welcome.")
+
+    hub.start()
+
+    assert hub.data_dir.stat().st_mode & 0o777 == (0o755 if shared else 0o700)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_directory_that_was_there_before_any_store_is_closed_if_it_is_empty(tmp_path: Path, empty: bool) -> None:
+    (tmp_path / "data").mkdir(mode=0o755)
+    if not empty:
+        (tmp_path / "data/key").touch(mode=0o600)
+    hub = RunningHub(tmp_path / "data").start()
+    hub.kill()
+
+    assert hub.data_dir.stat().st_mode & 0o777 == (0o700 if empty else 0o755)
+
+
 def test_at_a_terminal_it_tells_who_comes_and_where_the_stick_is() -> None:
     with TemporaryDirectory(prefix="t-") as folder:
         place = Place(root=Path(folder))

@@ -16,7 +16,7 @@ from tallystick.commandline.output import counted
 from tallystick.harnesses import processes
 from tallystick.hub import registry
 from tallystick.hub.hub import Hub
-from tallystick.hub.settings import Settings
+from tallystick.hub.settings import FILE, Settings
 from tallystick.kernel.clock import ahead, to_wire
 from tallystick.kernel.envelope import Event
 from tallystick.kernel.errors import TallyError
@@ -109,7 +109,8 @@ def directory(folder: Path) -> Check:
         return Check.failed(name, wrong)
     mode = folder.stat().st_mode & 0o777
     if mode & 0o077:
-        fix = f"Run `chmod 700 {folder}`: whoever can open the store is trusted."
+        how = "tally doctor --repair" if (folder / FILE).exists() else f"chmod 700 {folder}"
+        fix = f"Run `{how}`: whoever can open the store is trusted."
         return Check(name=name, verdict=CheckVerdict.WARN, found=f"{folder} has mode {mode:04o}", fix=fix)
     return Check(name=name, found=f"{folder}, mode {mode:04o}, writable")
 

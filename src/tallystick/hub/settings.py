@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,6 +62,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         refuse_foreign(self.data_dir)
+        modes = [each.lstat().st_mode for each in self.data_dir.iterdir()]
+        if not modes:
+            self.data_dir.chmod(0o700)
+        elif not any(mode & 0o077 for mode in modes):
+            self.close_data_dir()
+
+    def close_data_dir(self) -> None:
+        """Keep others out of a folder that holds our store, however it was made; another one is nothing of ours."""
+        mode = self.data_dir.stat().st_mode if (self.data_dir / FILE).exists() else 0
+        if mode & 0o077 and self.data_dir.stat().st_uid == os.geteuid():
+            self.data_dir.chmod(stat.S_IMODE(mode) & ~0o077)
 
 
 def stale_ms(environ: Mapping[str, str]) -> int:

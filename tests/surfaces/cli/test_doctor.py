@@ -83,7 +83,10 @@ def test_people_get_a_table_and_the_remedies(place: Place) -> None:
     assert done.code == 0
     assert done.out.splitlines()[1] == f"warn\tdata directory\t{place.data_dir} has mode 0755"
     assert done.out.splitlines()[-1] == (
-        f"data directory: Run `chmod 700 {place.data_dir}`: whoever can open the store is trusted."
+        "data directory: Run `tally doctor --repair`: whoever can open the store is trusted."
+    )
+    assert place.run("doctor", "--repair", "--as", "ann").out.splitlines()[1] == (
+        f"ok\tdata directory\t{place.data_dir}, mode 0700, writable"
     )
 
 

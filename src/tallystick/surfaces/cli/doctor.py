@@ -38,6 +38,7 @@ def doctor(session: Session, *, deep: bool, repair: bool) -> int:
         if repair:
             from tallystick.hub import maintenance
 
+            session.settings.close_data_dir()
             maintenance.repair(session.existing_hub)
         checks = [*examine(session.settings, deep=deep), _identity(session), *_harnesses(session)]
     bad = any(check.verdict is CheckVerdict.BAD for check in checks)
