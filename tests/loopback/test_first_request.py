@@ -67,6 +67,13 @@ def attached_over_acp(place: HarnessHome, monkeypatch: pytest.MonkeyPatch) -> No
     asked(place, str(npm.installed(package) / ".bin" / program), acp=True)
 
 
+def attached_where_a_hub_elsewhere_is_set_up(place: HarnessHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codex takes no entry with both an address and a command."""
+    config = place.home.path / ".codex/config.toml"
+    config.write_text(f'{config.read_text()}\n[mcp_servers.tally]\nurl = "http://127.0.0.1:9/mcp"\n')
+    attached_over_acp(place, monkeypatch)
+
+
 def asked(place: HarnessHome, program: str, *, acp: bool) -> None:
     room = str(place.tally("join", agent="boss")["room_id"])
     with (
@@ -94,6 +101,7 @@ WAYS: Mapping[str, Callable[[HarnessHome, pytest.MonkeyPatch], None]] = {
     "runner": run_for_a_job,
     "attach --once": run_for_a_message,
     "attach": attached_over_acp,
+    "attach beside a hub elsewhere": attached_where_a_hub_elsewhere_is_set_up,
 }
 
 
@@ -105,4 +113,5 @@ def test_the_first_request_has_our_tools(tmp_path: Path, monkeypatch: pytest.Mon
     with workplace(tmp_path, "codex", script) as (place, model):
         WAYS[way](place, monkeypatch)
 
-    assert place.tool("join_path") in model.asked[0].tools, model.asked[0].tools
+    tools = model.asked[0].tools if model.asked else ()
+    assert any(name.startswith("mcp__tally") and name.endswith(".join_path") for name in tools), tools

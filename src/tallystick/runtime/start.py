@@ -264,7 +264,10 @@ def acp_engine(
         env[variable] = own
     if program.config_variable:
         given = env.get(program.config_variable, "")
-        env[program.config_variable] = programs.merged_config(given, access.command, access.variables)
+        elsewhere = plan.reached_by_address(start.slug, environ=place.environ)
+        env[program.config_variable] = programs.merged_config(
+            given, access.command, access.variables, elsewhere=elsewhere
+        )
     return AcpEngine(
         slug=start.slug,
         program=program,

@@ -14,6 +14,8 @@ from tallystick.harnesses.headless.protocol import Sandbox, line_object, part
 
 TALLY = "tally"
 """What our MCP server is called in a session."""
+ATTACHED = "tally_attached"
+"""The same, where another one has that name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ ACP_PROGRAMS: Mapping[str, AcpProgram] = MappingProxyType(
                 Sandbox.WORKSPACE_WRITE: "workspace-write",
                 Sandbox.FULL_ACCESS: "agent-full-access",
             },
-            own_tools=("mcp__tally", "tally."),
+            own_tools=("mcp__tally", f"{TALLY}.", f"{ATTACHED}."),
             environment={"NO_BROWSER": "1"},
             config_variable="CODEX_CONFIG",
             noise=r"Warning: ",
@@ -119,8 +121,12 @@ def beside(given: str, value: str) -> str:
     return json.dumps({**objects[1], **objects[0]}) if all(objects) else given
 
 
-def merged_config(given: str, argv: Sequence[str], env: Mapping[str, str]) -> str:
-    """What goes into `config_variable`: what stands there already, and our server, without which no turn begins."""
+def merged_config(given: str, argv: Sequence[str], env: Mapping[str, str], *, elsewhere: bool = False) -> str:
+    """What goes into `config_variable`: what stands there already, and our server, without which no turn begins.
+
+    An entry cannot have a command beside the address that it has; one of our name that leads `elsewhere` is put off.
+    """
     kept = line_object(given)
     server = {"command": argv[0], "args": list(argv[1:]), "env": dict(env), "required": True}
-    return json.dumps({**kept, "mcp_servers": {**part(kept, "mcp_servers"), TALLY: server}})
+    ours = {TALLY: {"enabled": False}, ATTACHED: server} if elsewhere else {TALLY: server}
+    return json.dumps({**kept, "mcp_servers": {**part(kept, "mcp_servers"), **ours}})

@@ -255,6 +255,16 @@ def made_required(harness: str, *, environ: Mapping[str, str]) -> Mapping[str, M
     }
 
 
+def reached_by_address(harness: str, *, environ: Mapping[str, str]) -> bool:
+    """Whether a person has set our server up as one at an address, under the name that we would give it."""
+    where = config_files(harness, InstallScope.USER, root=Path(), environ=environ)
+    try:
+        known = config_entries.servers(harness, read_text(where.servers) or "")
+    except ConfigUnreadable:
+        return False
+    return bool(config_entries.url_of(known.get(SERVER)))
+
+
 def _unseen(where: ConfigFiles) -> bool:
     """Whether Codex has no record that somebody trusted the file with our hooks."""
     if not config_entries.our_hooks(read_text(where.hooks) or ""):
