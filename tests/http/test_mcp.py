@@ -87,6 +87,18 @@ def test_a_token_for_one_room_reaches_no_other_through_a_tool(hub: RunningHub, m
     assert (failed, refusal["error"]) == (True, "other_room")
 
 
+def test_a_token_for_one_room_finds_it_as_the_instructions_say(hub: RunningHub, mode: str) -> None:
+    own, _other = hub.user.room(), hub.user.room()
+
+    async def look() -> tuple[bool, Json]:
+        async with connected(hub.agent("new-here", own), mode) as mcp:
+            return await call(mcp, "list_rooms")
+
+    failed, found = asyncio.run(look())
+
+    assert (failed, [each["room_id"] for each in cast("list[Json]", found["rooms"])]) == (False, [own])
+
+
 def test_over_the_socket_a_name_may_be_given(hub: RunningHub, mode: str) -> None:
     room = hub.user.room()
     client = hub.local

@@ -143,7 +143,8 @@ def test_a_header_cannot_change_who_a_token_stands_for(hub: RunningHub) -> None:
         ("rooms.show", {"room_id": "OTHER"}),
         ("rooms.join", {"room_id": "OTHER"}),
         ("rooms.join", {"context_path": "/"}),
-        ("rooms.list", {}),
+        ("rooms.list", {"context_path": "/"}),
+        ("rooms.list", {"room_id": "OTHER"}),
         ("rooms.create", {"title": "mine"}),
         ("rooms.attach_scope", {"room_id": "OWN", "context_path": "/"}),
         ("events.list", {"room_id": "OTHER"}),
@@ -162,6 +163,14 @@ def test_a_token_for_one_room_reaches_no_other(hub: RunningHub, operation: str, 
 
     assert reply.refused == (403, "other_room")
     assert reply.error["details"] == {"room_id": own}
+
+
+def test_a_token_for_one_room_lists_that_one(hub: RunningHub) -> None:
+    own, _other = hub.user.room(), hub.user.room()
+
+    listed = hub.agent("ann", own, Reach.READ).call("rooms.list")["rooms"]
+
+    assert [each["room_id"] for each in cast("list[Json]", listed)] == [own]
 
 
 def test_a_token_for_one_room_follows_and_measures_nothing_else(hub: RunningHub) -> None:

@@ -70,7 +70,8 @@ def permit(visitor: Visitor, operation: AnyOperation, given: Mapping[str, object
     if visitor.room_id is None or operation.noun == "hub":
         return
     others = (given.get(name) for name in operation.ask.rooms if name != "room_id")
-    named = [given.get("room_id"), *(room for room in others if room is not None)]
+    own = [] if operation.ask.own_rooms and "room_id" not in given else [given.get("room_id")]
+    named = [*own, *(room for room in others if room is not None)]
     # A path is a place on the hub's machine, which a token for one room has no business to explore.
     if given.get("context_path") is not None or any(room != visitor.room_id for room in named):
         visitor.may_see_all()

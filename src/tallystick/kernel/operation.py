@@ -136,6 +136,8 @@ class Ask(Record, frozen=True, forbid_unknown_fields=True):
     """The fields that name a room, where the input has them: through each a token for one room reaches only that."""
     reaches: ClassVar[Mapping[str, Reach]] = {}
     """The fields that ask for more than the operation itself does, with the reach each needs when it is given."""
+    own_rooms: ClassVar[bool] = False
+    """Lists rooms, and whoever has a token for one is shown that one; it need not be named."""
 
 
 class Answer(Record, frozen=True):

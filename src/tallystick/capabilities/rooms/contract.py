@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, structs
 
@@ -42,6 +42,8 @@ class PolicyView(Answer):
 
 
 class ListRooms(Ask):
+    own_rooms: ClassVar[bool] = True
+
     context_path: Annotated[
         Annotated[str, Meta(max_length=4096)] | None,
         Meta(description="Rooms from this path up to its workspace root; else all."),

@@ -75,8 +75,13 @@ def _here(tx: Tx, room: Room, members: list[Member]) -> MembersHere:
     "rooms.list", reach=Reach.READ, io_before=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {})
 )
 def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) -> Rooms:
-    """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first."""
-    if workspace:
+    """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first.
+
+    Whoever has a token for one room is shown that one.
+    """
+    if me.room_id:
+        found = [queries.room(tx, me.room_id)]
+    elif workspace:
         found = [queries.room(tx, scope.room_id) for scope in queries.at_roots(tx, workspace.chain)][: ask.limit]
     else:
         found = queries.every_room(tx, ask.limit)
