@@ -286,3 +286,20 @@ def test_a_store_opened_again_holds_what_was_committed(items: Store, place: Plac
     again = place.open()
     assert contents(again) == {"a": 1, "b": 2, "c": 3}
     again.close()
+
+
+def test_a_question_is_answered_however_many_statements_stand_before_it(items: Store) -> None:
+    """Of a server's many answers the one that was asked for must not get lost among those that nobody asked for."""
+    asked, told = list[int | None](), list[int | None]()
+    for before in range(90, 110):
+        with items.write() as rows:
+            for _ in range(before):
+                rows.run(TAKE, id="a")
+            found = rows.one(ITEM, Item, id="b")
+            asked.append(found and found.count)
+            for _ in range(before):
+                rows.run(TAKE, id="a")
+            told.extend(item.count for item in rows.stream(ITEMS, Item) if item.id == "b")
+
+    assert (asked, told) == ([2] * 20, [2] * 20)
+    assert contents(items)["a"] == 1 + 2 * sum(range(90, 110))

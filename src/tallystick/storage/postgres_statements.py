@@ -87,6 +87,7 @@ class Statements:
 
     def send(self, query: Query, values: Mapping[str, Value]) -> None:
         """Run a query without waiting for it."""
+        self._limit_ahead()
         bound = Bound.of(query, values)
         name = self._names.get((query, bound.types)) or self._prepare(query, bound.types)
         if name:
@@ -104,11 +105,13 @@ class Statements:
 
     def say(self, sql: str) -> None:
         """Run one statement that has no parameters, without waiting for it."""
+        self._limit_ahead()
         self._server.send_query_params(sql.encode(), None)
         self._sent()
 
     def declare(self, cursor: str, query: Query, values: Mapping[str, Value]) -> None:
         """Open a cursor on a query; the end of the transaction closes it."""
+        self._limit_ahead()
         bound = Bound.of(query, values)
         sql = f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.numbered}".encode()
         self._server.send_query_params(sql, bound.values, bound.types, bound.formats)
@@ -150,11 +153,14 @@ class Statements:
         self._conversions.set_pgresult(result)
         return self._conversions.load_rows(0, result.ntuples, tuple)
 
+    def _limit_ahead(self) -> None:
+        """Before a statement and not after it: its own result would be gone when it is asked for."""
+        if self._ahead >= AHEAD:
+            self.settle()
+
     def _sent(self) -> None:
         self._ahead += 1
         self.total += 1
-        if self._ahead >= AHEAD:
-            self.settle()
 
     def _answers(self) -> Result:
         """The last result before the last mark; raises the first error."""
