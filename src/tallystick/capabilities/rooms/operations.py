@@ -75,10 +75,8 @@ def _here(tx: Tx, room: Room, members: list[Member]) -> MembersHere:
     "rooms.list", reach=Reach.READ, io_before=_workspace, short="rooms", examples=({"context_path": "/repo/src"}, {})
 )
 def list_rooms(tx: Tx, me: Caller, ask: ListRooms, workspace: Workspace | None) -> Rooms:
-    """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first.
-
-    Whoever has a token for one room is shown that one.
-    """
+    """List the rooms from a path up to its workspace root, deepest first; without a path, every room, newest first."""
+    # What is said above is read by every model, and few of them come by a token for one room.
     if me.room_id:
         found = [queries.room(tx, me.room_id)]
     elif workspace:
