@@ -10,9 +10,13 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 import msgspec
+
+KEPT = 256
+"""Of so many texts it is kept what they say: a job names the same command as its check, as its proof and as seen."""
 
 
 class CommandReceipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +83,7 @@ _BRACKETED = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _MINUS = str.maketrans(dict.fromkeys("\u2212\u2013\u2010\u2011", "-"))
 
 
+@lru_cache(maxsize=KEPT)
 def ending(text: str) -> CommandReceipt:
     """The command, and what the note at its end says of how it went; several notes are read one after the other."""
     command, code, failed, sha256 = text.strip(), None, False, None
@@ -119,6 +124,7 @@ _INTO = re.compile(r"^cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*&&\s*")
 _JOINED = re.compile(r"\s*2>&1$")
 
 
+@lru_cache(maxsize=KEPT)
 def plain(text: str) -> str:
     """The command itself: without the shell that a harness wraps it in, a `cd` before it, `2>&1` and a prompt."""
     command = text.strip().strip("`").removeprefix("$ ").strip()
@@ -161,6 +167,7 @@ _BEFORE = re.compile(r"(?:\w+=.*|env|command|exec|nice|sudo|time)\Z", re.DOTALL)
 """What may stand before a program's name."""
 
 
+@lru_cache(maxsize=KEPT)
 def inconclusive(text: str) -> str:
     """Why an exit status of 0 says nothing about this command; empty when it does."""
     command = plain(text)
@@ -180,6 +187,7 @@ def inconclusive(text: str) -> str:
     return "it hides how it ended" if "||" in joints and idle[-1] else ""
 
 
+@lru_cache(maxsize=KEPT)
 def looks(text: str) -> bool:
     """Whether a command only looks around or puts things away."""
     return all(_idle(part) or _sight(part) for part in _parts(_tokens(plain(text))))
