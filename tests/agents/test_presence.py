@@ -6,9 +6,13 @@ from typing import cast
 
 import pytest
 
+from tallystick.capabilities.agents import queries
+from tallystick.capabilities.agents.model import Member
 from tallystick.capabilities.agents.rules import TOUCH_INTERVAL_MS
 from tallystick.kernel.caller import SessionKind
+from tallystick.kernel.envelope import Draft
 from tallystick.kernel.errors import TallyError
+from tallystick.ledger.tx import Tx
 from tests.scene import START, Actor, Scene, Turn, refused
 
 
@@ -251,3 +255,26 @@ def test_presence_is_never_an_event_and_wakes_nobody(scene: Scene) -> None:
     with pytest.raises(TallyError):
         ada.owner("turns.heartbeat", Turn(ada.room_id, 9, "x"))
     assert len(ada.events()) == before
+
+
+def test_whoever_was_seen_a_moment_ago_is_not_read_again_for_each_write_of_a_group(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the group itself adds to the room is no word of another process."""
+    (ada,) = scene.joined("ada")
+    ada.here("notes.add", body="hello")
+    looked, member = list[str](), queries.member
+
+    def counted(tx: Tx, room_id: str, agent_id: str) -> Member | None:
+        looked.append(agent_id)
+        return member(tx, room_id, agent_id)
+
+    monkeypatch.setattr(queries, "member", counted)
+
+    with scene.hub.writing() as tx:
+        tx.lock(ada.room_id)
+        for number in range(5):
+            assert queries.come_in(tx, ada.room_id, ada.caller) is None
+            tx.append(ada.room_id, "ada", [Draft(kind="x.acme.build", data={"number": number})])
+
+    assert looked in ([], ["ada"])

@@ -293,8 +293,9 @@ def _seen_lately(tx: Tx, room_id: str, caller: Caller) -> bool:
     who, seen = cache.seen.get(caller.agent_id, (None, 0))
     if (who is not caller and who != caller) or not 0 <= tx.now - seen < rules.TOUCH_INTERVAL_MS:
         return False
-    # Another process may have written that a newer session has come.
-    cache.find_at(tx.head(room_id).hash)
+    if not tx.holds(room_id):
+        # Another process may have written that a newer session has come. Under the lock only this one adds to the room.
+        cache.find_at(tx.head(room_id).hash)
     return caller.agent_id in cache.seen
 
 
